@@ -1,0 +1,85 @@
+"""Partstream: any language model in VS Code chat, through Python.
+
+The names below are the public surface. Those that open sockets or run event loops are loaded when first used, so
+that importing the package stays quick and free of I/O.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from partstream._version import __version__
+from partstream.cancellation import CancellationToken, CancellationTokenSource
+from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError
+from partstream.events import Disposable, Event, EventEmitter
+from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.parts import (
+    DataPart,
+    MessagePart,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from partstream.provider import (
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+    Progress,
+)
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+if TYPE_CHECKING:
+    from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
+    from partstream.gateway import GatewayProvider
+
+__all__ = [
+    "CancellationToken",
+    "CancellationTokenSource",
+    "ChatMessage",
+    "DataPart",
+    "Disposable",
+    "Event",
+    "EventEmitter",
+    "FinishReason",
+    "GatewayProvider",
+    "LanguageModelChat",
+    "LanguageModelChatCapabilities",
+    "LanguageModelChatInformation",
+    "LanguageModelChatProvider",
+    "LanguageModelError",
+    "LanguageModelErrorCode",
+    "LanguageModels",
+    "MessagePart",
+    "PartstreamError",
+    "Progress",
+    "RequestOptions",
+    "ResponsePart",
+    "Role",
+    "TextPart",
+    "ThinkingPart",
+    "Tool",
+    "ToolCallPart",
+    "ToolMode",
+    "ToolResultPart",
+    "UnifiedFinishReason",
+    "Usage",
+    "__version__",
+    "run_tool_loop",
+]
+
+_LAZY = {
+    "GatewayProvider": "partstream.gateway",
+    "LanguageModelChat": "partstream.consumer",
+    "LanguageModels": "partstream.consumer",
+    "run_tool_loop": "partstream.consumer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'partstream' has no attribute {name!r}")
+    return getattr(import_module(module), name)

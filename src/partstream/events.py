@@ -1,0 +1,56 @@
+"""Subscriptions: the shape of `vscode.Event`, `vscode.EventEmitter` and `vscode.Disposable`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Disposable", "Event", "EventEmitter"]
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Disposable:
+    """Ends a subscription when disposed; disposing twice is harmless."""
+
+    __slots__ = ("_dispose",)
+
+    def __init__(self, dispose: Callable[[], None]) -> None:
+        self._dispose: Callable[[], None] | None = dispose
+
+    def dispose(self) -> None:
+        """Ends the subscription."""
+        dispose, self._dispose = self._dispose, None
+        if dispose is not None:
+            dispose()
+
+
+class Event(Protocol[T_co]):
+    """A function that subscribes a listener and returns how to end the subscription."""
+
+    def __call__(self, listener: Callable[[T_co], object], /) -> Disposable: ...
+
+
+class EventEmitter(Generic[T]):
+    """Fires an event to its listeners, in the order in which they subscribed."""
+
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: dict[object, Callable[[T], object]] = {}
+
+    def event(self, listener: Callable[[T], object], /) -> Disposable:
+        """Subscribes `listener`; the same listener may subscribe more than once."""
+        key = object()
+        self._listeners[key] = listener
+        return Disposable(lambda: self._listeners.pop(key, None) and None)
+
+    def fire(self, value: T) -> None:
+        """Calls every listener that is subscribed now; one that ends its subscription meanwhile is harmless."""
+        for key, listener in list(self._listeners.items()):
+            if key in self._listeners:
+                listener(value)
