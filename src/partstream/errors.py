@@ -80,9 +80,7 @@ class LanguageModelError(PartstreamError):
         code: VS Code's word for the kind of failure.
     """
 
-    def __init__(
-        self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED
-    ) -> None:
+    def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
