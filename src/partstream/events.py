@@ -32,7 +32,9 @@ class Disposable:
 class Event(Protocol[T_co]):
     """A function that subscribes a listener and returns how to end the subscription."""
 
-    def __call__(self, listener: Callable[[T_co], object], /) -> Disposable: ...
+    def __call__(self, listener: Callable[[T_co], object], /) -> Disposable:
+        """Subscribes `listener`."""
+        ...
 
 
 class EventEmitter(Generic[T]):

@@ -1,0 +1,5 @@
+"""`python -m partstream` is the command `partstream`."""
+
+from partstream.cli import main
+
+main()

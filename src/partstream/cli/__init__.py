@@ -1,0 +1,43 @@
+"""The command `partstream`: one file a command, loaded when it is called; knows nothing of what they do."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from partstream._version import __version__
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "chat": "Talk to a model on any OpenResponses server.",
+    "check": "Check a recorded stream against the contract.",
+    "demo": "Watch a whole conversation turn run over real HTTP.",
+    "replay": "Turn a recorded stream into parts.",
+    "upstream": "Serve scenarios and recordings as a model server on loopback.",
+}
+"""Each command and its one line of help; the module `partstream.cli.NAME` holds it as `command`."""
+
+
+class _LazyGroup(click.Group):
+    """Lists commands from the table and imports one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"partstream.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="partstream")
+def main() -> None:
+    """Any language model in VS Code chat, through Python."""
