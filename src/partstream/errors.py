@@ -15,9 +15,12 @@
     │       └── UpstreamProtocolError       it sent something that its protocol does not allow
     │           ├── EventTooLargeError      one event exceeds the size limit
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is not whole
+    ├── ToolRoundLimitError                 the model went on calling tools for longer than its consumer allows
     └── CallerError                         our caller did something wrong: a bug in the calling code
         ├── AdapterUsageError               an adapter was fed after it ended
-        └── ContractViolationError          a provider broke a rule of the stream contract
+        ├── ContractViolationError          a provider broke a rule of the stream contract
+        ├── DuplicateVendorError            two providers were registered under one vendor
+        └── ProviderStuckError              a provider ignored its token and its cancellation
 
 `code` has VS Code's words (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, or `Unspecified`
 for the rest. Everything that an upstream said verbatim is in fields of :class:`UpstreamError`.
@@ -31,13 +34,16 @@ __all__ = [
     "AdapterUsageError",
     "CallerError",
     "ContractViolationError",
+    "DuplicateVendorError",
     "EventTooLargeError",
     "LanguageModelError",
     "LanguageModelErrorCode",
     "PartstreamError",
+    "ProviderStuckError",
     "RequestNotExpressibleError",
     "TimeoutPhase",
     "ToolArgumentsError",
+    "ToolRoundLimitError",
     "TruncatedStreamError",
     "UnknownModelError",
     "UpstreamConnectionError",
@@ -299,6 +305,20 @@ class ToolArgumentsError(UpstreamProtocolError):
         self.arguments = arguments[:500]
 
 
+class ToolRoundLimitError(PartstreamError):
+    """The model still called tools in the last round that the consumer allows; those calls were not executed.
+
+    Attributes:
+        max_rounds: The rounds that were allowed.
+        pending: The names of the tools that the last round asked for, in order.
+    """
+
+    def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
+        super().__init__(f"the model still calls tools after {max_rounds} rounds: {', '.join(pending)}")
+        self.max_rounds = max_rounds
+        self.pending = pending
+
+
 class CallerError(PartstreamError):
     """Our caller did something wrong: a bug in the calling code, never the upstream's doing."""
 
@@ -321,3 +341,31 @@ class ContractViolationError(CallerError):
         self.rule_id = rule_id
         self.section = section
         self.detail = detail
+
+
+class DuplicateVendorError(CallerError):
+    """A provider was registered under a vendor that another one already serves.
+
+    Attributes:
+        vendor: The vendor.
+    """
+
+    def __init__(self, vendor: str) -> None:
+        super().__init__(f"the vendor {vendor!r} already has a provider: dispose of its registration first")
+        self.vendor = vendor
+
+
+class ProviderStuckError(CallerError):
+    """A provider went on after its token and then its task were cancelled; nothing can stop it from outside.
+
+    Attributes:
+        vendor: Where it is registered.
+        model_id: The model of the request.
+        seconds: How long it was waited for.
+    """
+
+    def __init__(self, vendor: str, model_id: str, seconds: float) -> None:
+        super().__init__(f"the provider of {vendor}/{model_id} did not stop within {seconds:g} s of being cancelled")
+        self.vendor = vendor
+        self.model_id = model_id
+        self.seconds = seconds
