@@ -1,0 +1,50 @@
+"""Writes the files that are made from tables in the source; `--check` only says which of them are stale.
+
+Each row of the table below is a file and the function that gives its content.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typescript_types import protocol_types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ROOT = Path(__file__).resolve().parent.parent
+
+GENERATORS: Mapping[str, Callable[[], str]] = {
+    "extension/src/protocol.generated.ts": protocol_types,
+}
+
+
+def main() -> int:
+    """Runs every generator; returns 1 when `--check` finds a stale file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
+    check = parser.parse_args().check
+    stale = [name for name, generate in GENERATORS.items() if not _is_current(ROOT / name, generate())]
+    for name in stale:
+        if check:
+            print(f"{name} is stale: run scripts/generate.py", file=sys.stderr)
+        else:
+            _write(ROOT / name, GENERATORS[name]())
+            print(f"wrote {name}")
+    return 1 if check and stale else 0
+
+
+def _is_current(path: Path, content: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == content
+
+
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
