@@ -1,0 +1,17 @@
+"""The contract between a provider and its consumers: the rules as data, and the checker that enforces them."""
+
+from partstream.contract.checker import MAX_KEPT_VIOLATIONS, CheckMode, ContractChecker, Violation
+from partstream.contract.rules import RULES, UNOBSERVABLE, Evidence, Level, Rule, UnobservablePromise
+
+__all__ = [
+    "MAX_KEPT_VIOLATIONS",
+    "RULES",
+    "UNOBSERVABLE",
+    "CheckMode",
+    "ContractChecker",
+    "Evidence",
+    "Level",
+    "Rule",
+    "UnobservablePromise",
+    "Violation",
+]

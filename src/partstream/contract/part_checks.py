@@ -1,0 +1,220 @@
+"""What each class of part must look like: for every class, its rules in the order in which they are judged.
+
+A check looks at one part and at what the stream has shown so far (:class:`Seen`) and returns what is wrong, or None.
+It trusts no type: providers are other people's code. What a broken rule leads to is not known here but in
+:mod:`partstream.contract.checker`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from partstream.contract.json_values import find_non_json, shorten
+from partstream.contract.rules import RULES, Level, Rule
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+__all__ = ["Finding", "Seen", "judge"]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is known of one response so far.
+
+    Attributes:
+        tools: The names of the request's tools, or None when they are unknown.
+        namespace: What the provider's call ids start with, or None when that is unknown.
+        call_ids: The ids of the calls that were let through; the only thing that grows.
+        last_call: The tool call that was let through last, or None.
+        visible: Whether text or a tool call was let through.
+    """
+
+    tools: frozenset[str] | None
+    namespace: str | None
+    call_ids: set[str] = field(default_factory=set)
+    last_call: ToolCallPart | None = None
+    visible: bool = False
+
+
+_Find: TypeAlias = Callable[[Any, Seen], str | None]
+_Check: TypeAlias = tuple[Rule, _Find]
+
+Finding: TypeAlias = tuple[Rule, str]
+"""A rule that a part breaks, and how."""
+
+
+def judge(part: object, seen: Seen) -> Sequence[Finding]:
+    """Says which rules `part` breaks, up to and with the first MUST; a part that breaks none of those is noted."""
+    if part.__class__ is TextPart:
+        # Nearly every part of a stream: text that no check of the table could object to.
+        value = part.value
+        if value.__class__ is str and value.isascii():
+            if value:
+                seen.visible = True
+            return ()
+    findings: list[Finding] = []
+    for rule, find in _CHECKS.get(type(part)) or _inherited(type(part)):
+        detail = find(part, seen)
+        if detail is not None:
+            findings.append((rule, detail))
+            if rule.level is Level.MUST:
+                return findings
+    _note(part, seen)
+    return findings
+
+
+def _inherited(part_class: type) -> tuple[_Check, ...]:
+    for ancestor in part_class.__mro__:
+        if ancestor in _CHECKS:
+            return _CHECKS[ancestor]
+    return _UNKNOWN_CLASS
+
+
+def _note(part: object, seen: Seen) -> None:
+    if isinstance(part, TextPart):
+        # An empty text shows nothing: a host that got only those has nothing to display.
+        seen.visible = seen.visible or bool(part.value)
+    elif isinstance(part, ToolCallPart):
+        seen.visible = True
+        seen.call_ids.add(part.call_id)
+        seen.last_call = part
+
+
+def _text_value(part: TextPart, _: Seen) -> str | None:
+    value: object = part.value
+    return None if isinstance(value, str) else f"the value is {_described(value)}, expected a string"
+
+
+def _text_utf8(part: TextPart, _: Seen) -> str | None:
+    if part.value.isascii():
+        return None
+    try:
+        part.value.encode()
+    except UnicodeEncodeError as error:
+        return f"half of a surrogate pair, {part.value[error.start]!r}, at character {error.start}"
+    return None
+
+
+def _thinking_value(part: ThinkingPart, _: Seen) -> str | None:
+    value: object = part.value
+    if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(piece, str) for piece in value)):
+        return None
+    return f"the value is {_described(value)}, expected a string or an array of strings"
+
+
+def _thinking_id(part: ThinkingPart, _: Seen) -> str | None:
+    value: object = part.id
+    return None if isinstance(value, str | None) else f"the id is {_described(value)}, expected a string or none"
+
+
+def _thinking_metadata(part: ThinkingPart, _: Seen) -> str | None:
+    metadata: object = part.metadata
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        return f"the metadata are {_described(metadata)}, expected an object"
+    return find_non_json(metadata, "metadata")
+
+
+def _call_id(part: ToolCallPart, _: Seen) -> str | None:
+    return _non_empty("the call id", part.call_id)
+
+
+def _call_name(part: ToolCallPart, _: Seen) -> str | None:
+    return _non_empty("the tool's name", part.name)
+
+
+def _known_tool(part: ToolCallPart, seen: Seen) -> str | None:
+    if seen.tools is None or part.name in seen.tools:
+        return None
+    have = shorten(sorted(seen.tools)) if seen.tools else "none"
+    return f"the tool {shorten(part.name)} is not among the request's tools: {have}"
+
+
+def _object_input(part: ToolCallPart, _: Seen) -> str | None:
+    value: object = part.input
+    if isinstance(value, Mapping):
+        return None
+    return f"the input of call {shorten(part.call_id)} is {_described(value)}, expected an object"
+
+
+def _json_input(part: ToolCallPart, _: Seen) -> str | None:
+    return find_non_json(part.input, "input")
+
+
+def _atomic(part: ToolCallPart, seen: Seen) -> str | None:
+    last = seen.last_call
+    # The same call again, unchanged, is a call that was emitted twice: see `tool-call.unique-call-id`.
+    if last is None or last.call_id != part.call_id or last.name != part.name or last.input == part.input:
+        return None
+    return f"call {shorten(part.call_id)} of {shorten(part.name)} came in two parts with different input"
+
+
+def _unique_call_id(part: ToolCallPart, seen: Seen) -> str | None:
+    return f"call id {shorten(part.call_id)} came before" if part.call_id in seen.call_ids else None
+
+
+def _namespaced(part: ToolCallPart, seen: Seen) -> str | None:
+    if seen.namespace is None or part.call_id.startswith(seen.namespace):
+        return None
+    return f"call id {shorten(part.call_id)} does not start with {shorten(seen.namespace)}"
+
+
+def _data_bytes(part: DataPart, _: Seen) -> str | None:
+    value: object = part.data
+    return None if isinstance(value, bytes) else f"the data are {_described(value)}, expected bytes"
+
+
+def _media_type(part: DataPart, _: Seen) -> str | None:
+    return _non_empty("the media type", part.mime_type)
+
+
+def _tool_result(part: ToolResultPart, _: Seen) -> str | None:
+    return f"a ToolResultPart for call {shorten(part.call_id)}; those belong into messages"
+
+
+def _unknown_class(part: object, _: Seen) -> str | None:
+    return f"an object of class {type(part).__name__}"
+
+
+def _described(value: object) -> str:
+    return f"{shorten(value)} ({type(value).__name__})"
+
+
+def _non_empty(what: str, value: object) -> str | None:
+    return None if isinstance(value, str) and value else f"{what} is {_described(value)}, expected a non-empty string"
+
+
+_CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
+    {
+        TextPart: (
+            (RULES["text.string-value"], _text_value),
+            (RULES["text.utf-8"], _text_utf8),
+        ),
+        ThinkingPart: (
+            (RULES["thinking.string-value"], _thinking_value),
+            (RULES["thinking.string-id"], _thinking_id),
+            (RULES["thinking.json-metadata"], _thinking_metadata),
+        ),
+        # A check may rely on the ones above it: an unhashable call id never reaches the set of ids.
+        ToolCallPart: (
+            (RULES["tool-call.non-empty-call-id"], _call_id),
+            (RULES["tool-call.non-empty-name"], _call_name),
+            (RULES["tool-call.known-tool"], _known_tool),
+            (RULES["tool-call.object-input"], _object_input),
+            (RULES["tool-call.json-input"], _json_input),
+            (RULES["tool-call.atomic"], _atomic),
+            (RULES["tool-call.unique-call-id"], _unique_call_id),
+            (RULES["tool-call.namespaced-call-id"], _namespaced),
+        ),
+        DataPart: (
+            (RULES["data.bytes"], _data_bytes),
+            (RULES["data.media-type"], _media_type),
+        ),
+        ToolResultPart: ((RULES["part.no-tool-result"], _tool_result),),
+    }
+)
+
+_UNKNOWN_CLASS: Final[tuple[_Check, ...]] = ((RULES["part.known-class"], _unknown_class),)

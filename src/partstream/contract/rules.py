@@ -1,0 +1,194 @@
+"""The rules that bind a provider's response stream, as data; knows nothing of how they are checked.
+
+Source: "Language Model Provider Stream Semantics", version 1.0 draft of 30 January 2026; `section` is a section of
+it. Every rule of :data:`RULES` is enforced by :class:`partstream.contract.checker.ContractChecker`; what the document
+demands and no stream of parts can show is in :data:`UNOBSERVABLE`, so that nothing of it is left out in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["RULES", "UNOBSERVABLE", "Evidence", "Level", "Rule", "UnobservablePromise"]
+
+
+class Level(StrEnum):
+    """How binding a rule is, in the words of RFC 2119."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Evidence(StrEnum):
+    """What a checker has to learn, beside the parts, before it can judge a rule; the value says it to a person."""
+
+    TOOLS = "the names of the request's tools"
+    NAMESPACE = "the provider's call id namespace"
+    POSITIONS = "the positions at which the model generated the parts"
+    COMPLETION = "a stream that completes without being cancelled"
+    CANCELLATION = "a stream that is cancelled"
+    FAILURE = "a stream that fails"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One promise of a provider about its response stream.
+
+    Attributes:
+        id: Stable name, `<subject>.<promise>`.
+        section: The section of the document that states it.
+        level: How binding it is. A broken MUST stops the part; a broken SHOULD is only reported.
+        text: The promise as one sentence.
+        needs: What a checker must know to judge it, or None when the parts alone are enough.
+    """
+
+    id: str
+    section: str
+    level: Level
+    text: str
+    needs: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnobservablePromise:
+    """A demand of the document that no checker of parts can judge.
+
+    Attributes:
+        bound_to: Who has to keep it, `provider` or `consumer`.
+        section: The section that states it.
+        level: How binding it is.
+        text: The promise as one sentence.
+        reason: Why a stream of parts does not show it.
+    """
+
+    bound_to: str
+    section: str
+    level: Level
+    text: str
+    reason: str
+
+
+_TABLE: Final = (
+    Rule(
+        "stream.generation-order",
+        "1.1",
+        Level.MUST,
+        "Parts arrive in the order in which the model generated them.",
+        Evidence.POSITIONS,
+    ),
+    Rule("stream.nothing-after-completion", "1.1", Level.MUST, "No part follows the end of the response."),
+    Rule("stream.ends-once", "5.1", Level.MUST, "A response ends once: it resolves or it is rejected."),
+    Rule(
+        "stream.visible-part",
+        "5.3",
+        Level.MUST,
+        "A completed response holds text or a tool call: thinking and data alone show as 'no response was returned'.",
+        Evidence.COMPLETION,
+    ),
+    Rule(
+        # Section 5.2 allows one last text part. Section 1.1 does not, and VS Code drops whatever comes late.
+        "cancellation.nothing-after",
+        "1.1",
+        Level.MUST,
+        "No part follows the cancellation of the request.",
+        Evidence.CANCELLATION,
+    ),
+    Rule(
+        "cancellation.resolves",
+        "5.2",
+        Level.SHOULD,
+        "A cancelled response resolves and is not rejected.",
+        Evidence.CANCELLATION,
+    ),
+    Rule(
+        "failure.language-model-error",
+        "5.3",
+        Level.SHOULD,
+        "A response that fails is rejected with a LanguageModelError.",
+        Evidence.FAILURE,
+    ),
+    Rule("part.known-class", "1.2", Level.MUST, "A part is a text, thinking, tool call or data part."),
+    Rule("part.no-tool-result", "1.2", Level.MUST, "A response holds no tool result part."),
+    Rule("text.string-value", "2.1", Level.MUST, "The value of a text part is a string."),
+    Rule("text.utf-8", "2.2", Level.SHOULD, "The value of a text part can be written as UTF-8 (no half characters)."),
+    Rule("thinking.string-value", "2.4", Level.MUST, "The value of a thinking part is a string or an array of them."),
+    Rule("thinking.string-id", "2.4", Level.MUST, "The id of a thinking part is a string or left out."),
+    Rule("thinking.json-metadata", "2.4", Level.MUST, "The metadata of a thinking part is a JSON object or left out."),
+    Rule("tool-call.non-empty-call-id", "3.3", Level.MUST, "The call id of a tool call is a string, not an empty one."),
+    Rule("tool-call.non-empty-name", "3.1", Level.MUST, "The name of a tool call is a string, not an empty one."),
+    Rule(
+        "tool-call.known-tool",
+        "3.1",
+        Level.MUST,
+        "The name of a tool call is the name of one of the request's tools.",
+        Evidence.TOOLS,
+    ),
+    Rule("tool-call.object-input", "3.1", Level.MUST, "The input of a tool call is an object, already parsed."),
+    Rule("tool-call.json-input", "3.1", Level.MUST, "The input of a tool call holds JSON values only."),
+    Rule("tool-call.atomic", "3.2", Level.MUST, "A tool call is one part: no second part brings the rest of it."),
+    Rule("tool-call.unique-call-id", "3.2", Level.MUST, "No two tool calls of a response share a call id."),
+    Rule(
+        "tool-call.namespaced-call-id",
+        "3.3",
+        Level.SHOULD,
+        "The call id of a tool call starts with the provider's namespace.",
+        Evidence.NAMESPACE,
+    ),
+    Rule("data.bytes", "4.1", Level.MUST, "The data of a data part are bytes."),
+    Rule("data.media-type", "4.1", Level.MUST, "The media type of a data part is a string, not an empty one."),
+)
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _TABLE})
+"""Every rule that is enforced, by id, in the order of the report."""
+
+UNOBSERVABLE: Final = (
+    UnobservablePromise(
+        "provider",
+        "3.4",
+        Level.SHOULD,
+        "A tool call is emitted as soon as the model has fully specified it.",
+        "The parts do not say when the model was done with the call.",
+    ),
+    UnobservablePromise(
+        "provider",
+        "5.2",
+        Level.SHOULD,
+        "A cancelled provider stops requesting data from upstream.",
+        "It happens on the provider's connection; the tests of the gateway watch that.",
+    ),
+    UnobservablePromise(
+        "provider",
+        "8.2",
+        Level.SHOULD,
+        "Text is emitted as it is received.",
+        "The parts carry no time, and a short answer rightly is one part.",
+    ),
+    UnobservablePromise(
+        "provider",
+        "8.2",
+        Level.SHOULD,
+        "Errors of the upstream are logged.",
+        "A log is no part of the stream; the error itself carries all that is known.",
+    ),
+    UnobservablePromise(
+        "consumer",
+        "2.2",
+        Level.MUST,
+        "Consecutive text parts are joined into one text.",
+        "It binds whoever reads the parts.",
+    ),
+    UnobservablePromise(
+        "consumer",
+        "7.3",
+        Level.MUST,
+        "Tool calls are executed, and their results sent with the matching call ids in a new request.",
+        "It is seen in the next request only.",
+    ),
+)
+"""What else the document demands, and why no checker of parts can judge it."""
