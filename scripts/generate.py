@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contract_page import contract_page
 from typescript_types import protocol_types
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
+    "docs/contract.md": contract_page,
     "extension/src/protocol.generated.ts": protocol_types,
 }
 
@@ -26,13 +28,15 @@ def main() -> int:
     """Runs every generator; returns 1 when `--check` finds a stale file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
-    check = parser.parse_args().check
-    stale = [name for name, generate in GENERATORS.items() if not _is_current(ROOT / name, generate())]
+    parser.add_argument("--root", type=Path, default=ROOT, help="the folder to write to or to check")
+    arguments = parser.parse_args()
+    check, root = arguments.check, arguments.root
+    stale = [name for name, generate in GENERATORS.items() if not _is_current(root / name, generate())]
     for name in stale:
         if check:
             print(f"{name} is stale: run scripts/generate.py", file=sys.stderr)
         else:
-            _write(ROOT / name, GENERATORS[name]())
+            _write(root / name, GENERATORS[name]())
             print(f"wrote {name}")
     return 1 if check and stale else 0
 

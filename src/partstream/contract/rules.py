@@ -160,7 +160,7 @@ UNOBSERVABLE: Final = (
         "5.2",
         Level.SHOULD,
         "A cancelled provider stops requesting data from upstream.",
-        "It happens on the provider's connection; the tests of the gateway watch that.",
+        "It happens on the provider's connection, below the parts.",
     ),
     UnobservablePromise(
         "provider",
