@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
 
 __all__ = [
+    "DrainingProgress",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelChatProvider",
@@ -75,6 +76,19 @@ class Progress(Protocol):
 
     def report(self, part: ResponsePart, /) -> None:
         """Hands one part to the consumer, after all those reported before it."""
+        ...
+
+
+@runtime_checkable
+class DrainingProgress(Progress, Protocol):
+    """A progress whose consumer may be slower than the provider, and that lets the provider wait for it.
+
+    A provider asks once with `isinstance` whether its progress is one. One that never waits still works: what its
+    consumer has not taken yet is kept, up to a limit of the host.
+    """
+
+    async def drain(self) -> None:
+        """Returns at once while the consumer keeps up; otherwise when it has caught up."""
         ...
 
 
