@@ -145,7 +145,7 @@ class ContractChecker:
         self._evidence.add(Evidence.COMPLETION)
         if not self._seen.visible:
             rule = RULES["stream.visible-part"]
-            self._report(rule, f"the response completed with neither, in {self._count} parts", None)
+            self._report(rule, f"it completed without text and without a tool call, in {self._count} parts", None)
 
     def fail(self, error: BaseException) -> None:
         """Says that the response was rejected with `error`.

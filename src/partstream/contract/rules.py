@@ -28,12 +28,12 @@ class Level(StrEnum):
 class Evidence(StrEnum):
     """What a checker has to learn, beside the parts, before it can judge a rule; the value says it to a person."""
 
-    TOOLS = "the names of the request's tools"
-    NAMESPACE = "the provider's call id namespace"
-    POSITIONS = "the positions at which the model generated the parts"
-    COMPLETION = "a stream that completes without being cancelled"
-    CANCELLATION = "a stream that is cancelled"
-    FAILURE = "a stream that fails"
+    TOOLS = "the request's tools"
+    NAMESPACE = "the provider's namespace"
+    POSITIONS = "the parts' positions"
+    COMPLETION = "a completed stream"
+    CANCELLATION = "a cancelled stream"
+    FAILURE = "a failed stream"
 
 
 @dataclass(frozen=True, slots=True)
