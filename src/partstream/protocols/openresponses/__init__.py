@@ -1,0 +1,1 @@
+"""OpenResponses, specification of 2026-04-24."""

@@ -1,0 +1,239 @@
+"""Reads a request of OpenResponses as its server does; knows nothing of what will be answered, nor of a socket.
+
+Read with care and not validated: what an answer depends on has a type, everything else passes. What real clients
+send beside the specification (messages without a type, `strict` or `id` left out) is accepted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.json_codec import dumps
+from partstream.messages import Tool
+from partstream.protocols.serving import InvalidRequestError, ServedRequest, ToolOutput, count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["read_request"]
+
+IMAGE_TOKENS: Final = 85
+"""What an image adds to the prompt, whatever its size: a rule that a test can work out by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InputItem:
+    """An input item, flattened to what an answer may depend on."""
+
+    type: str
+    role: str = ""
+    text: str = ""
+    images: tuple[str, ...] = ()
+    call_id: str = ""
+    name: str = ""
+
+    @property
+    def by_model(self) -> bool:
+        return self.type in {"function_call", "reasoning"} or self.role == "assistant"
+
+    @property
+    def tokens(self) -> int:
+        return count_tokens(self.name + self.text) + IMAGE_TOKENS * len(self.images)
+
+
+def read_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ServedRequest:
+    """Reads the body of `POST /responses`; a string as `input` is one user message.
+
+    Raises:
+        InvalidRequestError: A field that the answer depends on has the wrong type.
+    """
+    for name, (field_type, expected) in _TYPED_FIELDS.items():
+        if not isinstance(body.get(name), field_type | None):
+            raise InvalidRequestError(name, _type_name(body[name]), expected)
+    items = _read_input(body.get("input"))
+    tools = _read_tools(body.get("tools"))
+    always = _optional_text(body, "instructions") + "".join(
+        tool.name + tool.description + (dumps(tool.input_schema).decode() if tool.input_schema else "")
+        for tool in tools
+    )
+    user_start, user_end = _last_user_turn(items)
+    model_start, model_end = _last_model_turn(items)
+    names = {item.call_id: item.name for item in items if item.type == "function_call"}
+    return ServedRequest(
+        body=body,
+        model=_optional_text(body, "model"),
+        stream=body.get("stream") is True,
+        user_text="\n".join(item.text for item in items[user_start:user_end]),
+        tools=_allowed(tools, body.get("tool_choice")),
+        tool_outputs=tuple(
+            ToolOutput(item.call_id, names.get(item.call_id), item.text)
+            for item in items[user_end:]
+            if item.type == "function_call_output"
+        ),
+        images=tuple(image for item in items[model_end:] for image in item.images),
+        prompt_tokens=count_tokens(always) + sum(item.tokens for item in items),
+        # The request before this one held what stands before the model's last turn.
+        cached_tokens=count_tokens(always) + sum(item.tokens for item in items[:model_start]) if model_end else 0,
+    )
+
+
+# What the response repeats in another form, or takes apart.
+_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
+    "include": (list, "a list of strings"),
+    "metadata": (dict, "an object"),
+    "reasoning": (dict, "an object"),
+    "text": (dict, "an object"),
+}
+
+
+def _read_input(value: object) -> list[_InputItem]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [_InputItem("message", "user", value)]
+    if not isinstance(value, list):
+        raise InvalidRequestError("input", _type_name(value), "a string or a list of items")
+    return [_read_item(item, f"input[{index}]") for index, item in enumerate(value)]
+
+
+def _read_item(item: object, where: str) -> _InputItem:
+    if not isinstance(item, dict):
+        raise InvalidRequestError(where, _type_name(item), "an object")
+    # The specification's own example leaves out the type of a message.
+    item_type = item.get("type") or ("message" if "role" in item else None)
+    reader = _ITEM_READERS.get(item_type) if isinstance(item_type, str) else None
+    if reader is None:
+        raise InvalidRequestError(f"{where}.type", repr(item_type), f"one of {', '.join(_ITEM_READERS)}")
+    return reader(item, where)
+
+
+def _read_message(item: Mapping[str, Any], where: str) -> _InputItem:
+    role = item.get("role")
+    if role not in {"user", "assistant", "system", "developer"}:
+        raise InvalidRequestError(f"{where}.role", repr(role), "user, assistant, system or developer")
+    text, images = _read_content(item.get("content"), f"{where}.content")
+    return _InputItem("message", role, text, images)
+
+
+def _read_call(item: Mapping[str, Any], where: str) -> _InputItem:
+    call_id, name, arguments = (_required_text(item, key, where) for key in ("call_id", "name", "arguments"))
+    return _InputItem("function_call", text=arguments, call_id=call_id, name=name)
+
+
+def _read_call_output(item: Mapping[str, Any], where: str) -> _InputItem:
+    text, images = _read_content(item.get("output"), f"{where}.output")
+    call_id = _required_text(item, "call_id", where)
+    return _InputItem("function_call_output", text=text, images=images, call_id=call_id)
+
+
+def _read_reasoning(item: Mapping[str, Any], where: str) -> _InputItem:
+    text, _ = _read_content(item.get("summary"), f"{where}.summary")
+    return _InputItem("reasoning", text=text)
+
+
+def _read_opaque(item: Mapping[str, Any], where: str) -> _InputItem:
+    return _InputItem(item["type"])
+
+
+_ITEM_READERS: Final[dict[str, Callable[[Mapping[str, Any], str], _InputItem]]] = {
+    "message": _read_message,
+    "function_call": _read_call,
+    "function_call_output": _read_call_output,
+    "reasoning": _read_reasoning,
+    "compaction": _read_opaque,
+    "item_reference": _read_opaque,
+}
+
+
+def _read_content(value: object, where: str) -> tuple[str, tuple[str, ...]]:
+    """The text of a content field and a description of each image in it."""
+    if isinstance(value, str):
+        return value, ()
+    if not isinstance(value, list):
+        raise InvalidRequestError(where, _type_name(value), "a string or a list of content parts")
+    texts, images = [], []
+    for index, part in enumerate(value):
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise InvalidRequestError(f"{where}[{index}]", _type_name(part), "an object with a type")
+        if part["type"] == "input_image":
+            images.append(_describe_url(_required_text(part, "image_url", f"{where}[{index}]")))
+        elif part["type"] == "refusal":
+            texts.append(_required_text(part, "refusal", f"{where}[{index}]"))
+        elif part["type"].endswith("text"):
+            texts.append(_required_text(part, "text", f"{where}[{index}]"))
+    return "".join(texts), tuple(images)
+
+
+def _describe_url(url: str) -> str:
+    """A web address as it is; of a data URL the media type and the size."""
+    head, comma, data = url.partition(",")
+    if not comma or not head.startswith("data:"):
+        return url
+    return f"{head.removeprefix('data:').removesuffix(';base64')}, {len(data) * 3 // 4 - data[-2:].count('=')} bytes"
+
+
+def _read_tools(value: object) -> list[Tool]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise InvalidRequestError("tools", _type_name(value), "a list of tools")
+    tools = []
+    for index, tool in enumerate(value):
+        where = f"tools[{index}]"
+        if not isinstance(tool, dict) or tool.get("type") != "function":
+            got = repr(tool.get("type")) if isinstance(tool, dict) else _type_name(tool)
+            raise InvalidRequestError(f"{where}.type", got, "function")
+        parameters = tool.get("parameters")
+        if parameters is not None and not isinstance(parameters, dict):
+            raise InvalidRequestError(f"{where}.parameters", _type_name(parameters), "a JSON schema")
+        tools.append(Tool(_required_text(tool, "name", where), tool.get("description") or "", parameters))
+    return tools
+
+
+def _allowed(tools: Iterable[Tool], choice: object) -> tuple[Tool, ...]:
+    """The tools that `tool_choice` leaves; the specification makes it binding."""
+    if choice == "none":
+        return ()
+    if not isinstance(choice, dict):
+        return tuple(tools)
+    named = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
+    names = {entry.get("name") for entry in named or () if isinstance(entry, dict)}
+    return tuple(tool for tool in tools if tool.name in names)
+
+
+def _last_user_turn(items: Sequence[_InputItem]) -> tuple[int, int]:
+    """Start and end of the last run of user messages that has text; (0, 0) without one."""
+    end = len(items)
+    while end and not (items[end - 1].role == "user" and items[end - 1].text):
+        end -= 1
+    start = end
+    while start and items[start - 1].role == "user":
+        start -= 1
+    return start, end
+
+
+def _last_model_turn(items: Sequence[_InputItem]) -> tuple[int, int]:
+    """Start and end of the last run of items that the model wrote; (0, 0) without one."""
+    end = len(items)
+    while end and not items[end - 1].by_model:
+        end -= 1
+    start = end
+    while start and items[start - 1].by_model:
+        start -= 1
+    return start, end
+
+
+def _required_text(value: Mapping[str, Any], key: str, where: str) -> str:
+    text = value.get(key)
+    if not isinstance(text, str):
+        raise InvalidRequestError(f"{where}.{key}", _type_name(text), "a string")
+    return text
+
+
+def _optional_text(body: Mapping[str, Any], key: str) -> str:
+    return "" if body.get(key) is None else _required_text(body, key, "body")
+
+
+def _type_name(value: object) -> str:
+    return "nothing" if value is None else type(value).__name__
