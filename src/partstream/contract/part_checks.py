@@ -48,9 +48,9 @@ Finding: TypeAlias = tuple[Rule, str]
 def judge(part: object, seen: Seen) -> Sequence[Finding]:
     """Says which rules `part` breaks, up to and with the first MUST; a part that breaks none of those is noted."""
     if part.__class__ is TextPart:
-        # Nearly every part of a stream: text that no check of the table could object to.
+        # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
         value = part.value
-        if value.__class__ is str and value.isascii():
+        if value.__class__ is str and (value.isascii() or value.isprintable()):
             if value:
                 seen.visible = True
             return ()
