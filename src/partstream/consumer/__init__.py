@@ -1,0 +1,43 @@
+"""The consumer's side: register providers, select models, send requests, count tokens, run the tool loop.
+
+Stands for `vscode.lm` and what it hands out; runs on asyncio and opens nothing itself.
+"""
+
+from partstream.consumer.language_model_chat import LanguageModelChat
+from partstream.consumer.language_models import LanguageModels
+from partstream.consumer.response import LanguageModelChatResponse
+from partstream.consumer.selector import LanguageModelChatSelector
+from partstream.consumer.settings import ConsumerLimits, ProviderErrorListener, ViolationListener
+from partstream.consumer.tool_execution import ToolFunction, tool_result_content
+from partstream.consumer.tool_loop import DEFAULT_MAX_ROUNDS, run_tool_loop, stream_tool_loop
+from partstream.consumer.tool_loop_events import (
+    LoopFinished,
+    PartReceived,
+    RoundStarted,
+    ToolCallStarted,
+    ToolLoopEvent,
+    ToolLoopResult,
+    ToolResultReceived,
+)
+
+__all__ = [
+    "DEFAULT_MAX_ROUNDS",
+    "ConsumerLimits",
+    "LanguageModelChat",
+    "LanguageModelChatResponse",
+    "LanguageModelChatSelector",
+    "LanguageModels",
+    "LoopFinished",
+    "PartReceived",
+    "ProviderErrorListener",
+    "RoundStarted",
+    "ToolCallStarted",
+    "ToolFunction",
+    "ToolLoopEvent",
+    "ToolLoopResult",
+    "ToolResultReceived",
+    "ViolationListener",
+    "run_tool_loop",
+    "stream_tool_loop",
+    "tool_result_content",
+]

@@ -1,0 +1,143 @@
+"""One provider under its vendor: lists its models and starts requests to them.
+
+It knows neither the other providers nor the shape in which a consumer sees a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from partstream.cancellation import CancellationTokenSource
+from partstream.consumer.response import LanguageModelChatResponse
+from partstream.consumer.running_request import RunningRequest, as_language_model_error
+from partstream.errors import CallerError, LanguageModelError, UnknownModelError
+from partstream.messages import ChatMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.consumer.settings import ConsumerSettings
+    from partstream.messages import RequestOptions
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
+
+__all__ = ["Registration"]
+
+
+class Registration:
+    """A provider under its vendor.
+
+    Args:
+        vendor: The vendor.
+        provider: The provider.
+        settings: What the host decided.
+        running: Where requests are kept while they run.
+
+    Attributes:
+        vendor: The vendor.
+        provider: The provider.
+        error: Why the last listing failed, or None.
+    """
+
+    def __init__(
+        self,
+        vendor: str,
+        provider: LanguageModelChatProvider,
+        settings: ConsumerSettings,
+        running: dict[asyncio.Task[None], RunningRequest],
+    ) -> None:
+        self.vendor = vendor
+        self.provider = provider
+        self.error: Exception | None = None
+        self._settings = settings
+        self._disposed = False
+        self._listing = asyncio.Lock()
+        self._running = running
+
+    def dispose(self) -> None:
+        """Takes no new requests; those that run go on."""
+        self._disposed = True
+
+    async def list_models(self) -> Sequence[LanguageModelChatInformation]:
+        """Asks the provider for its models, one call at a time as the host does; nothing if it fails.
+
+        The failure is kept as :attr:`error` and reported.
+        """
+        try:
+            async with self._listing:
+                models = await self._ask_for_models()
+        except Exception as error:
+            self.error = error
+            self._settings.on_provider_error(self.vendor, error)
+            return ()
+        self.error = None
+        return models
+
+    def send_request(
+        self,
+        information: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        token: CancellationToken | None,
+    ) -> LanguageModelChatResponse:
+        """Calls the provider and returns the response to come; see :meth:`LanguageModelChat.send_request`."""
+        self._require_registered(information.id)
+        sent = _checked_messages(messages)
+        request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
+
+        async def provide(progress: Progress, provider_token: CancellationToken) -> None:
+            await self.provider.provide_language_model_chat_response(
+                information, sent, options, progress, provider_token
+            )
+
+        task = request.start(provide, token)
+        if task is not None:
+            self._running[task] = request
+            task.add_done_callback(self._running.pop)
+        return LanguageModelChatResponse(request)
+
+    async def count_tokens(
+        self, information: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken | None
+    ) -> int:
+        """Asks the provider; see :meth:`LanguageModelChat.count_tokens`."""
+        self._require_registered(information.id)
+        try:
+            return await self.provider.provide_token_count(
+                information, text, CancellationTokenSource().token if token is None else token
+            )
+        except LanguageModelError:
+            raise
+        except Exception as error:
+            raise as_language_model_error(error, self.vendor) from error
+
+    async def _ask_for_models(self) -> tuple[LanguageModelChatInformation, ...]:
+        seconds = self._settings.limits.list_seconds
+        source = CancellationTokenSource()
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                models = tuple(await self.provider.provide_language_model_chat_information(True, source.token))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"the provider of {self.vendor} did not list its models within {seconds:g} s"
+            raise LanguageModelError(message) from error
+        finally:
+            source.cancel()
+        twice = sorted(model_id for model_id, count in Counter(model.id for model in models).items() if count > 1)
+        if twice:
+            raise CallerError(f"the provider of {self.vendor} lists a model id twice: {', '.join(twice)}")
+        return models
+
+    def _require_registered(self, model_id: str) -> None:
+        # A model that left the list may still be served, only its provider can tell; without provider none is.
+        if self._disposed:
+            raise UnknownModelError(model_id, ())
+
+
+def _checked_messages(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    for index, message in enumerate(messages):
+        if not isinstance(message, ChatMessage):
+            raise CallerError(f"messages[{index}]: got {type(message).__name__}, expected ChatMessage")
+    return tuple(messages)

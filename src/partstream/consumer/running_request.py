@@ -1,0 +1,169 @@
+"""Runs one request: calls the provider, checks what it reports, and ends it when somebody cancels.
+
+It does not know who reads the parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeAlias
+
+from partstream.cancellation import CancellationTokenSource
+from partstream.consumer.part_buffer import PartBuffer
+from partstream.contract.checker import ContractChecker
+from partstream.errors import ContractViolationError, LanguageModelError, ProviderStuckError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from partstream.cancellation import CancellationToken
+    from partstream.consumer.settings import ConsumerSettings
+    from partstream.contract.checker import Violation
+    from partstream.events import Disposable
+    from partstream.parts import ResponsePart
+    from partstream.provider import Progress
+
+__all__ = ["RunningRequest", "as_language_model_error"]
+
+ProvideResponse: TypeAlias = "Callable[[Progress, CancellationToken], Awaitable[None]]"
+
+
+def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelError:
+    """The error as a consumer sees it: itself, or wrapped with `error` as its cause."""
+    if isinstance(error, LanguageModelError):
+        return error
+    said = f": {error}" if str(error) else ""
+    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{said}")
+    wrapped.__cause__ = error
+    return wrapped
+
+
+class _CheckedProgress:
+    """What the provider reports to; everything passes the checker first, also what comes too late."""
+
+    __slots__ = ("_buffer", "_checker", "violation")
+
+    def __init__(self, buffer: PartBuffer, checker: ContractChecker) -> None:
+        self._buffer = buffer
+        self._checker = checker
+        self.violation: ContractViolationError | None = None
+
+    def report(self, part: ResponsePart, /) -> None:
+        try:
+            checked = self._checker.check(part)
+        except ContractViolationError as error:
+            # Kept, because a provider that catches everything must not hide it from the consumer.
+            self.violation = self.violation or error
+            raise
+        if checked is not None and self.violation is None:
+            self._buffer.append(checked)
+
+
+class RunningRequest:
+    """One call of a provider, from its start until its task is gone.
+
+    Args:
+        vendor: Where the provider is registered.
+        model_id: The model of the request.
+        tool_names: The tools that the response may call.
+        settings: What the host decided.
+
+    Attributes:
+        buffer: The parts that passed the contract.
+    """
+
+    def __init__(self, vendor: str, model_id: str, tool_names: Iterable[str], settings: ConsumerSettings) -> None:
+        self.buffer = PartBuffer()
+        self._vendor = vendor
+        self._model_id = model_id
+        self._settings = settings
+        self._checker = ContractChecker(tool_names, settings.contract_mode, self._report_violation)
+        self._progress = _CheckedProgress(self.buffer, self._checker)
+        self._source = CancellationTokenSource()
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._winding_down: asyncio.Task[None] | None = None
+        self._subscription: Disposable | None = None
+
+    def start(self, provide: ProvideResponse, token: CancellationToken | None) -> asyncio.Task[None] | None:
+        """Calls the provider in a task of its own and returns it; None if `token` was cancelled before."""
+        if token is not None and token.is_cancellation_requested:
+            self.buffer.cancel()
+            return None
+        self._task = self._loop.create_task(self._serve(provide), name=f"partstream {self._vendor}/{self._model_id}")
+        if token is not None:
+            self._subscription = token.on_cancellation_requested(self.cancel)
+        return self._task
+
+    def cancel(self) -> None:
+        """Ends the response at once and normally; the provider is stopped behind it. Later calls do nothing."""
+        if self.buffer.settled:
+            return
+        self.buffer.cancel()
+        self._checker.cancel()
+        self._unsubscribe()
+        if self._task is None:
+            return
+        self._winding_down = self._loop.create_task(self._wind_down(self._task))
+        try:
+            self._source.cancel()
+        except Exception as error:  # A provider's listener must not break its consumer's cancel().
+            self._settings.on_provider_error(self._vendor, error)
+
+    async def stop(self) -> None:
+        """Cancels, and waits until the provider is gone or known to be stuck."""
+        self.cancel()
+        if self._winding_down is not None:
+            await asyncio.wait({self._winding_down})
+
+    async def _serve(self, provide: ProvideResponse) -> None:
+        try:
+            await provide(self._progress, self._source.token)
+        except Exception as error:
+            self._fail(error)
+        except BaseException as error:
+            # Cancelled by us (then the response is settled), by its own code or with the whole program.
+            self.buffer.end(as_language_model_error(error, self._vendor))
+            raise
+        else:
+            self._complete()
+        finally:
+            self._unsubscribe()
+
+    def _complete(self) -> None:
+        try:
+            self._checker.complete()
+        except ContractViolationError as error:
+            self._progress.violation = self._progress.violation or error
+        self.buffer.end(self._progress.violation)
+
+    def _fail(self, error: Exception) -> None:
+        # In strict mode the checker's own error comes back through the provider; it is no second violation.
+        if isinstance(error, ContractViolationError) and error is self._progress.violation:
+            self._settle_failed(error)
+            return
+        self._checker.fail(error)
+        self._settle_failed(self._progress.violation or as_language_model_error(error, self._vendor))
+
+    def _settle_failed(self, error: Exception) -> None:
+        if self.buffer.settled:  # The consumer has gone: nobody reads the error from the stream.
+            self._settings.on_provider_error(self._vendor, error)
+        self.buffer.end(error)
+
+    async def _wind_down(self, task: asyncio.Task[None]) -> None:
+        limits = self._settings.limits
+        await asyncio.wait({task}, timeout=limits.cancel_grace_seconds)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=limits.cancel_seconds)
+        if not task.done():
+            error = ProviderStuckError(self._vendor, self._model_id, limits.cancel_seconds)
+            self._settings.on_provider_error(self._vendor, error)
+
+    def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            self._subscription.dispose()
+            self._subscription = None
+
+    def _report_violation(self, violation: Violation) -> None:
+        self._settings.on_violation(self._vendor, self._model_id, violation)
