@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "Check a recorded stream against the contract.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
     "replay": "Turn a recorded stream into parts.",
+    "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",
 }
 """Each command and its one line of help; the module `partstream.cli.NAME` holds it as `command`."""

@@ -1,0 +1,16 @@
+"""A model in VS Code's picker, answered by a plain async generator.
+
+Put the path of this file into the setting `partstream.providers`.
+"""
+
+import asyncio
+
+from partstream.simple import chat_model, text_of
+
+
+@chat_model(name="Echo", family="echo")
+async def provider(messages, options):
+    """Says what it heard, one word at a time."""
+    for word in text_of(messages[-1]).split():
+        yield word + " "
+        await asyncio.sleep(0.02)

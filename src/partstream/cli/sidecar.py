@@ -1,0 +1,20 @@
+"""`partstream sidecar`: the process that the VS Code extension speaks to, started by hand."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("sidecar")
+def command() -> None:
+    """Serve providers to the VS Code extension as JSON-RPC over standard input and output.
+
+    The extension starts `python -m partstream.hosts.vscode`, which is the same and loads less.
+    """
+    from partstream.hosts.vscode.process import run  # noqa: PLC0415 - only this command needs it
+
+    sys.exit(run())

@@ -1,0 +1,194 @@
+"""Wire shapes to the library's values and back, one row a part type; knows no method, no process and no provider.
+
+A part of a type that has no row is logged and skipped: a newer VS Code may send more than this version knows.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from partstream.hosts.vscode import wire
+from partstream.hosts.vscode.validation import InvalidParamsError, check
+from partstream.json_codec import dumps, loads
+from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.provider import LanguageModelChatInformation
+
+__all__ = [
+    "PART_ROWS",
+    "PartRow",
+    "decode_message",
+    "decode_options",
+    "decode_part",
+    "encode_information",
+    "encode_part",
+]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """One part type both ways.
+
+    Attributes:
+        tag: The `type` on the wire.
+        part: The library's class.
+        shape: The TypedDict on the wire.
+        decode: From a checked wire value and its place.
+        encode: To the wire.
+        in_response: Whether a provider may report it.
+    """
+
+    tag: str
+    part: type[Any]
+    shape: type[Any]
+    decode: Callable[[Any, str], MessagePart]
+    encode: Callable[[Any], Mapping[str, Any]]
+    in_response: bool = True
+
+
+def _decode_bytes(value: str, where: str) -> bytes:
+    try:
+        return b64decode(value, validate=True)
+    except ValueError as error:
+        raise InvalidParamsError(where, f"text that cannot be read ({error})", "base64") from error
+
+
+def _decode_tool_result(value: wire.ToolResultPart, where: str) -> ToolResultPart:
+    content = decode_parts(value["content"], f"{where}.content")
+    kept = tuple(part for part in content if isinstance(part, TextPart | DataPart))
+    return ToolResultPart(value["callId"], kept, value.get("isError", False))
+
+
+def _encode_tool_result(part: ToolResultPart) -> wire.ToolResultPart:
+    content = cast("list[wire.TextPart | wire.DataPart]", [encode_part(item) for item in part.content])
+    return {"type": "tool_result", "callId": part.call_id, "content": content, "isError": part.is_error}
+
+
+PART_ROWS = (
+    PartRow(
+        "text",
+        TextPart,
+        wire.TextPart,
+        lambda value, _: TextPart(value["value"]),
+        lambda part: {"type": "text", "value": part.value},
+    ),
+    PartRow(
+        "thinking",
+        ThinkingPart,
+        wire.ThinkingPart,
+        lambda value, _: ThinkingPart(value["value"], value.get("id"), value.get("metadata")),
+        lambda part: {"type": "thinking", "value": part.value, "id": part.id, "metadata": part.metadata},
+    ),
+    PartRow(
+        "tool_call",
+        ToolCallPart,
+        wire.ToolCallPart,
+        lambda value, _: ToolCallPart(value["callId"], value["name"], value["input"]),
+        lambda part: {"type": "tool_call", "callId": part.call_id, "name": part.name, "input": part.input},
+    ),
+    PartRow(
+        "data",
+        DataPart,
+        wire.DataPart,
+        lambda value, where: DataPart(_decode_bytes(value["data"], f"{where}.data"), value["mimeType"]),
+        lambda part: {"type": "data", "mimeType": part.mime_type, "data": b64encode(part.data).decode("ascii")},
+    ),
+    PartRow(
+        "tool_result",
+        ToolResultPart,
+        wire.ToolResultPart,
+        _decode_tool_result,
+        _encode_tool_result,
+        in_response=False,
+    ),
+)
+"""Every part type."""
+
+_ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
+_ROW_BY_PART = {row.part: row for row in PART_ROWS}
+
+
+def encode_part(part: MessagePart) -> Mapping[str, Any]:
+    """A part as it crosses the pipe.
+
+    Raises:
+        TypeError: It is not a part at all.
+    """
+    row = _ROW_BY_PART.get(type(part))
+    if row is None:
+        parts = ", ".join(row.part.__name__ for row in PART_ROWS)
+        raise TypeError(f"got a {type(part).__name__}, expected a part: {parts}")
+    return row.encode(part)
+
+
+def decode_part(value: object, where: str) -> MessagePart | None:
+    """A part from the pipe, or None for a type that this version does not know; that is logged.
+
+    Raises:
+        InvalidParamsError: It is no part, or its fields have another shape.
+    """
+    kind = value.get("type") if isinstance(value, dict) else None
+    if not isinstance(kind, str):
+        raise InvalidParamsError(where, type(value).__name__, "an object with a `type`")
+    row = _ROW_BY_TAG.get(kind)
+    if row is None:
+        _logger.warning("%s: skipped a part of the unknown type %r", where, kind[:80])
+        return None
+    check(value, row.shape, where)
+    return row.decode(value, where)
+
+
+def decode_parts(values: Iterable[object], where: str) -> tuple[MessagePart, ...]:
+    """All parts of an array, without those of unknown types."""
+    decoded = (decode_part(value, f"{where}[{index}]") for index, value in enumerate(values))
+    return tuple(part for part in decoded if part is not None)
+
+
+def decode_message(value: wire.RequestMessage, where: str) -> ChatMessage:
+    """A message of a request that was checked against its shape."""
+    content = decode_parts(value["content"], f"{where}.content")
+    return ChatMessage(Role(value["role"]), content, value.get("name") or None)
+
+
+def decode_options(value: wire.RequestOptions) -> RequestOptions:
+    """The options of a request that was checked against its shape."""
+    return RequestOptions(
+        tools=tuple(
+            Tool(tool["name"], tool["description"], tool.get("inputSchema")) for tool in value.get("tools", ())
+        ),
+        tool_mode=ToolMode(value.get("toolMode", ToolMode.AUTO)),
+        model_options=value.get("modelOptions", {}),
+        model_configuration=value.get("modelConfiguration", {}),
+        request_initiator=value.get("requestInitiator"),
+    )
+
+
+def encode_information(information: LanguageModelChatInformation) -> wire.LanguageModelChatInformation:
+    """A model as it crosses the pipe, under its own id.
+
+    Raises:
+        TypeError: `extra` holds something that JSON has no form for.
+    """
+    capabilities = information.capabilities
+    extra: dict[str, Any] = loads(dumps(dict(information.extra)))
+    return {
+        "id": information.id,
+        "name": information.name,
+        "family": information.family,
+        "version": information.version,
+        "maxInputTokens": information.max_input_tokens,
+        "maxOutputTokens": information.max_output_tokens,
+        "tooltip": information.tooltip,
+        "detail": information.detail,
+        "capabilities": {"imageInput": capabilities.image_input, "toolCalling": capabilities.tool_calling},
+        "extra": extra,
+    }

@@ -1,0 +1,202 @@
+"""Answers the questions of the wire with the providers it hosts; knows no connection and no bytes.
+
+Without a group the question is for the user's own providers, and a model's id is `name/id`: unique whatever the
+others offer, and the same tomorrow when one of them is broken. In a group there is one provider, and its ids stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import LanguageModelError, UnknownModelError
+from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
+from partstream.hosts.vscode.failures import ProviderFailedError
+from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.hosts.vscode.hosted import HostedProvider
+from partstream.hosts.vscode.loading import SourceLoader, default_name
+from partstream.simple import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.hosted import Generation
+    from partstream.messages import ChatMessage
+    from partstream.provider import LanguageModelChatInformation, Progress
+
+__all__ = ["LIST_SECONDS", "ProviderHost"]
+
+LIST_SECONDS: Final = 20.0
+"""Seconds that one provider may take to list its models before the others' are shown without them."""
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+@dataclass(frozen=True, slots=True)
+class _HostedGroup:
+    """A group as it came last; a changed configuration makes another provider."""
+
+    configuration: Mapping[str, Any]
+    provider: HostedProvider
+
+    def __repr__(self) -> str:
+        return f"<group served by {self.provider.name}>"  # never the configuration: it holds keys
+
+
+class ProviderHost:
+    """Hosts the providers of one connection.
+
+    Args:
+        sources: The user's own providers.
+        on_did_change: Told the id of the group whose models may have changed, or None for the user's own.
+    """
+
+    def __init__(self, sources: Sequence[wire.ProviderSource], on_did_change: Callable[[str | None], None]) -> None:
+        self._on_did_change = on_did_change
+        self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
+        self._groups: dict[str, _HostedGroup] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def information(self, params: wire.InformationParams, token: CancellationToken) -> wire.InformationResult:
+        """Lists the models of a group or of the user's own providers; failures stand beside those that work."""
+        group = params["group"]
+        hosted = {"": self._of_group(group)} if group is not None else self._own
+        lists = await asyncio.gather(*(self._list(one, params["silent"], token) for one in hosted.values()))
+        result: wire.InformationResult = {"models": [], "errors": []}
+        for prefix, (models, errors) in zip(hosted, lists, strict=True):
+            result["models"] += [{**model, "id": _qualified(prefix, model["id"])} for model in models]
+            result["errors"] += errors
+        return result
+
+    async def respond(self, params: wire.ResponseParams, progress: Progress, token: CancellationToken) -> None:
+        """Answers a conversation.
+
+        Raises:
+            ProviderFailedError: The provider failed, or there is no such model.
+            InvalidParamsError: A part of a message has another shape.
+        """
+        messages = _decode_messages(params["messages"])
+        options = decode_options(params["options"])
+        hosted, generation, model = await self._find(params["group"], params["model"], token)
+        async with hosted.using(generation):
+            try:
+                await generation.provider.provide_language_model_chat_response(
+                    model, messages, options, progress, token
+                )
+            except Exception as error:
+                raise hosted.failed(error, "could not answer") from error
+
+    async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
+        """Counts tokens; where the provider cannot, an estimate stands in its place."""
+        items = [_countable(item, f"params.items[{index}]") for index, item in enumerate(params["items"])]
+        try:
+            hosted, generation, model = await self._find(params["group"], params["model"], token)
+        except ProviderFailedError:
+            return {"counts": [_estimate(item) for item in items]}
+        async with hosted.using(generation):
+            return {"counts": [await _count(generation, model, item, token) for item in items]}
+
+    async def aclose(self) -> None:
+        """Closes all providers."""
+        groups = [group.provider for group in self._groups.values()]
+        await asyncio.gather(*(hosted.aclose() for hosted in (*self._own.values(), *groups)), *self._closing)
+
+    def _host_source(self, name: str, source: str) -> HostedProvider:
+        return HostedProvider(name, SourceLoader(source), lambda: self._on_did_change(None))
+
+    def _of_group(self, group: wire.Group) -> HostedProvider:
+        group_id, configuration = group["id"], group["configuration"]
+        known = self._groups.get(group_id)
+        if known is not None and known.configuration == configuration:
+            return known.provider
+        source = configuration.get("provider")
+        if isinstance(source, str) and source:
+            name, loader = default_name(source), SourceLoader(source)
+            hosted = HostedProvider(name, loader, lambda: self._on_did_change(group_id))
+        else:
+            gateway = GatewayLoader(configuration)
+            hosted = HostedProvider(gateway.name, gateway, lambda: self._on_did_change(group_id))
+        self._groups[group_id] = _HostedGroup(configuration, hosted)
+        if known is not None:
+            task = asyncio.create_task(known.provider.aclose())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+        return hosted
+
+    async def _list(
+        self, hosted: HostedProvider, silent: bool, token: CancellationToken
+    ) -> tuple[list[wire.LanguageModelChatInformation], list[wire.ProviderError]]:
+        models: list[wire.LanguageModelChatInformation] = []
+        failure: ProviderFailedError | None
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                models = [encode_information(model) for model in await hosted.list_models(silent, token)]
+            failure = hosted.failure
+        except ProviderFailedError as error:
+            failure = error
+        except TimeoutError:
+            late = LanguageModelError(f"{hosted.name} did not list its models within {LIST_SECONDS:g} s")
+            failure = hosted.failed(late, "is late")
+        except TypeError as error:
+            failure = hosted.failed(error, "described a model with something that JSON has no form for")
+        return models, [{"provider": hosted.name, "message": str(failure)}] if failure is not None else []
+
+    async def _find(
+        self, group: wire.Group | None, model_id: str, token: CancellationToken
+    ) -> tuple[HostedProvider, Generation, LanguageModelChatInformation]:
+        if group is not None:
+            hosted, own_id = self._of_group(group), model_id
+        else:
+            name, _, own_id = model_id.partition("/")
+            found = self._own.get(name)
+            if found is None:
+                known = tuple(f"{name}/..." for name in self._own)
+                raise ProviderFailedError(name, UnknownModelError(model_id, known))
+            hosted = found
+        generation, model = await hosted.find_model(own_id, token)
+        return hosted, generation, model
+
+
+def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, str]]:
+    """Each source under a name of its own; a second one of the same name gets a number."""
+    named: dict[str, str] = {}
+    for source in sources:
+        wanted = (source.get("name") or default_name(source["source"])).replace("/", "-")
+        name, number = wanted, 1
+        while name in named:
+            number += 1
+            name = f"{wanted}-{number}"
+        named[name] = source["source"]
+    return list(named.items())
+
+
+def _qualified(prefix: str, model_id: str) -> str:
+    return f"{prefix}/{model_id}" if prefix else model_id
+
+
+def _decode_messages(values: Sequence[wire.RequestMessage]) -> list[ChatMessage]:
+    return [decode_message(value, f"params.messages[{index}]") for index, value in enumerate(values)]
+
+
+def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
+    message = item.get("message")
+    return decode_message(message, f"{where}.message") if message is not None else item.get("text", "")
+
+
+async def _count(
+    generation: Generation, model: LanguageModelChatInformation, item: str | ChatMessage, token: CancellationToken
+) -> wire.TokenCount:
+    try:
+        count = await generation.provider.provide_token_count(model, item, token)
+    except Exception as error:
+        _logger.warning("the tokens of a text are estimated: counting them failed", exc_info=error)
+        return _estimate(item)
+    return {"count": count, "source": "counted"}
+
+
+def _estimate(item: str | ChatMessage) -> wire.TokenCount:
+    return {"count": estimate_tokens(item), "source": "estimated"}

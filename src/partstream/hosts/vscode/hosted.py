@@ -1,0 +1,221 @@
+"""One provider that the sidecar hosts: loaded when first needed, loaded anew when its source changed.
+
+A broken edit keeps what worked before. Knows no wire and no connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from partstream.errors import UnknownModelError
+from partstream.hosts.vscode.failures import ProviderFailedError, says_all
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.events import Disposable
+    from partstream.hosts.vscode.loading import ProviderLoader, Stamp
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+
+__all__ = ["Generation", "HostedProvider"]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+class Generation:
+    """A provider as one load gave it, and the models that it listed last.
+
+    Attributes:
+        provider: The provider.
+        models: Its models by their own ids; empty until it was asked.
+    """
+
+    def __init__(self, provider: LanguageModelChatProvider, on_did_change: Callable[[], None]) -> None:
+        self.provider = provider
+        self.models: Mapping[str, LanguageModelChatInformation] = {}
+        self._running = 0
+        self._retired = False
+        event = provider.on_did_change_language_model_chat_information
+        self._subscription: Disposable | None = event(lambda _: on_did_change()) if event is not None else None
+
+    def begin(self) -> None:
+        """Counts a request that runs on it."""
+        self._running += 1
+
+    def end(self) -> None:
+        """Counts a request that has ended."""
+        self._running -= 1
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it was replaced and its last request has ended."""
+        return self._retired and self._running == 0
+
+    def retire(self) -> None:
+        """Says that another generation took its place."""
+        self._retired = True
+        if self._subscription is not None:
+            self._subscription.dispose()
+
+    async def aclose(self) -> None:
+        """Closes the provider if it can be closed (`aclose`)."""
+        aclose = getattr(self.provider, "aclose", None)
+        if inspect.iscoroutinefunction(aclose):
+            await aclose()
+
+
+class HostedProvider:
+    """One provider of the configuration or of a group.
+
+    Attributes:
+        name: How the log and errors call it.
+
+    Args:
+        name: See above.
+        loader: Makes it.
+        on_did_change: Called when its list of models may have changed, never because it was just listed.
+    """
+
+    def __init__(self, name: str, loader: ProviderLoader, on_did_change: Callable[[], None]) -> None:
+        self.name = name
+        self._loader = loader
+        self._on_did_change = on_did_change
+        self._loading: asyncio.Task[None] | None = None
+        self._listing = 0
+        self._generation: Generation | None = None
+        self._stamp: Stamp = None
+        self._failure: ProviderFailedError | None = None
+
+    @property
+    def failure(self) -> ProviderFailedError | None:
+        """Why the source as it is now could not be loaded, or None."""
+        return self._failure
+
+    async def list_models(self, silent: bool, token: CancellationToken) -> Sequence[LanguageModelChatInformation]:
+        """Asks the provider for its models.
+
+        Raises:
+            ProviderFailedError: It could not be loaded, or raised.
+        """
+        self._listing += 1
+        try:
+            generation = await self.current(retry=not silent)
+            return await self._list(generation, silent, token)
+        finally:
+            self._listing -= 1
+
+    async def find_model(
+        self, model_id: str, token: CancellationToken
+    ) -> tuple[Generation, LanguageModelChatInformation]:
+        """The model and the generation that has it, which is asked for its list if it does not know the model yet.
+
+        Raises:
+            ProviderFailedError: It could not be loaded, raised, or has no such model.
+        """
+        generation = await self.current()
+        if model_id not in generation.models:
+            await self._list(generation, True, token)
+        model = generation.models.get(model_id)
+        if model is None:
+            raise self.failed(UnknownModelError(model_id, tuple(generation.models)), "was asked for another's model")
+        return generation, model
+
+    async def current(self, *, retry: bool = False) -> Generation:
+        """The provider as its source is now, or as it was before an edit that broke it.
+
+        Args:
+            retry: Whether a source that failed is tried again although it did not change: what it needs may be
+                there now.
+
+        Raises:
+            ProviderFailedError: No version of the source could be loaded yet.
+        """
+        if self._loading is None and self._must_load(retry):
+            self._loading = asyncio.create_task(self._load())
+        if self._loading is not None:
+            # Shielded: whoever stops waiting must not stop what the others wait for.
+            await asyncio.shield(self._loading)
+        if self._generation is None:
+            assert self._failure is not None  # noqa: S101 - for the type checker: one of the two is there
+            raise self._failure
+        return self._generation
+
+    @asynccontextmanager
+    async def using(self, generation: Generation) -> AsyncIterator[None]:
+        """Keeps a generation open while a request runs on it, also when it is replaced meanwhile."""
+        generation.begin()
+        try:
+            yield
+        finally:
+            generation.end()
+            await self._close_if_finished(generation)
+
+    def failed(self, error: Exception, what: str) -> ProviderFailedError:
+        """Logs what happened under this provider's name, and returns the error that says so."""
+        traceback = None if says_all(error) else error
+        _logger.error("the provider %s %s: %s", self.name, what, error, exc_info=traceback)
+        failure = ProviderFailedError(self.name, error)
+        failure.__cause__ = error
+        return failure
+
+    async def aclose(self) -> None:
+        """Closes the provider; it is loaded again if it is used again."""
+        generation, self._generation = self._generation, None
+        if generation is not None:
+            generation.retire()
+            await self._close_if_finished(generation)
+
+    async def _close_if_finished(self, generation: Generation) -> None:
+        """Closes a generation that was replaced, once nothing runs on it."""
+        if not generation.is_finished:
+            return
+        try:
+            await generation.aclose()
+        except Exception:
+            _logger.exception("the provider %s failed to close", self.name)
+
+    def _must_load(self, retry: bool) -> bool:
+        untried = self._generation is None and self._failure is None
+        return untried or self._loader.stamp() != self._stamp or (retry and self._failure is not None)
+
+    async def _load(self) -> None:
+        old = self._generation
+        # Taken before the load: an edit while it runs is seen by the next request.
+        self._stamp = self._loader.stamp()
+        try:
+            # In a thread: what the user's file imports may take seconds, and the other requests go on.
+            provider = await asyncio.to_thread(self._loader.load)
+            self._generation = Generation(provider, self._changed)
+        except Exception as error:
+            kept = "the version before goes on" if old is not None else "it is left out"
+            self._failure = self.failed(error, f"could not be loaded, {kept}")
+            return
+        finally:
+            self._loading = None
+        self._failure = None
+        if self._stamp is None:
+            self._stamp = self._loader.stamp()  # a module's file is known only now
+        if old is not None:
+            _logger.info("the provider %s was loaded anew: its source changed", self.name)
+            old.retire()
+            await self._close_if_finished(old)
+            self._changed()
+
+    async def _list(
+        self, generation: Generation, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        try:
+            models = await generation.provider.provide_language_model_chat_information(silent, token)
+            generation.models = {model.id: model for model in models}
+        except Exception as error:
+            raise self.failed(error, "could not list its models") from error
+        return tuple(generation.models.values())
+
+    def _changed(self) -> None:
+        if not self._listing:
+            self._on_did_change()

@@ -1,0 +1,195 @@
+"""Finds a provider of the user's own in a file or a module, always as its source is now; knows no request.
+
+The source is compiled anew on every load: Python's cache of compiled files goes by whole seconds and the length,
+and an edit that keeps both would be missed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+from zlib import crc32
+
+from partstream.errors import CallerError
+from partstream.provider import LanguageModelChatProvider
+
+if TYPE_CHECKING:
+    from types import CodeType, ModuleType
+
+__all__ = ["ProviderLoader", "ProviderNotFoundError", "SourceLoader", "Stamp", "default_name"]
+
+Stamp: TypeAlias = tuple[int, int, int] | None
+"""What a file's edit changes: modification time in nanoseconds, length, inode; None while there is no file."""
+
+_ATTRIBUTE = "provider"
+
+
+class ProviderNotFoundError(CallerError):
+    """The source that the configuration names holds no provider.
+
+    Attributes:
+        source: What the configuration says.
+        expected: What would do.
+    """
+
+    def __init__(self, source: str, got: str, expected: str) -> None:
+        super().__init__(f"{source}: got {got}, expected {expected}")
+        self.source = source
+        self.expected = expected
+
+
+class ProviderLoader(Protocol):
+    """Makes one provider, again whenever its stamp changes."""
+
+    def stamp(self) -> Stamp:
+        """Differs from the last one when :meth:`load` would give another provider."""
+        ...
+
+    def load(self) -> LanguageModelChatProvider:
+        """Makes the provider; may take long, and raise anything that the user's code raises."""
+        ...
+
+
+class _FreshLoader(SourceFileLoader):
+    """Reads the source, never the cache."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class SourceLoader:
+    """Loads `path/to/file.py`, `path/to/file.py:attribute`, `module` or `module:attribute`."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._place, self._attribute = _split(source)
+        self._is_file = self._place.endswith(".py")
+        self._path = Path(self._place).expanduser() if self._is_file else None
+
+    def stamp(self) -> Stamp:
+        """The stamp of the file; None for a module that was not found yet."""
+        if self._path is None:
+            return None
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def load(self) -> LanguageModelChatProvider:
+        """Runs the source and picks the provider out of it.
+
+        Raises:
+            ProviderNotFoundError: There is no such file or module, or not exactly one provider in it.
+            Exception: Whatever the source raises when it runs.
+        """
+        module = _run(self._file_spec() if self._is_file else self._module_spec())
+        found = _pick(module, self._attribute, self._source)
+        return found() if isinstance(found, type) else found
+
+    def _file_spec(self) -> ModuleSpec:
+        assert self._path is not None  # noqa: S101 - for the type checker: it is a file
+        path = self._path.absolute()
+        if not path.is_file():
+            raise ProviderNotFoundError(self._source, "no file there", "a Python file")
+        _make_importable(path.parent)
+        # Two files of the same name in different folders are two modules.
+        return _spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path)
+
+    def _module_spec(self) -> ModuleSpec:
+        spec = importlib.util.find_spec(self._place)
+        if spec is None:
+            raise ProviderNotFoundError(self._source, "no module of that name", "an importable module or a .py file")
+        if spec.origin is None or not spec.origin.endswith(".py"):
+            return spec
+        self._path = Path(spec.origin)
+        fresh = _spec(self._place, self._path)
+        fresh.submodule_search_locations = spec.submodule_search_locations
+        return fresh
+
+
+def default_name(source: str) -> str:
+    """What a provider is called when the configuration gives it no name: the file's or the module's."""
+    place, _ = _split(source)
+    return Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
+
+
+def _split(source: str) -> tuple[str, str | None]:
+    # The colon of a Windows drive is no separator: it is followed by a path, never by a name.
+    place, colon, attribute = source.rpartition(":")
+    if colon and attribute.isidentifier():
+        return place, attribute
+    return source, None
+
+
+def _spec(name: str, path: Path) -> ModuleSpec:
+    spec = importlib.util.spec_from_file_location(name, path, loader=_FreshLoader(name, str(path)))
+    assert spec is not None  # noqa: S101 - for the type checker: with a loader there always is one
+    return spec
+
+
+def _make_importable(folder: Path) -> None:
+    # At the end: a file beside the provider must not hide the standard library from the sidecar.
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _run(spec: ModuleSpec) -> ModuleType:
+    """Runs a module; on failure the one of that name that ran before stays in place."""
+    assert spec.loader is not None  # noqa: S101 - for the type checker: found modules have one
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if before is None:
+            del sys.modules[spec.name]
+        else:
+            sys.modules[spec.name] = before
+        raise
+    return module
+
+
+def _pick(
+    module: ModuleType, attribute: str | None, source: str
+) -> LanguageModelChatProvider | type[LanguageModelChatProvider]:
+    wanted = attribute or _ATTRIBUTE
+    if attribute is not None or hasattr(module, wanted):
+        return _named(module, wanted, source)
+    instances = {
+        id(value): name for name, value in vars(module).items() if isinstance(value, LanguageModelChatProvider)
+    }
+    classes = {name for name, value in vars(module).items() if _is_own_provider_class(value, module)}
+    candidates = sorted(instances.values()) or sorted(classes)
+    if len(candidates) == 1:
+        return _named(module, candidates[0], source)
+    got = f"{len(candidates)} providers ({', '.join(candidates)})" if candidates else "no provider"
+    raise ProviderNotFoundError(
+        source, got, f"one LanguageModelChatProvider, or an attribute `{_ATTRIBUTE}`, or `source:attribute`"
+    )
+
+
+def _named(module: ModuleType, name: str, source: str) -> LanguageModelChatProvider | type[LanguageModelChatProvider]:
+    if not hasattr(module, name):
+        raise ProviderNotFoundError(source, f"no attribute {name!r}", "a LanguageModelChatProvider")
+    value = getattr(module, name)
+    if isinstance(value, LanguageModelChatProvider) or _is_provider_class(value):
+        found: LanguageModelChatProvider | type[LanguageModelChatProvider] = value
+        return found
+    got = f"{name!r} of type {type(value).__name__}"
+    raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class")
+
+
+def _is_provider_class(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, LanguageModelChatProvider) and not inspect.isabstract(value)
+
+
+def _is_own_provider_class(value: object, module: ModuleType) -> bool:
+    # An imported class is a base to build on, not what the file offers.
+    return _is_provider_class(value) and getattr(value, "__module__", None) == module.__name__

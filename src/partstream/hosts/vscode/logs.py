@@ -1,0 +1,87 @@
+"""Sends Python's log to the extension's output channel, or to standard error while there is no extension.
+
+Not to both: the extension shows standard error too, where whatever a provider prints arrives.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from partstream.rpc.connection import encode_notification
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.redaction import Redactor
+    from partstream.rpc.outbox import MinorMessages
+
+__all__ = ["ChannelHandler"]
+
+_LEVELS: tuple[tuple[int, wire.LogLevel], ...] = (
+    (logging.ERROR, "error"),
+    (logging.WARNING, "warning"),
+    (logging.INFO, "info"),
+    (logging.DEBUG, "debug"),
+    (0, "trace"),
+)
+"""The lowest of Python's levels for each of the wire's."""
+
+
+class ChannelHandler(logging.Handler):
+    """Writes records as `log` notifications; may be called on any thread.
+
+    Args:
+        loop: Where messages are put into their queue.
+        messages: Their queue; what it cannot hold is counted, and the count is told when there is room again.
+        redactor: Takes secrets out.
+    """
+
+    def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: Redactor) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter("%(message)s"))
+        self._loop = loop
+        self._messages = messages
+        self._redactor = redactor
+        self._open = False
+        self._left_out = 0
+
+    def open_channel(self) -> None:
+        """Says that the extension listens from now on."""
+        self._open = True
+
+    def close_channel(self) -> None:
+        """Says that nobody listens any more."""
+        self._open = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes one record."""
+        try:
+            self._write(record)
+        except Exception:
+            self.handleError(record)
+
+    def _write(self, record: logging.LogRecord) -> None:
+        text = self._redactor.redact(self.format(record))
+        if not self._open:
+            sys.stderr.write(f"{record.levelname} {record.name}: {text}\n")
+            return
+        level = next(name for number, name in _LEVELS if record.levelno >= number)
+        self._loop.call_soon_threadsafe(self._put, level, text, record.name)
+
+    def _put(self, level: wire.LogLevel, text: str, source: str) -> None:
+        if self._left_out:
+            said = f"{self._left_out} lines were left out: the reader of the log is slow"
+            if not self._messages.put(_notification("warning", said, "partstream")):
+                self._left_out += 1
+                return
+            self._left_out = 0
+        if not self._messages.put(_notification(level, text, source)):
+            self._left_out += 1
+
+
+def _notification(level: wire.LogLevel, text: str, source: str) -> bytes:
+    params: wire.LogParams = {"level": level, "message": text, "source": source}
+    return encode_notification("log", params)

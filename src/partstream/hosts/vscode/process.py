@@ -1,0 +1,82 @@
+"""Runs the sidecar as a process: joins the session to the standard streams, and ends with the extension."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from typing import Final
+
+from partstream.hosts.vscode.logs import ChannelHandler
+from partstream.hosts.vscode.redaction import Redactor
+from partstream.hosts.vscode.session import Session
+from partstream.rpc.outbox import Outbox
+from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
+
+__all__ = ["run"]
+
+FLUSH_SECONDS: Final = 1.0
+"""Seconds that the last answers have to get out."""
+
+END_SECONDS: Final = 2.0
+"""Seconds after which the process ends although a thread of a provider is still running."""
+
+
+def run() -> int:
+    """Serves the extension at the other end of the standard streams; returns the exit status."""
+    reading, writing = claim_standard_streams()
+    try:
+        return asyncio.run(_serve(reading, writing))
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _serve(reading: int, writing: int) -> int:
+    loop = asyncio.get_running_loop()
+    exited: asyncio.Future[int] = loop.create_future()
+
+    def exit_with(status: int) -> None:
+        if not exited.done():
+            exited.set_result(status)
+
+    outbox = Outbox()
+    writer = Writer(writing, loop, outbox.take, lambda: exit_with(1))
+    outbox.on_waiting = writer.wake
+    redactor = Redactor()
+    handler = ChannelHandler(loop, outbox.open_minor(), redactor)
+    _route_logs(handler)
+    session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with)
+    writer.start()
+    Reader(reading, loop, session.receive, session.end_of_input).start()
+    status = await exited
+    await session.aclose()
+    handler.close_channel()
+    await _flush(writer)
+    _end_in_time(status)
+    return status
+
+
+def _route_logs(handler: logging.Handler) -> None:
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
+
+
+async def _flush(writer: Writer) -> None:
+    idle = asyncio.Event()
+    writer.when_idle(idle.set)
+    try:
+        async with asyncio.timeout(FLUSH_SECONDS):
+            await idle.wait()
+    except TimeoutError:
+        sys.stderr.write("the last answers were not read in time\n")
+
+
+def _end_in_time(status: int) -> None:
+    """Bounds the interpreter's own end, which waits for every thread that a provider started."""
+    timer = threading.Timer(END_SECONDS, os._exit, (status,))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,326 @@
+"""One conversation with one extension: who may ask what when, cancellation, and the end; knows no provider.
+
+Requests run side by side, each in its own task, and each is answered exactly once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream._version import __version__
+from partstream.cancellation import CancellationTokenSource
+from partstream.errors import CallerError
+from partstream.hosts.vscode.failures import ProviderFailedError, error_data
+from partstream.hosts.vscode.host import ProviderHost
+from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
+from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
+from partstream.hosts.vscode.validation import InvalidParamsError, check
+from partstream.rpc.connection import (
+    Connection,
+    Malformed,
+    Notification,
+    Reply,
+    Request,
+    encode_error,
+    encode_notification,
+    encode_result,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.redaction import Redactor
+    from partstream.rpc.connection import RequestId
+    from partstream.rpc.outbox import ItemStream, Outbox
+
+__all__ = ["GRACE_SECONDS", "RefusedError", "Session"]
+
+GRACE_SECONDS: Final = 1.0
+"""Seconds that a provider has to return after its token was cancelled, before its task is cancelled too."""
+
+RELEASE_SECONDS: Final = 3.0
+"""Seconds that everything together has to end in when the conversation does."""
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+class _State(StrEnum):
+    NEW = "new"
+    READY = "ready"
+    SHUT_DOWN = "shut down"
+
+
+_REFUSALS: Mapping[tuple[_State, bool], tuple[ErrorCode, str]] = {
+    (_State.NEW, False): (ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
+    (_State.READY, True): (ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
+    (_State.SHUT_DOWN, True): (ErrorCode.INVALID_REQUEST, "expected nothing but `exit` after `shutdown`"),
+    (_State.SHUT_DOWN, False): (ErrorCode.INVALID_REQUEST, "expected nothing but `exit` after `shutdown`"),
+}
+"""What a request is refused with, by the state and by whether it is `initialize`; no row: it is served."""
+
+
+class RefusedError(CallerError):
+    """A request that is not served.
+
+    Attributes:
+        code: The code of the answer.
+        data: Its data, or None.
+    """
+
+    def __init__(self, code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class _Running:
+    """A request that was not answered yet."""
+
+    __slots__ = ("id", "source", "stream", "task")
+
+    def __init__(self, request_id: RequestId) -> None:
+        self.id = request_id
+        self.source = CancellationTokenSource()
+        self.stream: ItemStream | None = None
+        self.task: asyncio.Task[None] | None = None
+
+
+class Session:
+    """Serves one peer on the running event loop.
+
+    Args:
+        outbox: Where everything that the peer shall read is put.
+        redactor: Learns the secrets that come in, and takes them out of every error.
+        on_ready: Called once when the conversation is open.
+        on_exit: Called with the status that the process shall end with, when the peer says or shows that it is done.
+        connection: Reads the peer's bytes.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        redactor: Redactor,
+        *,
+        on_ready: Callable[[], None],
+        on_exit: Callable[[int], None],
+        connection: Connection | None = None,
+    ) -> None:
+        self._outbox = outbox
+        self._redactor = redactor
+        self._on_ready = on_ready
+        self._on_exit = on_exit
+        self._connection = connection or Connection()
+        self._loop = asyncio.get_running_loop()
+        self._state = _State.NEW
+        self._host = ProviderHost((), self._did_change)
+        self._running: dict[RequestId, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._receivers: Mapping[type, Callable[[Any], None]] = {
+            Request: self._on_request,
+            Notification: self._on_notification,
+            Reply: self._on_reply,
+            Malformed: self._on_malformed,
+        }
+        self._handlers: Mapping[str, Callable[[Any, _Running], Awaitable[object]]] = {
+            "languageModels/information": self._information,
+            "languageModels/response": self._response,
+            "languageModels/tokenCount": self._token_count,
+            "shutdown": self._shutdown,
+        }
+        self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
+            "$/cancelRequest": self._cancel_request,
+            "exit": self._exit,
+        }
+
+    def receive(self, data: bytes) -> None:
+        """Takes more bytes of the peer."""
+        for message in self._connection.receive(data):
+            self._receivers[type(message)](message)
+
+    def end_of_input(self) -> None:
+        """Says that the peer is gone."""
+        self._exit(None)
+
+    async def aclose(self) -> None:
+        """Cancels what runs and closes the providers; takes no longer than :data:`RELEASE_SECONDS`."""
+        for running in list(self._running.values()):
+            self._cancel(running)
+        ending = [task for task in self._tasks if task is not asyncio.current_task()]
+        try:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await asyncio.gather(*ending, return_exceptions=True)
+                await self._host.aclose()
+        except TimeoutError:
+            _logger.warning("a provider did not end within %g s", RELEASE_SECONDS)
+
+    def _on_request(self, request: Request) -> None:
+        try:
+            self._begin(request)
+        except (RefusedError, InvalidParamsError) as error:
+            self._outbox.post(self._failure(request.id, error))
+
+    def _begin(self, request: Request) -> None:
+        self._admit(request)
+        if request.method == "initialize":
+            # At once, not in a task: requests may follow in the same bytes.
+            self._outbox.post(encode_result(request.id, self._initialize(request.params)))
+            return
+        if request.method == "shutdown":
+            self._state = _State.SHUT_DOWN
+        running = _Running(request.id)
+        self._running[request.id] = running
+        running.task = asyncio.create_task(self._serve(running, request))
+        self._tasks.add(running.task)
+        running.task.add_done_callback(self._tasks.discard)
+
+    def _admit(self, request: Request) -> None:
+        """Raises what a request that cannot be served is answered with."""
+        refusal = _REFUSALS.get((self._state, request.method == "initialize"))
+        if refusal is not None:
+            raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
+        method = METHODS.get(request.method)
+        if method is None or not method.is_request or method.direction is not Direction.TO_SIDECAR:
+            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"got the request {request.method!r}, which there is not")
+        if request.id in self._running:
+            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a request that still runs")
+        if method.params is not None:
+            check(request.params, method.params, "params")
+
+    async def _serve(self, running: _Running, request: Request) -> None:
+        try:
+            answer = encode_result(request.id, await self._handlers[request.method](request.params, running))
+        except asyncio.CancelledError:
+            answer = _cancelled(request.id)
+        except Exception as error:
+            answer = self._failure(request.id, error)
+        if self._running.get(running.id) is running:
+            del self._running[running.id]
+            if running.stream is not None:
+                running.stream.finish(answer)
+            else:
+                self._outbox.post(answer)
+
+    def _failure(self, request_id: RequestId, error: Exception) -> bytes:
+        """The error response that says what happened, without secrets."""
+        message = self._redactor.redact(str(error))
+        if isinstance(error, ProviderFailedError):
+            data = self._redactor.redact_values(error_data(error))
+            return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
+        if isinstance(error, RefusedError):
+            return encode_error(request_id, error.code, message, error.data)
+        if isinstance(error, InvalidParamsError):
+            return encode_error(request_id, ErrorCode.INVALID_PARAMS, message)
+        _logger.error("a request failed in the sidecar itself", exc_info=error)
+        return encode_error(request_id, ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
+
+    def _initialize(self, params: wire.InitializeParams) -> wire.InitializeResult:
+        if params["protocolVersion"] != PROTOCOL_VERSION:
+            versions: wire.VersionMismatchData = {
+                "clientProtocolVersion": params["protocolVersion"],
+                "serverProtocolVersion": PROTOCOL_VERSION,
+            }
+            raise RefusedError(
+                ErrorCode.PROTOCOL_VERSION_MISMATCH,
+                f"got protocol version {params['protocolVersion']}, expected {PROTOCOL_VERSION} "
+                f"(this is partstream {__version__})",
+                versions,
+            )
+        self._host = ProviderHost(params["configuration"]["providers"], self._did_change)
+        self._state = _State.READY
+        self._on_ready()
+        return {
+            "protocolVersion": PROTOCOL_VERSION,
+            "serverInfo": {
+                "name": "partstream",
+                "version": __version__,
+                "python": sys.version.split()[0],
+                "executable": sys.executable,
+            },
+        }
+
+    async def _information(self, params: wire.InformationParams, running: _Running) -> wire.InformationResult:
+        self._redactor.learn(params["group"])
+        result = await self._host.information(params, running.source.token)
+        for error in result["errors"]:
+            error["message"] = self._redactor.redact(error["message"])
+        return result
+
+    async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
+        self._redactor.learn(params["group"])
+        running.stream = open_progress_stream(self._outbox, params["progressToken"])
+        await self._host.respond(params, StreamProgress(running.stream), running.source.token)
+        return {}
+
+    async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
+        self._redactor.learn(params["group"])
+        return await self._host.count(params, running.source.token)
+
+    async def _shutdown(self, _: None, running: _Running) -> None:
+        del self._running[running.id]  # so that it does not cancel itself
+        await self.aclose()
+        self._running[running.id] = running
+
+    def _on_notification(self, notification: Notification) -> None:
+        handler = self._notification_handlers.get(notification.method)
+        if handler is None:
+            # LSP: `$/` marks what a peer may ignore.
+            if not notification.method.startswith("$/"):
+                _logger.warning("ignored the notification %r, which there is not", notification.method[:80])
+            return
+        shape = METHODS[notification.method].params
+        try:
+            if shape is not None:
+                check(notification.params, shape, "params")
+        except InvalidParamsError as error:
+            _logger.warning("ignored a notification %s: %s", notification.method, error)
+            return
+        handler(notification.params)
+
+    def _cancel_request(self, params: wire.CancelParams) -> None:
+        running = self._running.get(params["id"])
+        if running is not None:  # otherwise its answer is on its way
+            self._cancel(running)
+
+    def _cancel(self, running: _Running) -> None:
+        """Answers at once; then tells the provider, and ends its task when it does not return by itself."""
+        del self._running[running.id]
+        if running.stream is not None:
+            running.stream.discard(_cancelled(running.id))
+        else:
+            self._outbox.post(_cancelled(running.id))
+        try:
+            running.source.cancel()
+        except Exception:
+            _logger.exception("a provider failed when it was told of a cancellation")
+        task = running.task
+        if task is not None:
+            timer = self._loop.call_later(GRACE_SECONDS, task.cancel)
+            task.add_done_callback(lambda _: timer.cancel())
+
+    def _exit(self, _: None) -> None:
+        self._on_exit(0 if self._state is _State.SHUT_DOWN else 1)
+
+    def _on_reply(self, reply: Reply) -> None:
+        _logger.warning("ignored an answer to the id %r: nothing was asked", reply.id)
+
+    def _on_malformed(self, malformed: Malformed) -> None:
+        message = self._redactor.redact(malformed.message)
+        self._outbox.post(encode_error(malformed.id, malformed.code, message))
+        if malformed.is_fatal:
+            _logger.error("the connection is beyond repair: %s", message)
+            self._on_exit(1)
+
+    def _did_change(self, group: str | None) -> None:
+        params: wire.ModelsDidChangeParams = {"group": group}
+        frame = encode_notification("languageModels/didChange", params)
+        # A provider may tell of changes from a thread of its own.
+        self._loop.call_soon_threadsafe(self._outbox.post, frame)
+
+
+def _cancelled(request_id: RequestId) -> bytes:
+    return encode_error(request_id, ErrorCode.REQUEST_CANCELLED, "the request was cancelled")

@@ -1,0 +1,134 @@
+"""Bytes to message bodies and back, in the framing of LSP 3.17 ("Base Protocol"); knows nothing of JSON.
+
+A frame is `Content-Length: N`, perhaps further header fields, an empty line, and N bytes. Lines end with CR LF.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+__all__ = ["DEFAULT_MAX_BODY_SIZE", "Frame", "FrameDecoder", "FrameTooLarge", "MalformedHeader", "encode_frame"]
+
+DEFAULT_MAX_BODY_SIZE: Final = 256 * 1024 * 1024
+"""Bytes. A conversation with many images is the largest message there is."""
+
+MAX_HEADER_SIZE: Final = 4096
+"""Bytes; the headers in use take about 30."""
+
+_END_OF_HEADER = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTooLarge:
+    """A body over the limit; its bytes are skipped and the frames after it are read.
+
+    Attributes:
+        size: The bytes announced.
+        limit: The bytes allowed.
+    """
+
+    size: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedHeader:
+    """A header that does not say where its frame ends: nothing after it can be read.
+
+    Attributes:
+        got: The start of the header.
+        reason: What is wrong with it.
+    """
+
+    got: bytes
+    reason: str
+
+
+Frame: TypeAlias = bytes | FrameTooLarge | MalformedHeader
+"""What a decoder gives: a body, or what was wrong with the frame in its place."""
+
+
+class FrameDecoder:
+    """Cuts a stream of bytes into frames, whatever the pieces it arrives in."""
+
+    __slots__ = ("_broken", "_header", "_limit", "_missing", "_pieces", "_skipping")
+
+    def __init__(self, limit: int = DEFAULT_MAX_BODY_SIZE) -> None:
+        self._limit = limit
+        self._header = bytearray()
+        self._pieces: list[bytes] = []
+        self._missing: int | None = None  # bytes of the body still to come; None while a header is read
+        self._skipping = False
+        self._broken = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Takes more bytes and returns the frames that are complete now; nothing after a malformed header."""
+        frames: list[Frame] = []
+        position = 0
+        while position < len(data) and not self._broken:
+            read = self._read_header if self._missing is None else self._read_body
+            position = read(data, position, frames)
+        return frames
+
+    def _read_header(self, data: bytes, position: int, frames: list[Frame]) -> int:
+        before = len(self._header)
+        self._header += data[position : position + MAX_HEADER_SIZE]
+        end = self._header.find(_END_OF_HEADER, max(0, before - len(_END_OF_HEADER) + 1))
+        if end < 0:
+            if len(self._header) >= MAX_HEADER_SIZE:
+                self._break(frames, f"no end within {MAX_HEADER_SIZE} bytes")
+            return position + len(self._header) - before
+        position += end + len(_END_OF_HEADER) - before
+        length = _content_length(bytes(self._header[:end]))
+        if isinstance(length, str):
+            self._break(frames, length)
+            return position
+        self._header.clear()
+        self._begin_body(length, frames)
+        return position
+
+    def _begin_body(self, length: int, frames: list[Frame]) -> None:
+        if length == 0:
+            frames.append(b"")
+            return
+        self._missing = length
+        self._skipping = length > self._limit
+        if self._skipping:
+            frames.append(FrameTooLarge(length, self._limit))
+
+    def _read_body(self, data: bytes, position: int, frames: list[Frame]) -> int:
+        assert self._missing is not None  # noqa: S101 - for the type checker: a body is being read
+        piece = data[position : position + self._missing]
+        self._missing -= len(piece)
+        if not self._skipping:
+            self._pieces.append(piece)
+        if self._missing == 0:
+            self._missing = None
+            if not self._skipping:
+                frames.append(b"".join(self._pieces))
+                self._pieces = []
+        return position + len(piece)
+
+    def _break(self, frames: list[Frame], reason: str) -> None:
+        self._broken = True
+        frames.append(MalformedHeader(bytes(self._header[:80]), reason))
+
+
+def encode_frame(body: bytes) -> bytes:
+    """The frame of one body."""
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def _content_length(header: bytes) -> int | str:
+    """The length that a header gives, or what is wrong with it."""
+    for line in header.split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if not colon:
+            return f"the line {line[:80]!r} is not a header field"
+        if name.strip().lower() == b"content-length":
+            digits = value.strip()
+            if not digits.isdigit() or len(digits) > 18:
+                return f"Content-Length is {digits[:80]!r}, not a number of bytes"
+            return int(digits)
+    return "no Content-Length"

@@ -1,0 +1,203 @@
+"""A provider from one plain function: what a Python developer writes to have a model in the picker.
+
+::
+
+    from partstream.simple import chat_model
+
+    @chat_model(name="Parrot")
+    async def provider(messages, options):
+        yield "I heard you."
+
+Knows no host and no wire; the result is a :class:`~partstream.provider.LanguageModelChatProvider` like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.json_codec import dumps
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.provider import (
+    DrainingProgress,
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.parts import MessagePart, ResponsePart
+    from partstream.provider import Progress
+
+__all__ = ["AnswerFunction", "FunctionProvider", "chat_model", "estimate_tokens", "text_of"]
+
+AnswerFunction: TypeAlias = (
+    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart, None]]"
+)
+"""An async generator function: it yields text, or parts, as they come."""
+
+_CHARACTERS_PER_TOKEN: Final = 4
+"""An estimate for English prose and code with the vocabularies in use."""
+
+_MESSAGE_TOKENS: Final = 3
+"""Tokens of a message beside its parts, as Copilot itself reckons."""
+
+
+class FunctionProvider(LanguageModelChatProvider):
+    """Offers one model, which a function answers for; made by :func:`chat_model`.
+
+    Attributes:
+        information: The model.
+    """
+
+    def __init__(
+        self,
+        answer: AnswerFunction,
+        information: LanguageModelChatInformation,
+        count_tokens: Callable[[str | ChatMessage], int],
+    ) -> None:
+        self.information = information
+        self._answer = answer
+        self._count_tokens = count_tokens
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The one model."""
+        del silent, token
+        return (self.information,)
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Runs the function; cancellation closes it where it stands, so its `finally` blocks run.
+
+        Raises:
+            TypeError: It yielded something that is neither text nor a part.
+            Exception: Whatever the function raises.
+        """
+        del model
+        answering = asyncio.ensure_future(self._report(messages, options, progress))
+        subscription = token.on_cancellation_requested(answering.cancel)
+        try:
+            await answering
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if not token.is_cancellation_requested or (current is not None and current.cancelling()):
+                raise
+        finally:
+            subscription.dispose()
+            answering.cancel()
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """Counts with the function that :func:`chat_model` was given."""
+        del model, token
+        return self._count_tokens(text)
+
+    async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
+        draining = progress if isinstance(progress, DrainingProgress) else None
+        async with aclosing(self._answer(messages, options)) as answer:
+            async for piece in answer:
+                progress.report(_as_part(piece))
+                if draining is not None:
+                    await draining.drain()
+
+
+def estimate_tokens(text: str | ChatMessage) -> int:
+    """About how many tokens a text or a message takes: four characters a token, data parts left out."""
+    if isinstance(text, str):
+        return math.ceil(len(text) / _CHARACTERS_PER_TOKEN)
+    characters = sum(_length(part) for part in text.content)
+    return _MESSAGE_TOKENS + math.ceil(characters / _CHARACTERS_PER_TOKEN)
+
+
+def chat_model(
+    *,
+    name: str,
+    id: str | None = None,  # noqa: A002 - the name that the model's field has
+    family: str | None = None,
+    version: str = "1",
+    max_input_tokens: int = 128_000,
+    max_output_tokens: int = 16_000,
+    image_input: bool = False,
+    tool_calling: bool = True,
+    count_tokens: Callable[[str | ChatMessage], int] = estimate_tokens,
+    **extra: Any,
+) -> Callable[[AnswerFunction], FunctionProvider]:
+    """Makes a provider of the async generator function below it.
+
+    Args:
+        name: What the model picker shows.
+        id: The model's id; without one, the function's name.
+        family: The model family, by which Copilot picks its prompt; without one, the id.
+        version: The version within the family.
+        max_input_tokens: The most tokens a prompt may hold.
+        max_output_tokens: The most tokens an answer may hold.
+        image_input: Whether messages may hold images.
+        tool_calling: Whether the function yields tool calls. Copilot's agent mode lists a model only when this is
+            true, so it is unless said otherwise; a model that calls no tool is free not to.
+        count_tokens: Counts a text or a message; without one, an estimate.
+        extra: `tooltip` and `detail`, and whatever else VS Code reads (`isUserSelectable`, ...).
+
+    Raises:
+        TypeError: What it decorates is no async generator function.
+    """
+
+    def decorate(answer: AnswerFunction) -> FunctionProvider:
+        if not inspect.isasyncgenfunction(answer):
+            what = getattr(answer, "__name__", repr(answer))
+            raise TypeError(f"got {what}, expected an async generator function: `async def` with a `yield` in it")
+        model_id = id or answer.__name__
+        information = LanguageModelChatInformation(
+            id=model_id,
+            name=name,
+            family=family or model_id,
+            version=version,
+            max_input_tokens=max_input_tokens,
+            max_output_tokens=max_output_tokens,
+            tooltip=extra.pop("tooltip", None),
+            detail=extra.pop("detail", None),
+            capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
+            extra=extra,
+        )
+        return FunctionProvider(answer, information, count_tokens)
+
+    return decorate
+
+
+def text_of(message: ChatMessage) -> str:
+    """The text of a message: its text parts joined."""
+    return "".join(part.value for part in message.content if isinstance(part, TextPart))
+
+
+def _as_part(piece: object) -> ResponsePart:
+    if isinstance(piece, str):
+        return TextPart(piece)
+    if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
+        return piece
+    raise TypeError(f"got a yielded {type(piece).__name__}, expected text, or a part that a response may hold")
+
+
+def _length(part: MessagePart) -> int:
+    """The characters of a part that a model reads."""
+    if isinstance(part, TextPart | ThinkingPart):
+        return len(part.value)
+    if isinstance(part, ToolCallPart):
+        return len(part.name) + len(dumps(part.input))
+    if isinstance(part, ToolResultPart):
+        return sum(_length(item) for item in part.content)
+    return 0
