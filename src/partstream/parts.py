@@ -98,12 +98,12 @@ class DataPart:
 
     @classmethod
     def json(cls, value: object, mime_type: str = "application/json") -> DataPart:
-        """A JSON document in UTF-8.
+        """A JSON document, in ASCII.
 
         Raises:
             TypeError: `value` holds something that JSON has no form for.
         """
-        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), mime_type)
+        return cls(json.dumps(value, separators=(",", ":")).encode(), mime_type)
 
     @classmethod
     def text(cls, value: str, mime_type: str = "text/plain") -> DataPart:

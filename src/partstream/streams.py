@@ -128,6 +128,10 @@ class ResponseStream(Protocol):
         """
         ...
 
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """The same as :meth:`feed`, for loops: appends to a list that is there already."""
+        ...
+
     def end(self) -> list[StreamOutput]:
         """Says that no more events come; returns what is left, with the :class:`Finish` if it is still owed.
 
@@ -143,4 +147,9 @@ class ResponseStream(Protocol):
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out: nothing that still arrives can change the response."""
+        ...
+
+    @property
+    def failing(self) -> bool:
+        """Whether the upstream has reported an error and may still say more about it."""
         ...

@@ -1,0 +1,75 @@
+"""How a response ended: usage, finish reason and error, from the wire's words to ours."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from partstream.errors import UpstreamFailureError
+from partstream.protocols.openresponses.fields import Wire, identifier, mapping
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+__all__ = ["failure", "finish_reason", "usage"]
+
+_INCOMPLETE_REASONS: Final = {
+    "max_output_tokens": UnifiedFinishReason.LENGTH,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+}
+
+
+def usage(response: Wire) -> Usage | None:
+    """The tokens that a response reports, or None when it reports none."""
+    raw = response.get("usage")
+    if not isinstance(raw, dict):
+        return None
+    input_tokens, output_tokens = _count(raw, "input_tokens"), _count(raw, "output_tokens")
+    total = _count(raw, "total_tokens")
+    if total is None and input_tokens is not None and output_tokens is not None:
+        total = input_tokens + output_tokens
+    return Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=total,
+        cached_tokens=_count(raw.get("input_tokens_details"), "cached_tokens"),
+        reasoning_tokens=_count(raw.get("output_tokens_details"), "reasoning_tokens"),
+        raw=raw,
+    )
+
+
+def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishReason:
+    """Why the model stopped; `status` is the one that the terminal event stands for."""
+    if status == "incomplete":
+        raw = identifier(mapping(response, "incomplete_details"), "reason") or status
+        return FinishReason(_INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
+    if status == "failed":
+        return FinishReason(UnifiedFinishReason.ERROR, status)
+    return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_tool_calls else UnifiedFinishReason.STOP, status)
+
+
+def failure(*reports: Wire) -> UpstreamFailureError:
+    """One failure from everything that reported it, the later report first choice.
+
+    A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
+    documentation), or the `error` object of a failed response.
+    """
+    fields: dict[str, str] = {}
+    for report in reports:
+        nested = report.get("error")
+        for source in (report, nested if isinstance(nested, dict) else {}):
+            fields |= {name: said for name in ("code", "message") if (said := _said(source, name))}
+        if isinstance(nested, dict) and (kind := identifier(nested, "type")):
+            fields.setdefault("type", kind)
+        elif isinstance(nested, str) and nested:
+            fields.setdefault("message", nested)
+    return UpstreamFailureError(
+        fields.get("message", "it gave no reason"), provider_code=fields.get("code") or fields.get("type")
+    )
+
+
+def _said(source: Wire, name: str) -> str | None:
+    value = source.get(name)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def _count(source: Any, name: str) -> int | None:
+    value = source.get(name) if isinstance(source, dict) else None
+    return value if type(value) is int and value >= 0 else None

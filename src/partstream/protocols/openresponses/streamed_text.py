@@ -1,0 +1,109 @@
+"""One text that arrives as deltas and is said again, whole, by closing events; knows no event.
+
+What was emitted cannot be taken back, so a closing text only ever adds its missing suffix. To know that suffix
+without keeping the text, its length and checksum are kept: memory does not grow with the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from zlib import crc32
+
+__all__ = ["StreamedText"]
+
+_CLOSING_MARKS: Final = ".!?…"
+_FOLD_AT: Final = 64
+_RECENT: Final = 4096
+
+
+class StreamedText:
+    """What was emitted of one text.
+
+    The marks that close a sentence are held back until the next event: a server may say in its closing event that
+    the sentence went on (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
+    container."), and a full stop that was shown cannot be taken back.
+
+    Attributes:
+        held: Marks that are not emitted yet.
+        closed: Whether a closing event has said the whole text.
+    """
+
+    __slots__ = ("_checksum", "_length", "_pieces", "_recent", "closed", "held")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._checksum = 0
+        self._recent = ""
+        self.held = ""
+        self.closed = False
+
+    def push(self, delta: str) -> str:
+        """Takes a delta; returns what to emit now."""
+        if self.held or delta[-1:] in _CLOSING_MARKS:
+            delta = self.held + delta
+            emitted = delta.rstrip(_CLOSING_MARKS)
+            self.held = delta[len(emitted) :]
+            delta = emitted
+        self._pieces.append(delta)
+        if len(self._pieces) >= _FOLD_AT:
+            self._fold()
+        return delta
+
+    def release(self) -> str:
+        """Takes back what was held; returns it to be emitted."""
+        held, self.held = self.held, ""
+        if held:
+            self._pieces.append(held)
+        return held
+
+    def close(self, whole: str) -> tuple[str, bool]:
+        """Takes the whole text from a closing event.
+
+        Returns:
+            What to emit now, and whether the whole text agrees with what was emitted before. An empty one says
+            nothing: several servers leave it out.
+        """
+        self.closed = True
+        if not whole:
+            return self.release(), True
+        if not self.begins(whole):
+            return self.release(), False
+        missing = whole[self._length :]
+        self.held = ""
+        if missing:
+            self._pieces.append(missing)
+        return missing, True
+
+    def begins(self, whole: str) -> bool:
+        """Whether all that was emitted is the beginning of `whole`."""
+        self._fold()
+        return _checksum(whole[: self._length]) == self._checksum and len(whole) >= self._length
+
+    @property
+    def length(self) -> int:
+        """How many characters were emitted."""
+        self._fold()
+        return self._length
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was emitted or held."""
+        return not (self._length or self._pieces or self.held)
+
+    def recently_said(self, words: str) -> bool:
+        """Whether `words` stand in the last few thousand characters."""
+        self._fold()
+        return words in self._recent
+
+    def _fold(self) -> None:
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        self._length += len(text)
+        self._checksum = _checksum(text, self._checksum)
+        self._recent = (self._recent + text)[-_RECENT:]
+
+
+def _checksum(text: str, before: int = 0) -> int:
+    # Lone surrogates are real: servers cut UTF-16 text between two deltas.
+    return crc32(text.encode("utf-8", "surrogatepass"), before)

@@ -1,0 +1,207 @@
+"""The events of messages and reasoning: text, refusals, thinking and citations; knows no function call and no order."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.openresponses import texts
+from partstream.protocols.openresponses.citations import Citations
+from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
+from partstream.protocols.openresponses.texts import (
+    OUTPUT_TEXT,
+    PART_CHANNELS,
+    REASONING,
+    SUMMARY,
+    Channel,
+    Slot,
+    TextItem,
+    TextItems,
+)
+from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Outputs", "TextEvents"]
+
+Outputs: TypeAlias = list[StreamOutput]
+
+
+class TextEvents:
+    """Handlers of text events, and the items and slots that they fill."""
+
+    def __init__(self, options: StreamOptions) -> None:
+        self._options = options
+        self._messages = TextItems()
+        self._reasoning = TextItems()
+        self._citations = Citations(options.citations)
+        self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
+        self._reasoning_items: list[dict[str, str]] = []
+
+    def _delta(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+        # Half of all events of a response come here, and nearly all go to the slot that the one before went to.
+        slot = self._active
+        delta = event.get("delta")
+        if (
+            slot is None
+            or slot.channel is not channel
+            or event.get("output_index") != slot.output_index
+            or event.get(slot.index_field) != slot.part_index
+            or type(delta) is not str
+        ):
+            delta = text(event, "delta")
+            if not delta:
+                return
+            slot = self._activate(self._slot(event, channel), outputs)
+        said = slot.push(delta)
+        if said and slot.make is not None:
+            outputs.append(slot.make(said))
+
+    def _text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+        self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
+
+    def _part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
+        part = mapping(event, "part")
+        channel = self._part_channel(event, part)
+        if channel is None:
+            outputs.append(Unmapped(f"part:{identifier(part, 'type')}", event))
+            return
+        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        part_index = index(event, channel.index_field)
+        if (channel, part_index) not in item.slots:
+            self._new_slot(item, channel, part_index)
+        self._active = None
+
+    def _part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        part = mapping(event, "part")
+        channel = self._part_channel(event, part)
+        if channel is None:
+            return  # counted when it was added
+        slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
+        self._close_annotations([part], slot, outputs)
+
+    def _annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        self._release(outputs)
+        slot = self._slot(event, OUTPUT_TEXT)
+        slot.annotated = True
+        if annotation := mapping(event, "annotation"):
+            outputs.extend(self._citations.render(annotation, slot))
+
+    def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
+        if slot.channel is OUTPUT_TEXT and not slot.annotated:
+            for part in parts:
+                for annotation in sequence(part, "annotations"):
+                    outputs.extend(self._citations.render(annotation, slot))
+
+    def _items(self, channel: Channel) -> TextItems:
+        return self._reasoning if channel.is_reasoning else self._messages
+
+    def _part_channel(self, event: Wire, part: Wire) -> Channel | None:
+        channel = PART_CHANNELS.get(identifier(part, "type") or "")
+        if channel is OUTPUT_TEXT:
+            # vLLM opens an `output_text` part inside a reasoning item: facts 7.1.
+            where = identifier(event, "item_id"), index(event, "output_index")
+            reasoning = self._reasoning.known(*where)
+            if (
+                reasoning is not None
+                and reasoning.announced
+                and not reasoning.closed
+                and not self._messages.known(*where)
+            ):
+                return REASONING
+        return channel
+
+    def _slot(self, event: Wire, channel: Channel) -> Slot:
+        item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
+        part_index = index(event, channel.index_field)
+        return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
+
+    def _new_slot(self, item: TextItem, channel: Channel, part_index: int | None) -> Slot:
+        make: Callable[[str], TextPart | ThinkingPart] | None = TextPart
+        if channel.is_reasoning and self._options.thinking is ThinkingMode.PART:
+            make = partial(ThinkingPart, id=item.id)
+        elif channel.is_reasoning and self._options.thinking is ThinkingMode.OFF:
+            make = None
+        return item.add(Slot(channel, item.output_index, part_index, make))
+
+    def _activate(self, slot: Slot, outputs: Outputs) -> Slot:
+        if self._active is not slot:
+            self._release(outputs)
+            self._active = slot
+        return slot
+
+    def _release(self, outputs: Outputs) -> None:
+        """Emits what was held back, before anything else is emitted."""
+        slot = self._active
+        if slot is not None and slot.held:
+            said = slot.release()
+            if slot.make is not None:
+                outputs.append(slot.make(said))
+
+    def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
+        """Emits what a closing event says beyond what the slot has emitted."""
+        if slot.is_empty and whole:
+            slot = self._items(slot.channel).saying(slot.channel, whole) or slot
+        self._activate(slot, outputs)
+        missing, agrees = slot.close(whole)
+        if missing and slot.make is not None:
+            outputs.append(slot.make(missing))
+        if not agrees:
+            outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
+        return slot
+
+    def _close_parts(self, item: TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
+        for channel, parts in groups.items():
+            slots = item.of_channel(channel)
+            if len(slots) == 1 and len(parts) > 1:
+                # Deltas whose indices did not tell the parts apart: they stream into one slot.
+                slot = self._close(slots[0], texts.joined(channel, parts), event, outputs)
+                self._close_annotations(parts, slot, outputs)
+                continue
+            for place, part in enumerate(parts):
+                slot = slots[place] if place < len(slots) else self._new_slot(item, channel, place)
+                slot = self._close(slot, text(part, channel.whole_field), event, outputs)
+                self._close_annotations([part], slot, outputs)
+
+    def _close_message(self, item: TextItem, wire: Wire, event: Wire, outputs: Outputs) -> None:
+        content = wire.get("content")
+        parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
+        groups: dict[Channel, list[Wire]] = {}
+        for part in parts:
+            channel = PART_CHANNELS.get(identifier(part, "type") or "")
+            if channel is not None and not channel.is_reasoning:
+                groups.setdefault(channel, []).append(part)
+            elif not item.closed:
+                outputs.append(Unmapped(f"part:{identifier(part, 'type')}", part))
+        self._close_parts(item, groups, event, outputs)
+        self._release(outputs)
+        item.closed = True
+
+    def _close_reasoning(self, item: TextItem, wire: Wire, event: Wire, outputs: Outputs) -> None:
+        groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
+        if not item.is_empty:
+            # What one channel has said is not said again through the other (xAI, DeepSeek: facts 7.2).
+            groups = {channel: parts for channel, parts in groups.items() if item.of_channel(channel)}
+        self._close_parts(item, groups, event, outputs)
+        self._release(outputs)
+        if not item.closed:
+            item.closed = True
+            self._close_metadata(item, wire, outputs)
+
+    def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs) -> None:
+        """Gives the item's last thinking part what the upstream needs back. Copilot keeps only the last metadata of a
+        model call, so it lists the reasoning items before this one as well."""
+        identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
+        known = {name: value for name, value in identity.items() if value is not None}
+        if self._options.thinking is not ThinkingMode.PART or (item.is_empty and "encrypted_content" not in known):
+            return
+        self._reasoning_items.append(known)
+        metadata = {**known, "reasoning_items": list(self._reasoning_items)}
+        last = outputs[-1] if outputs else None
+        if isinstance(last, ThinkingPart):
+            outputs[-1] = ThinkingPart(last.value, last.id, metadata)
+        else:
+            outputs.append(ThinkingPart("", item.id, metadata))

@@ -1,0 +1,160 @@
+"""Items whose content is text, messages and reasoning, and the slots that their texts stream into; emits nothing.
+
+A slot is one content part: its text arrives as deltas and is said again by up to four closing events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.protocols.openresponses.fields import Wire, text
+from partstream.protocols.openresponses.items import Item, Items
+from partstream.protocols.openresponses.streamed_text import StreamedText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.parts import TextPart, ThinkingPart
+
+__all__ = [
+    "OUTPUT_TEXT",
+    "PART_CHANNELS",
+    "REASONING",
+    "REFUSAL",
+    "SUMMARY",
+    "Channel",
+    "Slot",
+    "TextItem",
+    "TextItems",
+    "joined",
+]
+
+
+class Channel(NamedTuple):
+    """A kind of text that streams.
+
+    Attributes:
+        name: Ours.
+        is_reasoning: Whether it belongs to reasoning items; else to messages.
+        index_field: Where its events say which part of the item they mean.
+        whole_field: Where its closing events and parts hold the whole text.
+    """
+
+    name: str
+    is_reasoning: bool
+    index_field: str
+    whole_field: str
+
+
+OUTPUT_TEXT: Final = Channel("output_text", False, "content_index", "text")
+REFUSAL: Final = Channel("refusal", False, "content_index", "refusal")
+REASONING: Final = Channel("reasoning", True, "content_index", "text")
+SUMMARY: Final = Channel("summary", True, "summary_index", "text")
+
+PART_CHANNELS: Final = {
+    "output_text": OUTPUT_TEXT,
+    "text": OUTPUT_TEXT,  # SGLang: facts 7.2
+    "refusal": REFUSAL,
+    "reasoning_text": REASONING,
+    "summary_text": SUMMARY,
+}
+"""The channel of each type of content part."""
+
+
+class Slot(StreamedText):
+    """A content part that text streams into.
+
+    Attributes:
+        channel: The kind of text.
+        index_field: The channel's own, at hand for every delta.
+        output_index: The item's place as the slot's events say it, or None.
+        part_index: The part's place in the item as the slot's events say it, or None.
+        make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
+        annotated: Whether annotations arrived by events of their own; closing events only repeat them.
+    """
+
+    __slots__ = ("annotated", "channel", "index_field", "make", "output_index", "part_index")
+
+    def __init__(
+        self,
+        channel: Channel,
+        output_index: int | None,
+        part_index: int | None,
+        make: Callable[[str], TextPart | ThinkingPart] | None,
+    ) -> None:
+        super().__init__()
+        self.channel = channel
+        self.index_field = channel.index_field
+        self.output_index = output_index
+        self.part_index = part_index
+        self.make = make
+        self.annotated = False
+
+
+class TextItem(Item):
+    """A message or a reasoning item.
+
+    Attributes:
+        slots: Its slots by channel and part index, in order of first appearance.
+    """
+
+    __slots__ = ("_current", "slots")
+
+    def __init__(self, item_id: str | None, output_index: int | None) -> None:
+        super().__init__(item_id, output_index)
+        self.slots: dict[tuple[Channel, int | None], Slot] = {}
+        self._current: dict[Channel, Slot] = {}
+
+    def existing(self, channel: Channel, part_index: int | None) -> Slot | None:
+        """The slot that an event means, or None.
+
+        An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
+        with every delta, others leave it out (facts 7.1, 7.2).
+        """
+        exact = self.slots.get((channel, part_index))
+        if exact is not None:
+            return exact
+        current = self._current.get(channel)
+        if current is not None and (part_index is None or not current.closed):
+            return current
+        return None
+
+    def add(self, slot: Slot) -> Slot:
+        """Takes a new slot, which is the open one of its channel from now on."""
+        self.slots[slot.channel, slot.part_index] = slot
+        self._current[slot.channel] = slot
+        return slot
+
+    def of_channel(self, channel: Channel) -> list[Slot]:
+        """The slots of one channel, in order."""
+        return [slot for (owner, _), slot in self.slots.items() if owner is channel]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether none of its slots emitted anything."""
+        return all(slot.is_empty for slot in self.slots.values())
+
+
+class TextItems(Items[TextItem]):
+    """All messages, or all reasoning items, of one response."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(TextItem)
+
+    def saying(self, channel: Channel, whole: str) -> Slot | None:
+        """The slot whose text `whole` says again though the ids do not fit, or None.
+
+        LiteLLM closes a message under an id that was never opened (facts 7.2).
+        """
+        for item in reversed(self.all):
+            for slot in item.of_channel(channel):
+                if not slot.is_empty and slot.begins(whole) and not (slot.closed and slot.length < len(whole)):
+                    return slot
+        return None
+
+
+def joined(channel: Channel, parts: list[Wire]) -> str:
+    """The whole text of parts of one channel."""
+    return "".join(text(part, channel.whole_field) for part in parts)

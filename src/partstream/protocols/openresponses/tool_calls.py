@@ -1,0 +1,183 @@
+"""Function calls of one response: assembled from fragments, handed out once each, whole; knows no event.
+
+A call can be known to be complete at three points, and what counts as complete differs: a table says how. Nothing is
+handed out before its arguments are a JSON object.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from partstream.errors import ToolArgumentsError
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.openresponses.fields import Wire, identifier
+from partstream.protocols.openresponses.items import Item, Items, same_id
+
+__all__ = ["ARGUMENTS_DONE", "ITEM_DONE", "RESPONSE_DONE", "CompleteCall", "ToolCall", "ToolCalls"]
+
+
+class EmissionPoint(NamedTuple):
+    """When a call may be handed out.
+
+    Attributes:
+        empty_is_complete: Whether no arguments at all mean `{}`. At `function_call_arguments.done` they do not:
+            servers that send an empty string there say the arguments in `output_item.done`.
+        must_be_whole: Whether arguments that are not a JSON object are an error; before that, a later point may
+            still say them.
+    """
+
+    empty_is_complete: bool
+    must_be_whole: bool
+
+
+ARGUMENTS_DONE: Final = EmissionPoint(empty_is_complete=False, must_be_whole=False)
+ITEM_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=False)
+RESPONSE_DONE: Final = EmissionPoint(empty_is_complete=True, must_be_whole=True)
+
+
+class CompleteCall(NamedTuple):
+    """A call that is ready to be handed out; the call id is the upstream's, without a prefix."""
+
+    call_id: str
+    name: str
+    input: dict[str, Any]
+
+
+class ToolCall(Item):
+    """A function call item.
+
+    Attributes:
+        call_id: What results refer to; None until an item said it.
+        name: The function; None until an item said it.
+        cut: Whether the item ended with the status `incomplete`: it will never be whole.
+        emitted: Whether it was handed out.
+    """
+
+    __slots__ = ("_arguments", "_deltas", "call_id", "cut", "emitted", "name")
+
+    def __init__(self, item_id: str | None, output_index: int | None) -> None:
+        super().__init__(item_id, output_index)
+        self.call_id: str | None = None
+        self.name: str | None = None
+        self.cut = False
+        self.emitted = False
+        self._deltas: list[str] = []
+        self._arguments: dict[str, str | dict[str, Any]] = {}
+
+    def add_delta(self, delta: str) -> None:
+        """Takes a piece of the arguments."""
+        self._deltas.append(delta)
+
+    def say_arguments(self, source: str, arguments: object) -> None:
+        """Takes the whole arguments as one of the sources of :data:`_PRECEDENCE` says them."""
+        if isinstance(arguments, dict) or (isinstance(arguments, str) and arguments.strip()):
+            self._arguments[source] = arguments
+
+    def read(self, item: Wire) -> None:
+        """Takes the identity from a function call item; a later item corrects an earlier one."""
+        self.call_id = identifier(item, "call_id") or self.call_id or identifier(item, "id")
+        self.name = identifier(item, "name") or self.name
+        self.cut = item.get("status") == "incomplete"
+
+    @property
+    def arguments(self) -> str | dict[str, Any]:
+        """The arguments as the most trusted source that there is says them; empty when none said any.
+
+        Some servers send ciphertext in the deltas and plain text in the end (GitHub Copilot), some send no deltas
+        (LM Studio), some say nothing in the end: facts 7.3.
+        """
+        for source in _PRECEDENCE:
+            if source == "deltas" and self._deltas:
+                return "".join(self._deltas)
+            if source in self._arguments:
+                return self._arguments[source]
+        return ""
+
+    def complete(self, point: EmissionPoint) -> CompleteCall | None:
+        """The call, when it is known to be complete at `point`.
+
+        Raises:
+            ToolArgumentsError: It will never be: the point is the last one and something is missing or wrong.
+        """
+        if self.emitted or self.cut:
+            return None
+        value = self._parsed()
+        usable = isinstance(value, dict) and (point.empty_is_complete or bool(self.arguments))
+        if usable and self.call_id is not None and self.name is not None:
+            return CompleteCall(self.call_id, self.name, value)
+        if point.must_be_whole:
+            raise ToolArgumentsError(
+                call_id=self.call_id,
+                name=self.name,
+                arguments=str(self.arguments),
+                expected="a JSON object" if self.name else "a name and a call id for these arguments",
+            )
+        return None
+
+    def _parsed(self) -> Any:
+        arguments = self.arguments
+        if isinstance(arguments, dict):
+            return arguments
+        if not arguments.strip():
+            return {}
+        try:
+            return loads(arguments)
+        except JSONDecodeError:
+            return None
+
+
+_PRECEDENCE: Final = ("item", "done", "deltas", "added")
+"""Facts 7.3: `output_item.done`, then `function_call_arguments.done`, then the deltas, then `output_item.added`."""
+
+
+class ToolCalls(Items[ToolCall]):
+    """All function calls of one response."""
+
+    __slots__ = ("_emitted",)
+
+    def __init__(self) -> None:
+        super().__init__(ToolCall)
+        self._emitted: set[str] = set()
+
+    def take(self, call: ToolCall, point: EmissionPoint) -> CompleteCall | None:
+        """Hands out `call` if it is complete at `point` and no call of its id was handed out before.
+
+        Raises:
+            ToolArgumentsError: It will never be complete.
+        """
+        complete = call.complete(point)
+        if complete is None:
+            return None
+        call.emitted = True
+        if complete.call_id in self._emitted:
+            return None
+        self._emitted.add(complete.call_id)
+        return complete
+
+    def closing(self, item_id: str | None, output_index: int | None, item: Wire) -> ToolCall:
+        """The call that an `output_item.done` closes: another one, if the one found was closed under another id."""
+        found = self.find(item_id, output_index)
+        call_id = identifier(item, "call_id")
+        if found.closed and call_id is not None and call_id != found.call_id:
+            return self._add(item_id, output_index)
+        return found
+
+    def pair(self, snapshot: list[tuple[int, Wire]]) -> dict[int, ToolCall]:
+        """Pairs the function calls of the final snapshot, given with their places, with those seen before.
+
+        By call id or item id first; then, because some servers give new ids in the snapshot (vLLM), by name and
+        arguments, then by place and name.
+        """
+        return self.match_snapshot(snapshot, (_same_call_id, same_id, _same_content, _same_place))
+
+
+def _same_call_id(call: ToolCall, _place: int, wire: Wire) -> bool:
+    return call.call_id is not None and call.call_id == wire.get("call_id")
+
+
+def _same_content(call: ToolCall, _place: int, wire: Wire) -> bool:
+    return call.name == wire.get("name") and call.arguments == (wire.get("arguments") or "")
+
+
+def _same_place(call: ToolCall, place: int, wire: Wire) -> bool:
+    return call.output_index == place and call.name in (None, wire.get("name"))
