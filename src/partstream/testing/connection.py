@@ -1,0 +1,245 @@
+"""One HTTP/1.1 connection of a server: requests in, steps carried out, and the moment in which the client leaves.
+
+It knows nothing of what is asked and answered. h11 reads and frames; the client's end of the connection is watched
+while a reply is under way, also while nothing is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import h11
+
+from partstream.errors import PartstreamError
+from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["BadHTTPRequestError", "Delivery", "HTTPRequest", "Limits", "Outcome", "ServerConnection"]
+
+_READ_SIZE: Final = 65536
+_LINGER_SECONDS: Final = 1.0
+
+
+class Limits(NamedTuple):
+    """What a client may ask of a connection.
+
+    Attributes:
+        header_bytes: The size of a request's head.
+        body_bytes: The size of a request's body.
+        request_seconds: The time from one reply (or the start) to the end of the next request.
+    """
+
+    header_bytes: int = 64 * 1024
+    body_bytes: int = 64 * 1024 * 1024
+    request_seconds: float = 60.0
+
+
+class BadHTTPRequestError(PartstreamError):
+    """A request that cannot be read; the connection cannot be used after it.
+
+    Attributes:
+        status: The HTTP status to answer with.
+        message: What was got and what was expected.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRequest:
+    """A request as it came; header names in lower case, the path without its query."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Outcome(StrEnum):
+    """How the delivery of a reply ended."""
+
+    WHOLE = "whole"
+    CUT = "cut"
+    """The server ended it on purpose."""
+    CLIENT_CLOSED = "client_closed"
+    STOPPED = "stopped"
+    """The server was stopped in the middle."""
+
+
+@dataclass(slots=True)
+class Delivery:
+    """How far a reply has got.
+
+    Attributes:
+        outcome: How it ended; None while it is under way.
+        events_sent: The events that were begun, the mark of the end not counted.
+        ended_at: The time of the end by :func:`time.monotonic`, in seconds; None while it is under way.
+    """
+
+    outcome: Outcome | None = None
+    events_sent: int = 0
+    ended_at: float | None = None
+
+
+class ServerConnection:
+    """The server's end of one connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._limits = limits
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
+        # drain() then waits until the last byte is with the kernel: a reset drops nothing that was sent before it.
+        writer.transport.set_write_buffer_limits(high=0)
+
+    async def next_request(self) -> HTTPRequest | None:
+        """The next request; None when the client has closed, or lets the connection lie.
+
+        Raises:
+            BadHTTPRequestError: It is no HTTP, too large or too slow.
+        """
+        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+        elif self._http.our_state is not h11.IDLE:
+            return None
+        try:
+            async with asyncio.timeout(self._limits.request_seconds):
+                return await self._read_request()
+        except TimeoutError as error:
+            if self._http.their_state is h11.IDLE and not self._http.trailing_data[0]:
+                return None
+            message = f"no whole request within {self._limits.request_seconds:g} seconds"
+            raise BadHTTPRequestError(408, message) from error
+        except h11.RemoteProtocolError as error:
+            raise BadHTTPRequestError(error.error_status_hint, f"not a readable HTTP/1.1 request: {error}") from error
+        except ConnectionError:
+            return None
+
+    async def _read_request(self) -> HTTPRequest | None:
+        head = await self._next_event()
+        if not isinstance(head, h11.Request):
+            return None
+        headers: dict[str, str] = {}
+        for raw_name, raw_value in head.headers:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        self._refuse_large_body(int(headers.get("content-length", 0)))
+        body = bytearray()
+        while isinstance(event := await self._next_event(), h11.Data):
+            body += event.data
+            self._refuse_large_body(len(body))
+        if not isinstance(event, h11.EndOfMessage):
+            return None
+        target = head.target.decode("latin-1")
+        return HTTPRequest(head.method.decode("latin-1"), target.partition("?")[0], headers, bytes(body))
+
+    def _refuse_large_body(self, size: int) -> None:
+        limit = self._limits.body_bytes
+        if size > limit:
+            raise BadHTTPRequestError(413, f"got a body of {size:,} bytes or more, expected at most {limit:,}")
+
+    async def _next_event(self) -> object:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.they_are_waiting_for_100_continue:
+                self._write(h11.InformationalResponse(status_code=100, headers=[]))
+                await self._writer.drain()
+            self._http.receive_data(await self._reader.read(_READ_SIZE))
+        return event
+
+    async def deliver(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> None:
+        """Carries the steps out until they or the client end.
+
+        Args:
+            steps: What to do.
+            delivery: Is kept to how far that has got.
+            on_progress: Called after each step.
+        """
+        loop = asyncio.get_running_loop()
+        sending = asyncio.create_task(self._carry_out(steps, delivery, on_progress))
+        watching = asyncio.create_task(self._client_leaves())
+        try:
+            await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
+            delivery.ended_at = loop.time()
+            delivery.outcome = await sending if sending.done() else Outcome.CLIENT_CLOSED
+        except ConnectionError:
+            delivery.outcome = Outcome.CLIENT_CLOSED
+        except asyncio.CancelledError:
+            delivery.ended_at, delivery.outcome = loop.time(), Outcome.STOPPED
+            raise
+        finally:
+            sending.cancel()
+            watching.cancel()
+            await asyncio.gather(sending, watching, return_exceptions=True)
+        if delivery.outcome is Outcome.CLIENT_CLOSED:
+            self._writer.transport.abort()
+
+    async def _carry_out(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> Outcome:
+        for step in steps:
+            match step:
+                case Head(status, headers):
+                    self._write(h11.Response(status_code=status, headers=list(headers)))
+                case Send(data, event):
+                    delivery.events_sent += bool(event) and event != "[DONE]"
+                    self._write(h11.Data(data=data))
+                case Stall(seconds):
+                    # For ever ends with the task: the client leaves or the server stops.
+                    await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
+                case End(EndKind.WHOLE):
+                    self._write(h11.EndOfMessage())
+                case End(kind):
+                    self._break_off(kind)
+                    return Outcome.CUT
+            await self._writer.drain()
+            on_progress()
+            # drain() gives way to nobody while the kernel takes everything.
+            await asyncio.sleep(0)
+        return Outcome.WHOLE
+
+    def _write(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            self._writer.write(data)
+
+    def _break_off(self, kind: EndKind) -> None:
+        self._http.send_failed()
+        if kind is EndKind.RESET:
+            # Linger on with no time: closing sends RST. The struct is two ints, two shorts on Windows.
+            linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+            self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self._writer.transport.abort()
+        else:
+            self._writer.close()
+
+    async def _client_leaves(self) -> None:
+        """Returns when the client has closed its end, or sends so much ahead that watching on has no bound."""
+        ahead = 0
+        try:
+            while ahead <= self._limits.header_bytes and (data := await self._reader.read(_READ_SIZE)):
+                self._http.receive_data(data)
+                ahead += len(data)
+        except ConnectionError:
+            return
+
+    async def close(self) -> None:
+        """Closes in peace: what the client still sends is read away for a moment, so that it can read the reply."""
+        try:
+            if not self._writer.transport.is_closing():
+                self._writer.write_eof()
+                async with asyncio.timeout(_LINGER_SECONDS):
+                    while await self._reader.read(_READ_SIZE):
+                        pass
+        except OSError:  # the second has passed (TimeoutError), or the client is gone already
+            self._writer.transport.abort()
+        finally:
+            self._writer.close()

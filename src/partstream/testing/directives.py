@@ -1,0 +1,77 @@
+"""Finds what a person asks of the served model in the text of a message; knows no scenario and no fault.
+
+The words are `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` (any number of them), `pace:MILLISECONDS` and
+`call:NAME{...}` with the arguments as a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NamedTuple
+
+__all__ = ["AskedCall", "Choice", "parse_choices", "read_calls", "read_faults", "read_pace", "read_scenario"]
+
+
+class Choice(NamedTuple):
+    """A name out of a table, with the value that goes with it; the value is empty where there was none."""
+
+    name: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        """As it is written in a message or a header."""
+        return f"{self.name}={self.value}" if self.value else self.name
+
+
+class AskedCall(NamedTuple):
+    """A tool call that the person asked for."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+_NAME_AND_VALUE: Final = r"([A-Za-z][\w-]*)(?:=([\w.:-]*\w))?"
+_SCENARIO: Final = re.compile(rf"\bscenario:{_NAME_AND_VALUE}")
+_FAULT: Final = re.compile(rf"\bfault:{_NAME_AND_VALUE}")
+_PACE: Final = re.compile(r"\bpace:(\d{1,6})\b")
+_CALL: Final = re.compile(r"\bcall:([A-Za-z_][\w-]*)(?=\{)")
+
+
+def read_scenario(text: str) -> Choice | None:
+    """The last scenario that `text` names, or None."""
+    found = _SCENARIO.findall(text)
+    return _choice(*found[-1]) if found else None
+
+
+def read_faults(text: str) -> tuple[Choice, ...]:
+    """The faults that `text` names, in order."""
+    return tuple(_choice(*match) for match in _FAULT.findall(text))
+
+
+def read_pace(text: str) -> float | None:
+    """The last pace that `text` names, in seconds between events, or None."""
+    found = _PACE.findall(text)
+    return int(found[-1]) / 1000 if found else None
+
+
+def read_calls(text: str) -> tuple[AskedCall, ...]:
+    """The tool calls that `text` asks for, in order; what is not a JSON object after the name is no call."""
+    calls = []
+    for match in _CALL.finditer(text):
+        try:
+            arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
+        except ValueError:
+            continue
+        calls.append(AskedCall(match[1], arguments))
+    return tuple(calls)
+
+
+def parse_choices(text: str) -> tuple[Choice, ...]:
+    """`NAME[=VALUE]`, or several with commas between them, as in a header or an option."""
+    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
+    return tuple(_choice(name, value) for name, _, value in parts)
+
+
+def _choice(name: str, value: str) -> Choice:
+    return Choice(name.replace("-", "_"), value)

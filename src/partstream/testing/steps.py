@@ -1,0 +1,90 @@
+"""What a server does on the wire for one reply, as a list of steps; whoever owns the socket carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["End", "EndKind", "Head", "Send", "Stall", "Step", "document", "event_stream", "paced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Sends status and header fields; the body that follows is chunked."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Sends `data` as one chunk in one write.
+
+    Attributes:
+        data: At least one byte.
+        event: The type of the event that begins with these bytes; empty for anything else.
+    """
+
+    data: bytes
+    event: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Sends nothing for that many seconds, or, for None, until the client leaves."""
+
+    seconds: float | None = None
+
+
+class EndKind(StrEnum):
+    """How a reply ends."""
+
+    WHOLE = "whole"
+    """The body is ended as HTTP asks; the connection may be used again."""
+    CLOSED = "closed"
+    """The connection is closed (FIN) without the end of the body."""
+    RESET = "reset"
+    """The connection is reset (RST), as when a server process dies."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last step of every reply."""
+
+    kind: EndKind = EndKind.WHOLE
+
+
+Step: TypeAlias = Head | Send | Stall | End
+
+_EVENT_STREAM: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+
+
+def document(
+    status: int, body: bytes, content_type: str = "application/json", headers: Iterable[tuple[str, str]] = ()
+) -> tuple[Step, ...]:
+    """A reply of one piece."""
+    return Head(status, (("content-type", content_type), *headers)), Send(body), End()
+
+
+def event_stream(events: Iterable[Send]) -> tuple[Step, ...]:
+    """A stream of events."""
+    return Head(200, _EVENT_STREAM), *events, End()
+
+
+def paced(steps: Iterable[Step], seconds: float) -> tuple[Step, ...]:
+    """The same steps with that many seconds before each event but the first."""
+    if not seconds:
+        return tuple(steps)
+    result: list[Step] = []
+    first = True
+    for step in steps:
+        if isinstance(step, Send) and step.event:
+            if not first:
+                result.append(Stall(seconds))
+            first = False
+        result.append(step)
+    return tuple(result)
