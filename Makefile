@@ -38,3 +38,26 @@ check: lint types test
 
 clean:
 	rm -rf $(VENV) dist build artifacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# The VS Code extension: needs Node 20 or newer and npm beside Python.
+EXTENSION := extension
+NODE_STAMP := $(EXTENSION)/node_modules/.installed
+
+.PHONY: extension extension-libraries test-extension vsix
+
+$(NODE_STAMP): $(EXTENSION)/package.json $(EXTENSION)/package-lock.json
+	cd $(EXTENSION) && npm ci --silent
+	touch $(NODE_STAMP)
+
+extension-libraries: setup
+	$(BIN)/python scripts/build_vsix.py --libraries-only
+
+# Afterwards extension/ can be loaded as it is, without packing it.
+extension: $(NODE_STAMP) extension-libraries
+	cd $(EXTENSION) && npm run --silent typecheck && npm run --silent build
+
+test-extension: $(NODE_STAMP)
+	cd $(EXTENSION) && npm run --silent typecheck && npm run --silent lint && npm run --silent format && npm test --silent
+
+vsix: $(NODE_STAMP) setup
+	$(BIN)/python scripts/build_vsix.py

@@ -1,0 +1,40 @@
+import js from "@eslint/js";
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["dist", "build", "bundled", "src/protocol.generated.ts", "**/*.mjs"] },
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "max-lines": ["error", 300],
+      "max-lines-per-function": ["error", 60],
+      complexity: ["error", 10],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      // Numbers in messages need no String().
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+    },
+  },
+  // One door to VS Code: everything else gets what it needs handed in, so tests need no VS Code.
+  {
+    files: ["src/**/*.ts"],
+    ignores: ["src/extension.ts", "src/vscodeApi.ts"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          paths: [{ name: "vscode", message: "Only vscodeApi.ts and extension.ts import it.", allowTypeImports: true }],
+        },
+      ],
+    },
+  },
+  {
+    files: ["test/**/*.ts"],
+    rules: {
+      "max-lines-per-function": "off",
+      // node:test keeps track of its own promises.
+      "@typescript-eslint/no-floating-promises": "off",
+    },
+  },
+);

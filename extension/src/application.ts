@@ -1,0 +1,165 @@
+/** Puts the pieces together: what starts, what is told to whom, what every command does. */
+import { join } from "node:path";
+import type { ExtensionContext } from "vscode";
+import { SYSTEM_CLOCK } from "./clock";
+import { coalesced } from "./coalesce";
+import { debugInformation } from "./debugInformation";
+import { type SidecarError, SidecarRefusedError } from "./errors";
+import { type Plan, Planner, sidecarCommand } from "./launch";
+import { Log } from "./log";
+import { ModelList } from "./modelList";
+import { Notifier } from "./notifier";
+import { type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
+import { PartstreamProvider } from "./provider";
+import { candidatesInOrder, runProgram } from "./python";
+import { Redactor } from "./redaction";
+import { resolveConfiguration, resolveProviders } from "./settings";
+import { Sidecar } from "./sidecar";
+import { Supervisor } from "./supervisor";
+import { TokenCache } from "./tokenCache";
+import * as api from "./vscodeApi";
+
+export class Application {
+  readonly #channel = api.createLogChannel();
+  readonly #redactor = new Redactor();
+  readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
+  readonly #notifier = new Notifier((message) => void api.notify(this.#redactor.redact(message)));
+  readonly #didChange = api.createEventEmitter();
+  readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug);
+  readonly #planner = new Planner({
+    candidates: () => candidatesInOrder(api.readSettings().python, api.activeInterpreter, runProgram, process.platform),
+    configuration: () => ({
+      providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#log.warning),
+    }),
+    folder: api.trustedFolder,
+    run: runProgram,
+  });
+  readonly #supervisor = new Supervisor<Sidecar>(
+    () => this.#launch(),
+    {
+      started: () => {
+        this.#notifier.reset();
+        this.#models.refresh();
+      },
+      failed: (error, wasRunning) => this.#sidecarFailed(error, wasRunning),
+    },
+    SYSTEM_CLOCK,
+  );
+  readonly #models: ModelList;
+
+  constructor(private readonly context: ExtensionContext) {
+    this.#models = new ModelList(
+      async (group, silent) =>
+        (await this.#supervisor.running()).request("languageModels/information", { group, silent }),
+      context.globalState,
+      {
+        changed: () => setImmediate(() => this.#didChange.fire()),
+        failed: (group, error) => this.#listFailed(group !== null, error),
+      },
+      SYSTEM_CLOCK,
+    );
+    context.subscriptions.push(
+      this.#channel,
+      this.#didChange,
+      api.registerProvider(this.#provider()),
+      api.onDidChangeEnvironment(
+        () => void this.#reconsider(),
+        () => this.#supervisor.state === "refused",
+      ),
+      ...api.registerCommands({
+        "partstream.restart": () => this.#restart(),
+        "partstream.showLog": () => this.#channel.show(),
+        "partstream.copyDebugInformation": () => api.copy(this.#redactor.redact(this.#debugInformation())),
+        "partstream.manageModels": api.manageModels,
+        "partstream.choosePython": api.choosePython,
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#supervisor.close();
+  }
+
+  #provider(): PartstreamProvider {
+    return new PartstreamProvider({
+      sidecar: () => this.#supervisor.running(),
+      models: this.#models,
+      counts: this.#counts,
+      classes: api.partClasses(),
+      errors: api.LanguageModelError,
+      thinkingFallback: () => api.readSettings().thinkingWithoutSupport,
+      configuration: (configuration) => {
+        this.#redactor.rememberConfiguration(configuration);
+        return resolveConfiguration(configuration, api.trustedFolder());
+      },
+      didChange: this.#didChange.event,
+      log: this.#log.warning,
+      clock: SYSTEM_CLOCK,
+    });
+  }
+
+  async #launch(): Promise<Sidecar> {
+    const plan = await this.#planner.current();
+    const { executable, version, source } = plan.python;
+    this.#log.info(`starting Python ${version} at ${executable} (${source})`);
+    const ignored = this.#planner.search?.attempts.find(({ source: tried }) => tried === "setting partstream.python");
+    if (ignored) {
+      this.#notifier.tell(
+        `The setting partstream.python names ${ignored.command}: ${ignored.reason}. ${executable} is used.`,
+      );
+    }
+    const command = sidecarCommand(plan, join(this.context.extensionPath, "bundled", "libs"), process.env);
+    return Sidecar.start(command, this.#initializeParams(plan), {
+      log: (level, logSource, message) => this.#log.add(level, logSource, message),
+      modelsDidChange: (groupId) => {
+        this.#counts.clear(); // A provider that was edited may count differently.
+        this.#models.invalidate(groupId);
+      },
+    });
+  }
+
+  #initializeParams({ configuration }: Plan): InitializeParams {
+    const clientInfo = { name: "partstream-vscode", version: this.#version };
+    return { protocolVersion: PROTOCOL_VERSION, clientInfo, vscodeVersion: api.vscodeVersion, configuration };
+  }
+
+  /** Something changed in the settings, the folders or the Pythons: starts anew only if that makes a difference. */
+  readonly #reconsider = coalesced(async () => {
+    if (await this.#planner.renew()) await this.#restart();
+  });
+
+  readonly #restart = coalesced(async () => {
+    await this.#supervisor.restart();
+    this.#notifier.reset();
+    this.#counts.clear();
+    this.#models.refresh();
+  });
+
+  #sidecarFailed(error: SidecarError, wasRunning: boolean): void {
+    this.#log.add("error", "extension", error.message);
+    // A crash in the middle shows in the chat, and the next start may well do; without a start nothing ever shows.
+    if (!wasRunning || error instanceof SidecarRefusedError) this.#notifier.tell(error.message);
+  }
+
+  #listFailed(isGroup: boolean, error: string): void {
+    this.#log.warning(error);
+    // Beside a group VS Code shows the error itself; the providers in the settings have no such place.
+    if (!isGroup && this.#supervisor.state === "running") this.#notifier.tell(error);
+  }
+
+  #debugInformation(): string {
+    return debugInformation({
+      ...api.facts(),
+      extensionVersion: this.#version,
+      search: this.#planner.search,
+      state: this.#supervisor.state,
+      server: this.#supervisor.process?.information,
+      lastError: this.#supervisor.lastError?.message,
+      models: this.#models.all.flatMap((models) => models.map(({ id }) => id)),
+    });
+  }
+
+  get #version(): string {
+    return (this.context.extension.packageJSON as { version: string }).version;
+  }
+}

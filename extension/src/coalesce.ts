@@ -1,0 +1,14 @@
+/** Makes calls that come while `action` runs share one further run after it: never two at once, never one lost. */
+export function coalesced(action: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let queued: Promise<void> | undefined;
+  const run = (): Promise<void> => (running = action().finally(() => (running = undefined)));
+  return () => {
+    if (!running) return run();
+    const next = (): Promise<void> => {
+      queued = undefined;
+      return run();
+    };
+    return (queued ??= running.then(next, next));
+  };
+}

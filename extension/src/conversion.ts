@@ -1,0 +1,168 @@
+/**
+ * Parts between VS Code and the sidecar, one row a type in each direction.
+ *
+ * VS Code's classes are handed in: the host recognises its own only, and an older host lacks one of them.
+ */
+import type * as vscode from "vscode";
+import type { DataPart, MessagePart, RequestMessage, ResponsePart, TextPart, Tool } from "./protocol.generated";
+
+/** `LanguageModelThinkingPart`, which hosts have but the stable types do not. */
+export interface HostThinkingPart {
+  value: string | string[];
+  id?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+}
+
+export interface PartClasses {
+  readonly text: typeof vscode.LanguageModelTextPart;
+  readonly data: typeof vscode.LanguageModelDataPart;
+  readonly toolCall: typeof vscode.LanguageModelToolCallPart;
+  readonly toolResult: typeof vscode.LanguageModelToolResultPart;
+  /** Absent in a host without thinking parts. */
+  readonly thinking:
+    (new (value: string, id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
+}
+
+/** What becomes of thinking in a host without thinking parts. */
+export type ThinkingFallback = "off" | "text";
+
+type Log = (message: string) => void;
+type HostPart = vscode.LanguageModelResponsePart | HostThinkingPart;
+type OfType<Part, Type> = Extract<Part, { type: Type }>;
+
+type ToHost = {
+  [Type in ResponsePart["type"]]: (
+    part: OfType<ResponsePart, Type>,
+    classes: PartClasses,
+    fallback: ThinkingFallback,
+  ) => HostPart | undefined;
+};
+
+const TO_HOST = {
+  text: (part, classes) => new classes.text(part.value),
+  thinking: (part, classes, fallback) => {
+    if (classes.thinking) return new classes.thinking(part.value, part.id ?? undefined, part.metadata ?? undefined);
+    return fallback === "text" ? new classes.text(part.value) : undefined;
+  },
+  tool_call: (part, classes) => new classes.toolCall(part.callId, part.name, part.input),
+  data: (part, classes) => new classes.data(Buffer.from(part.data, "base64"), part.mimeType),
+} satisfies ToHost;
+
+/** The part as this host's class; undefined when it has no form there, which is logged unless it was asked for. */
+export function toHostPart(
+  part: ResponsePart,
+  classes: PartClasses,
+  fallback: ThinkingFallback,
+  log: Log,
+): vscode.LanguageModelResponsePart | undefined {
+  if (!Object.hasOwn(TO_HOST, part.type)) {
+    log(`dropped a part of the answer: unknown type ${JSON.stringify(part.type)}`);
+    return undefined;
+  }
+  const convert = TO_HOST[part.type] as (...row: [ResponsePart, PartClasses, ThinkingFallback]) => HostPart | undefined;
+  // The stable types do not know thinking parts; the host does.
+  return convert(part, classes, fallback) as vscode.LanguageModelResponsePart | undefined;
+}
+
+interface Row<Host, Part> {
+  readonly matches: (value: unknown, classes: PartClasses) => value is Host;
+  readonly convert: (value: Host, classes: PartClasses, log: Log) => Part;
+}
+
+type FromHost = {
+  text: Row<vscode.LanguageModelTextPart, OfType<MessagePart, "text">>;
+  thinking: Row<HostThinkingPart, OfType<MessagePart, "thinking">>;
+  tool_call: Row<vscode.LanguageModelToolCallPart, OfType<MessagePart, "tool_call">>;
+  data: Row<vscode.LanguageModelDataPart, OfType<MessagePart, "data">>;
+  tool_result: Row<vscode.LanguageModelToolResultPart, OfType<MessagePart, "tool_result">>;
+};
+
+const FROM_HOST = {
+  text: {
+    matches: (value, classes) => value instanceof classes.text,
+    convert: (part) => ({ type: "text", value: part.value }),
+  },
+  thinking: {
+    matches: (value, classes): value is HostThinkingPart => !!classes.thinking && value instanceof classes.thinking,
+    convert: (part) => ({
+      type: "thinking",
+      value: typeof part.value === "string" ? part.value : part.value.join(""),
+      id: part.id ?? null,
+      metadata: part.metadata ?? null,
+    }),
+  },
+  tool_call: {
+    matches: (value, classes) => value instanceof classes.toolCall,
+    convert: (part) => ({ type: "tool_call", callId: part.callId, name: part.name, input: asObject(part.input) }),
+  },
+  data: {
+    matches: (value, classes) => value instanceof classes.data,
+    convert: (part) => ({ type: "data", mimeType: part.mimeType, data: Buffer.from(part.data).toString("base64") }),
+  },
+  tool_result: {
+    matches: (value, classes) => value instanceof classes.toolResult,
+    convert: (part, classes, log) => ({
+      type: "tool_result",
+      callId: part.callId,
+      content: part.content.flatMap((value) => toolResultContent(value, classes, log)),
+      // Real hosts have it; the stable types do not.
+      isError: (part as { isError?: boolean }).isError === true,
+    }),
+  },
+} satisfies FromHost & { [Type in MessagePart["type"]]: unknown };
+
+const FROM_HOST_ROWS = Object.values(FROM_HOST) as Row<unknown, MessagePart>[];
+
+/** The part as it goes over the wire; undefined, and logged, when it is none that we know. */
+function fromHostPart(value: unknown, classes: PartClasses, log: Log): MessagePart | undefined {
+  if (typeof value === "string") return { type: "text", value };
+  const row = FROM_HOST_ROWS.find((candidate) => candidate.matches(value, classes));
+  if (!row) log(`left out a part of the request: unknown ${describe(value)}`);
+  return row?.convert(value, classes, log);
+}
+
+/** A message as Copilot and other callers give it: a class instance, or in countTokens a plain object. */
+export function fromHostMessage(
+  message: { readonly role: number; readonly content: unknown; readonly name?: string | undefined },
+  classes: PartClasses,
+  log: Log,
+): RequestMessage {
+  const { role, content } = message;
+  const parts = Array.isArray(content) ? content : [content];
+  return {
+    role: isRole(role) ? role : unknownRole(role, log),
+    content: parts.map((value: unknown) => fromHostPart(value, classes, log)).filter((part) => part !== undefined),
+    name: message.name ?? null,
+  };
+}
+
+export function fromHostTool(tool: vscode.LanguageModelChatTool): Tool {
+  // Some of Copilot's tools have no schema.
+  const inputSchema = (tool.inputSchema ?? null) as Record<string, unknown> | null;
+  return { name: tool.name, description: tool.description, inputSchema };
+}
+
+function toolResultContent(value: unknown, classes: PartClasses, log: Log): (TextPart | DataPart)[] {
+  const part = fromHostPart(value, classes, log);
+  if (part?.type === "text" || part?.type === "data") return [part];
+  if (part) log(`left out a part of a tool result: it cannot hold type ${part.type}`);
+  return [];
+}
+
+function isRole(role: number): role is RequestMessage["role"] {
+  return role === 1 || role === 2 || role === 3; // 3 is the system's, which the stable types do not name.
+}
+
+function unknownRole(role: number, log: Log): RequestMessage["role"] {
+  log(`took a message of the unknown role ${role} as the user's`);
+  return 1;
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  return `object of class ${(value.constructor as { name?: string } | undefined)?.name ?? "none"}`;
+}

@@ -1,0 +1,20 @@
+/** The output channel, with the keys taken out of every line. */
+import type { LogLevel } from "./protocol.generated";
+import type { Redactor } from "./redaction";
+
+export class Log {
+  constructor(
+    private readonly write: (level: LogLevel, line: string) => void,
+    private readonly redactor: Redactor,
+  ) {}
+
+  /** One line (or a traceback) from `source`: a provider, the Python process, or this extension. */
+  add(level: LogLevel, source: string, message: string): void {
+    this.write(level, this.redactor.redact(`[${source}] ${message}`));
+  }
+
+  // Arrow functions, because other modules are handed the function alone.
+  readonly debug = (message: string): void => this.add("debug", "extension", message);
+  readonly info = (message: string): void => this.add("info", "extension", message);
+  readonly warning = (message: string): void => this.add("warning", "extension", message);
+}

@@ -1,0 +1,105 @@
+/**
+ * Spaces the parts of one answer so that the extension host shows them as they arrive.
+ *
+ * The host queues what is reported and flushes 30 ms after the last report, or when more than 30 parts are queued:
+ * a stream with gaps below 30 ms would reach the person in lumps of 31 parts. Knows no VS Code class.
+ */
+import type { Clock } from "./clock";
+import type { ResponsePart, TextPart, ThinkingPart } from "./protocol.generated";
+
+/** Milliseconds between two reports: a little more than the host's 30. */
+export const REPORT_INTERVAL = 35;
+
+/** As many empty parts behind a part make the host flush at once. */
+export const FLUSH_PADDING = 30;
+
+const EMPTY: TextPart = { type: "text", value: "" };
+
+/** What waits: fragments of one text, or of one thinking block. */
+interface Waiting {
+  readonly last: TextPart | ThinkingPart;
+  readonly fragments: string[];
+}
+
+/** One answer's way to the host: `push` every part in order, `end` when it is whole, `dispose` always. */
+export class Pacer {
+  #waiting: Waiting | undefined;
+  #lastReport = Number.NEGATIVE_INFINITY;
+  #textShown = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(
+    private readonly report: (part: ResponsePart) => void,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes the next part; text and thinking may wait up to {@link REPORT_INTERVAL}, everything else goes at once. */
+  push(part: ResponsePart): void {
+    if (part.type !== "text" && part.type !== "thinking") {
+      this.#flush();
+      this.#send(part);
+      return;
+    }
+    if (part.type === "text" && part.value === "") return;
+    if (this.#waiting && !continues(this.#waiting.last, part)) this.#flush();
+    this.#waiting = { last: merged(this.#waiting?.last, part), fragments: this.#waiting?.fragments ?? [] };
+    this.#waiting.fragments.push(part.value);
+    this.#schedule(part);
+  }
+
+  /** Reports what still waits: the answer is whole, or broke off. */
+  end(): void {
+    this.#flush();
+  }
+
+  /** Drops what waits and stops the timer. */
+  dispose(): void {
+    this.#waiting = undefined;
+    this.#stopTimer();
+  }
+
+  #schedule(part: TextPart | ThinkingPart): void {
+    if (part.type === "text" && !this.#textShown) {
+      this.#textShown = true;
+      this.#flush();
+      for (let count = 0; count < FLUSH_PADDING; count++) this.report(EMPTY);
+      return;
+    }
+    if (this.#cancelTimer) return;
+    const wait = this.#lastReport + REPORT_INTERVAL - this.clock.now();
+    if (wait <= 0) {
+      this.#flush();
+      return;
+    }
+    this.#cancelTimer = this.clock.after(wait, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#stopTimer();
+    if (!this.#waiting) return;
+    const { last, fragments } = this.#waiting;
+    this.#waiting = undefined;
+    this.#send({ ...last, value: fragments.join("") });
+  }
+
+  #send(part: ResponsePart): void {
+    this.#lastReport = this.clock.now();
+    this.report(part);
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+}
+
+function continues(earlier: TextPart | ThinkingPart, part: TextPart | ThinkingPart): boolean {
+  if (earlier.type === "text" || part.type === "text") return earlier.type === part.type;
+  return (earlier.id ?? "") === (part.id ?? "");
+}
+
+/** Copilot keeps the last metadata of a call, whole: so the last one given wins, and nothing does not erase it. */
+function merged(earlier: TextPart | ThinkingPart | undefined, part: TextPart | ThinkingPart): TextPart | ThinkingPart {
+  if (part.type === "text" || earlier?.type !== "thinking") return part;
+  return { ...part, metadata: part.metadata ?? earlier.metadata ?? null };
+}

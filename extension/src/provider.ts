@@ -1,0 +1,147 @@
+/** What VS Code talks to: `LanguageModelChatProvider`, answered by the sidecar. */
+import { createHash } from "node:crypto";
+import type * as vscode from "vscode";
+import type { Clock } from "./clock";
+import { fromHostMessage, fromHostTool, type PartClasses, type ThinkingFallback, toHostPart } from "./conversion";
+import { type LanguageModelErrorClass, toHostError } from "./errors";
+import { type Model, toModels } from "./modelInformation";
+import type { ModelList } from "./modelList";
+import { Pacer } from "./pacing";
+import type { Group, RequestOptions, ResponsePart } from "./protocol.generated";
+import type { Sidecar } from "./sidecar";
+import { estimate, type TokenCache } from "./tokenCache";
+
+/** What the host gives beyond the stable types. */
+interface InformationOptions extends vscode.PrepareLanguageModelChatModelOptions {
+  readonly configuration?: Readonly<Record<string, unknown>>;
+}
+interface ResponseOptions extends vscode.ProvideLanguageModelChatResponseOptions {
+  readonly modelConfiguration?: Record<string, unknown>;
+  readonly requestInitiator?: string;
+}
+
+export interface ProviderParts {
+  readonly sidecar: () => Promise<Pick<Sidecar, "request" | "respond">>;
+  readonly models: ModelList;
+  readonly counts: TokenCache;
+  readonly classes: PartClasses;
+  readonly errors: LanguageModelErrorClass;
+  readonly thinkingFallback: () => ThinkingFallback;
+  /** The group's keys as the sidecar gets them; also where its secrets are noted, so that no log shows them. */
+  readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+  readonly didChange: vscode.Event<void>;
+  readonly log: (message: string) => void;
+  readonly clock: Clock;
+}
+
+export class PartstreamProvider implements vscode.LanguageModelChatProvider<Model> {
+  readonly onDidChangeLanguageModelChatInformation: vscode.Event<void>;
+
+  constructor(private readonly parts: ProviderParts) {
+    this.onDidChangeLanguageModelChatInformation = parts.didChange;
+  }
+
+  async provideLanguageModelChatInformation({ silent, configuration }: InformationOptions): Promise<Model[]> {
+    // The call without configuration is for the providers in the settings; every group has a call of its own.
+    const group = configuration ? this.#group(configuration) : null;
+    return toModels(await this.parts.models.models(group, silent), group, this.parts.log);
+  }
+
+  async provideLanguageModelChatResponse(
+    model: Model,
+    messages: readonly vscode.LanguageModelChatRequestMessage[],
+    options: ResponseOptions,
+    progress: vscode.Progress<vscode.LanguageModelResponsePart>,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
+    const { classes, thinkingFallback, log, clock } = this.parts;
+    const fallback = thinkingFallback();
+    const pacer = new Pacer((part) => {
+      const converted = toHostPart(part, classes, fallback, log);
+      if (converted) progress.report(converted);
+    }, clock);
+    const answer = { isVisible: false };
+    const receive = (parts: ResponsePart[]): void => {
+      for (const part of parts) {
+        answer.isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value !== "");
+        pacer.push(part);
+      }
+    };
+    try {
+      await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
+      if (token.isCancellationRequested) return;
+      pacer.end();
+      // Copilot would only say "no response was returned".
+      if (!answer.isVisible) throw new Error(`${model.name} ended its answer without a text or a tool call.`);
+    } catch (error) {
+      if (token.isCancellationRequested) return;
+      pacer.end();
+      throw toHostError(error, options.requestInitiator, this.parts.errors);
+    } finally {
+      pacer.dispose();
+    }
+  }
+
+  /** Never rejects: an error here would end the turn in the chat. */
+  async provideTokenCount(model: Model, text: string | vscode.LanguageModelChatRequestMessage): Promise<number> {
+    const { counts, classes, log, sidecar } = this.parts;
+    const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
+    try {
+      return await counts.count(modelKey(model), item, async (items) => {
+        const { id, group } = model;
+        const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: id, items });
+        return result.counts.map(({ count }) => count);
+      });
+    } catch (error) {
+      log(`a token count is estimated: ${String(error)}`);
+      return estimate(item);
+    }
+  }
+
+  async #respond(
+    model: Model,
+    messages: readonly vscode.LanguageModelChatRequestMessage[],
+    options: ResponseOptions,
+    receive: (parts: ResponsePart[]) => void,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
+    const { sidecar, classes, log } = this.parts;
+    const parameters = {
+      group: model.group,
+      model: model.id,
+      messages: messages.map((message) => fromHostMessage(message, classes, log)),
+      options: toRequestOptions(options),
+    };
+    await (await sidecar()).respond(parameters, receive, token);
+  }
+
+  #group(configuration: Readonly<Record<string, unknown>>): Group {
+    const sent = this.parts.configuration(configuration);
+    // VS Code does not tell the group's name; another key may show other models, so it is part of what identifies.
+    const id = createHash("sha256").update(JSON.stringify(sent)).digest("hex").slice(0, 16);
+    return { id, configuration: sent };
+  }
+}
+
+function toRequestOptions(options: ResponseOptions): RequestOptions {
+  return {
+    tools: (options.tools ?? []).map(fromHostTool),
+    toolMode: (options.toolMode as number) === 2 ? 2 : 1,
+    modelOptions: { ...options.modelOptions },
+    modelConfiguration: { ...options.modelConfiguration },
+    requestInitiator: options.requestInitiator ?? null,
+  };
+}
+
+function modelKey({ group, id }: Model): string {
+  return group ? `${group.id}/${id}` : id;
+}
+
+/** Settles with `work`, or at once when the token is cancelled: until then VS Code keeps the answer open. */
+function unlessCancelled(token: vscode.CancellationToken, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const subscription = token.onCancellationRequested(() => resolve());
+    void work.then(resolve, reject).finally(() => void subscription.dispose());
+    if (token.isCancellationRequested) resolve();
+  });
+}

