@@ -1,0 +1,155 @@
+"""`partstream upstream`: the replay upstream, run from a terminal until Ctrl-C; one line for each request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from partstream.errors import CallerError
+from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.faults import FAULTS
+from partstream.testing.scenarios import SCENARIOS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.testing import Exchange
+
+__all__ = ["command"]
+
+_STYLES = {
+    Outcome.WHOLE: "green",
+    Outcome.CUT: "yellow",
+    Outcome.CLIENT_CLOSED: "cyan",
+    Outcome.STOPPED: "dim",
+}
+
+_HELP = f"""Serve scenarios and recordings as a model server on loopback.
+
+Listens on 127.0.0.1 only. A request chooses for itself with `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` and
+`pace:MILLISECONDS` in its last user text, with a scenario's name as its model, or with the headers x-partstream-fault
+and x-partstream-pace-ms; what the options say is for requests that do not.
+
+\b
+Scenarios: {", ".join(SCENARIOS)}
+
+\b
+Faults:
+{chr(10).join(f"  {name + fault.value:<42} {fault.description}" for name, fault in FAULTS.items())}
+"""
+
+
+@click.command("upstream", help=_HELP)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes any.", show_default=True
+)
+@click.option("--scenario", default="text", metavar="NAME[=VALUE]", help="What answers.", show_default=True)
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Answer every request with this recorded stream: .jsonl (one event a line) or .sse (bytes).",
+)
+@click.option(
+    "--pace-ms", type=click.IntRange(0, 60_000), default=0, help="Milliseconds between events.", show_default=True
+)
+@click.option("--fault", metavar="NAME[=VALUE],...", help="What goes wrong.")
+@click.option("--token-env", metavar="VARIABLE", help="Ask for the bearer token that this environment variable holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def command(
+    *,
+    port: int,
+    scenario: str,
+    replay: Path | None,
+    pace_ms: int,
+    fault: str | None,
+    token_env: str | None,
+    as_json: bool,
+) -> None:
+    """Builds the upstream from the options and runs it; its help is made from the tables."""
+    try:
+        upstream = ReplayUpstream(
+            port=port,
+            scenario=scenario,
+            replay=replay,
+            pace=pace_ms / 1000,
+            fault=fault,
+            token=None if token_env is None else _token(token_env),
+        )
+    except CallerError as error:
+        raise click.UsageError(str(error)) from error
+    announce, report = _json_log() if as_json else _console_log()
+    try:
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
+            asyncio.run(_run(upstream, announce, report))
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
+
+
+async def _run(upstream: ReplayUpstream, announce: Callable[[str], None], report: Callable[[Exchange], None]) -> None:
+    upstream.on_did_finish_exchange(report)
+    async with upstream:
+        announce(upstream.base_url)
+        await asyncio.Event().wait()
+
+
+def _token(variable: str) -> str:
+    token = os.environ.get(variable)
+    if not token:
+        raise click.UsageError(f"--token-env: got no value in the environment variable {variable}, expected a token")
+    return token
+
+
+def _json_log() -> tuple[Callable[[str], None], Callable[[Exchange], None]]:
+    def write(**fields: Any) -> None:
+        click.echo(json.dumps(fields, ensure_ascii=False))
+
+    def announce(base_url: str) -> None:
+        write(type="listening", base_url=base_url)
+
+    def report(exchange: Exchange) -> None:
+        write(type="exchange", **_facts(exchange))
+
+    return announce, report
+
+
+def _console_log() -> tuple[Callable[[str], None], Callable[[Exchange], None]]:
+    console = Console(highlight=False, soft_wrap=True)
+
+    def announce(base_url: str) -> None:
+        console.print(f"Serving on [bold]{base_url}[/bold] (Ctrl-C ends it)")
+
+    def report(exchange: Exchange) -> None:
+        facts = _facts(exchange)
+        what = escape(" ".join([facts["scenario"] or "", *(f"fault:{fault}" for fault in facts["faults"])]).strip())
+        console.print(
+            f"[dim]#{facts['number']}[/dim] {facts['method']} {escape(facts['path'])} {facts['status'] or '-'}"
+            f"{f' [bold]{what}[/bold]' if what else ''} [dim]{facts['events']} events, {facts['milliseconds']} ms[/dim]"
+            f" [{_STYLES[Outcome(facts['outcome'])]}]{facts['outcome']}[/]"
+        )
+
+    return announce, report
+
+
+def _facts(exchange: Exchange) -> dict[str, Any]:
+    delivery = exchange.delivery
+    ended_at = exchange.started_at if delivery.ended_at is None else delivery.ended_at
+    return {
+        "number": exchange.request.number,
+        "method": exchange.request.method,
+        "path": exchange.request.path,
+        "status": exchange.status,
+        "scenario": exchange.choice,
+        "faults": [str(fault) for fault in exchange.faults],
+        "events": delivery.events_sent,
+        "outcome": str(delivery.outcome or Outcome.STOPPED),
+        "milliseconds": round((ended_at - exchange.started_at) * 1000),
+    }
