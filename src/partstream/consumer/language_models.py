@@ -43,8 +43,9 @@ class LanguageModels:
     Belongs to one event loop. As `async with LanguageModels() as models:` it stops what still runs at the end.
 
     Args:
-        contract_mode: What becomes of a part that breaks the contract. Lenient: it is dropped. Strict: the provider
-            and the consumer get a :class:`~partstream.errors.ContractViolationError`.
+        contract_mode: What becomes of a part that breaks the contract. Lenient: it is dropped; a call of a tool that
+            does not exist is not, so that the model can be told. Strict: the provider and the consumer get a
+            :class:`~partstream.errors.ContractViolationError`.
         on_violation: Called with the vendor, the model's id and the violation of every broken rule; logs it unless
             given.
         on_provider_error: Called with the vendor and an error of its provider that no request can raise: a failed

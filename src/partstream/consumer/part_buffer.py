@@ -18,6 +18,9 @@ __all__ = ["PartBuffer"]
 class _State(Enum):
     OPEN = auto()
     ENDED = auto()
+    """Nothing more is added; there may be parts, or an error, that nobody has read."""
+    DELIVERED = auto()
+    """Somebody has read it to its end: a cancellation comes too late."""
     CANCELLED = auto()
 
 
@@ -45,6 +48,11 @@ class PartBuffer:
         return self._state is not _State.OPEN
 
     @property
+    def delivered(self) -> bool:
+        """Whether somebody has read it to its end, or to its error."""
+        return self._state is _State.DELIVERED
+
+    @property
     def cancelled(self) -> bool:
         """Whether it was settled by a cancellation."""
         return self._state is _State.CANCELLED
@@ -57,11 +65,22 @@ class PartBuffer:
 
     def end(self, error: Exception | None = None) -> None:
         """Settles the buffer: readers get all its parts, then `error` if there is one. Only the first call counts."""
-        self._settle(_State.ENDED, error)
+        if self._state is _State.OPEN:
+            self._state = _State.ENDED
+            self._error = error
+            self._changed.set()
 
-    def cancel(self) -> None:
-        """Settles the buffer: readers get nothing more, not even what was added already."""
-        self._settle(_State.CANCELLED, None)
+    def cancel(self) -> Exception | None:
+        """Settles the buffer: readers get nothing more, not even what was added already.
+
+        Returns:
+            The error that nobody will read now, if there was one.
+        """
+        if self._state not in {_State.OPEN, _State.ENDED}:
+            return None
+        self._state = _State.CANCELLED
+        self._changed.set()
+        return self._error
 
     async def has(self, index: int) -> bool:
         """Waits until the part at `index` is there or will never be; says whether it may be delivered.
@@ -77,12 +96,7 @@ class PartBuffer:
             return False
         if index < len(self.parts):
             return True
+        self._state = _State.DELIVERED
         if self._error is not None:
             raise self._error
         return False
-
-    def _settle(self, state: _State, error: Exception | None) -> None:
-        if self._state is _State.OPEN:
-            self._state = state
-            self._error = error
-            self._changed.set()

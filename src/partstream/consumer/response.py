@@ -32,7 +32,8 @@ class LanguageModelChatResponse:
     another one; in strict mode :class:`~partstream.errors.ContractViolationError` too.
 
     Cancelling the request's token ends every iteration at once and normally: what was reported but not yet read is
-    not delivered any more and stays readable as :attr:`parts`. Leaving an iteration early cancels the request as
+    not delivered any more and stays readable as :attr:`parts`. Once an iteration has come to its end the response is
+    final, and a cancellation changes nothing. Leaving an iteration early cancels the request as
     well, unless another iteration is going on. CPython closes an iteration as soon as nothing holds it; to be exact
     about the moment, use the response (`async with response:`) or `contextlib.aclosing(response.stream)`.
     """
@@ -107,5 +108,7 @@ class LanguageModelChatResponse:
 
     async def _leave(self) -> None:
         self._readers -= 1
-        if not self._readers and not self._request.buffer.settled:
+        if self._request.buffer.delivered:
+            self._request.forget_token()
+        elif not self._readers and not self._request.buffer.settled:
             await self._request.stop()

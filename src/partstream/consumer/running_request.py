@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.cancellation import CancellationTokenSource
 from partstream.consumer.part_buffer import PartBuffer
-from partstream.contract.checker import ContractChecker
+from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.errors import ContractViolationError, LanguageModelError, ProviderStuckError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RunningRequest:
     Args:
         vendor: Where the provider is registered.
         model_id: The model of the request.
-        tool_names: The tools that the response may call.
+        tool_names: The tools that the response may call; compared in strict mode only.
         settings: What the host decided.
 
     Attributes:
@@ -77,7 +77,10 @@ class RunningRequest:
         self._vendor = vendor
         self._model_id = model_id
         self._settings = settings
-        self._checker = ContractChecker(tool_names, settings.contract_mode, self._report_violation)
+        # A tool that does not exist is mostly the model's invention. Unless the mode is strict the call has to come
+        # through, so that the consumer can tell the model, as Copilot does.
+        compared_names = tool_names if settings.contract_mode is CheckMode.STRICT else None
+        self._checker = ContractChecker(compared_names, settings.contract_mode, self._report_violation)
         self._progress = _CheckedProgress(self.buffer, self._checker)
         self._source = CancellationTokenSource()
         self._loop = asyncio.get_running_loop()
@@ -96,25 +99,39 @@ class RunningRequest:
         return self._task
 
     def cancel(self) -> None:
-        """Ends the response at once and normally; the provider is stopped behind it. Later calls do nothing."""
-        if self.buffer.settled:
-            return
-        self.buffer.cancel()
-        self._checker.cancel()
-        self._unsubscribe()
-        if self._task is None:
-            return
-        self._winding_down = self._loop.create_task(self._wind_down(self._task))
+        """Ends the response at once and normally; the provider is stopped behind it. Later calls do nothing.
+
+        A provider that has ended already is left alone, but what of its parts nobody has read is not delivered.
+        """
+        runs = not self.buffer.settled
+        unread_error = self.buffer.cancel()
+        self.forget_token()
+        if unread_error is not None:
+            self._settings.on_provider_error(self._vendor, unread_error)
+        if runs and self._task is not None:
+            self._checker.cancel()
+            self._winding_down = self._loop.create_task(self._wind_down(self._task))
+            self._cancel_provider_token()
+
+    async def stop(self) -> None:
+        """Cancels the request if it still runs, and waits until the provider is gone or known to be stuck."""
+        if not self.buffer.settled:
+            self.cancel()
+        self.forget_token()
+        if self._winding_down is not None:
+            await asyncio.wait({self._winding_down})
+
+    def forget_token(self) -> None:
+        """Stops listening to the consumer's token, which may outlive the response by far."""
+        if self._subscription is not None:
+            self._subscription.dispose()
+            self._subscription = None
+
+    def _cancel_provider_token(self) -> None:
         try:
             self._source.cancel()
         except Exception as error:  # A provider's listener must not break its consumer's cancel().
             self._settings.on_provider_error(self._vendor, error)
-
-    async def stop(self) -> None:
-        """Cancels, and waits until the provider is gone or known to be stuck."""
-        self.cancel()
-        if self._winding_down is not None:
-            await asyncio.wait({self._winding_down})
 
     async def _serve(self, provide: ProvideResponse) -> None:
         try:
@@ -127,8 +144,6 @@ class RunningRequest:
             raise
         else:
             self._complete()
-        finally:
-            self._unsubscribe()
 
     def _complete(self) -> None:
         try:
@@ -159,11 +174,6 @@ class RunningRequest:
         if not task.done():
             error = ProviderStuckError(self._vendor, self._model_id, limits.cancel_seconds)
             self._settings.on_provider_error(self._vendor, error)
-
-    def _unsubscribe(self) -> None:
-        if self._subscription is not None:
-            self._subscription.dispose()
-            self._subscription = None
 
     def _report_violation(self, violation: Violation) -> None:
         self._settings.on_violation(self._vendor, self._model_id, violation)
