@@ -187,9 +187,16 @@ def _chosen_calls(request: ServedRequest) -> tuple[AskedCall, ...]:
 
 
 def _arguments(tool: Tool, text: str) -> dict[str, Any]:
+    """What the tool's schema requires, or, where it requires nothing by name, all that it describes."""
     schema = tool.input_schema or {}
-    properties = schema.get("properties") or {}
-    return {name: _sample(properties.get(name) or {}, text) for name in schema.get("required") or properties}
+    properties = _mapping(schema.get("properties"))
+    required = schema.get("required")
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else list(properties)
+    return {name: _sample(_mapping(properties.get(name)), text) for name in names}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 _SAMPLES: Final[dict[str, Any]] = {
@@ -204,11 +211,12 @@ _SAMPLES: Final[dict[str, Any]] = {
 
 def _sample(schema: Mapping[str, Any], text: str) -> Any:
     """A value that fits a JSON schema: what the schema itself suggests, else the plainest of its type."""
-    if schema.get("enum"):
-        return schema["enum"][0]
     for suggestion in ("const", "default"):
         if suggestion in schema:
             return schema[suggestion]
+    values = schema.get("enum")
+    if isinstance(values, list) and values:
+        return values[0]
     kinds = schema.get("type")
     kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
     return _SAMPLES.get(kind, text) if isinstance(kind, str) else text

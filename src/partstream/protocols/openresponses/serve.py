@@ -311,7 +311,8 @@ def _echo_tool_choice(choice: Any) -> Any:
 
 def _echo_text(text: dict[str, Any] | None) -> dict[str, Any]:
     """The schema wants `schema: null` in the echo of a JSON schema format."""
-    wanted = (text or {}).get("format") or {"type": "text"}
+    asked = (text or {}).get("format")
+    wanted = asked if isinstance(asked, dict) else {"type": "text"}
     if wanted.get("type") == "json_schema":
         names = {"name": wanted.get("name") or "", "description": wanted.get("description")}
         wanted = {"type": "json_schema", **names, "schema": None, "strict": bool(wanted.get("strict"))}
@@ -324,7 +325,7 @@ def _echo_reasoning(reasoning: dict[str, Any] | None) -> dict[str, Any] | None:
     if reasoning is None:
         return None
     effort = reasoning.get("effort")
-    known = {"none", "low", "medium", "high", "xhigh"}
+    known = ("none", "low", "medium", "high", "xhigh")
     return {"effort": effort if effort in known else None, "summary": reasoning.get("summary")}
 
 

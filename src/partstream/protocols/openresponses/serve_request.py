@@ -108,10 +108,13 @@ def _read_item(item: object, where: str) -> _InputItem:
     return reader(item, where)
 
 
+_ROLES: Final = ("user", "assistant", "system", "developer")
+
+
 def _read_message(item: Mapping[str, Any], where: str) -> _InputItem:
     role = item.get("role")
-    if role not in {"user", "assistant", "system", "developer"}:
-        raise InvalidRequestError(f"{where}.role", repr(role), "user, assistant, system or developer")
+    if not isinstance(role, str) or role not in _ROLES:
+        raise InvalidRequestError(f"{where}.role", repr(role), f"one of {', '.join(_ROLES)}")
     text, images = _read_content(item.get("content"), f"{where}.content")
     return _InputItem("message", role, text, images)
 
@@ -187,7 +190,7 @@ def _read_tools(value: object) -> list[Tool]:
         parameters = tool.get("parameters")
         if parameters is not None and not isinstance(parameters, dict):
             raise InvalidRequestError(f"{where}.parameters", _type_name(parameters), "a JSON schema")
-        tools.append(Tool(_required_text(tool, "name", where), tool.get("description") or "", parameters))
+        tools.append(Tool(_required_text(tool, "name", where), _optional_text(tool, "description", where), parameters))
     return tools
 
 
@@ -198,7 +201,9 @@ def _allowed(tools: Iterable[Tool], choice: object) -> tuple[Tool, ...]:
     if not isinstance(choice, dict):
         return tuple(tools)
     named = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
-    names = {entry.get("name") for entry in named or () if isinstance(entry, dict)}
+    if not isinstance(named, list):
+        raise InvalidRequestError("tool_choice.tools", _type_name(named), "a list of tools")
+    names = [entry.get("name") for entry in named if isinstance(entry, dict)]
     return tuple(tool for tool in tools if tool.name in names)
 
 
@@ -231,8 +236,8 @@ def _required_text(value: Mapping[str, Any], key: str, where: str) -> str:
     return text
 
 
-def _optional_text(body: Mapping[str, Any], key: str) -> str:
-    return "" if body.get(key) is None else _required_text(body, key, "body")
+def _optional_text(value: Mapping[str, Any], key: str, where: str = "body") -> str:
+    return "" if value.get(key) is None else _required_text(value, key, where)
 
 
 def _type_name(value: object) -> str:
