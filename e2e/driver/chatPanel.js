@@ -1,0 +1,152 @@
+/** The chat panel as a person has it: choose a model, write, read, open what is collapsed, press Stop. */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { chromium } from "playwright-core";
+import { until } from "./wait.js";
+
+const PANEL = ".interactive-session";
+const ANSWER = `${PANEL} .interactive-item-container.interactive-response`;
+const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
+const LOADING = `${PANEL} .chat-response-loading`;
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-quic",
+  "--disable-sync",
+  "--no-first-run",
+];
+/** Milliseconds for VS Code to come up in the browser on a slow machine. */
+const OPEN_LIMIT = 90_000;
+const ANSWER_LIMIT = 45_000;
+
+export class ChatPanel {
+  #browser;
+  #page;
+
+  /** Opens VS Code with a folder in a browser of its own. */
+  async open(url, workspace, executable) {
+    this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
+    this.#page = await this.#browser.newPage({ viewport: { width: 1400, height: 900 } });
+    await this.#enableChat(url);
+    await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`);
+    await this.#input.waitFor({ timeout: OPEN_LIMIT });
+  }
+
+  async close() {
+    await this.#browser?.close();
+  }
+
+  get page() {
+    return this.#page;
+  }
+
+  /** Chooses a model in the picker, and waits until the picker shows it. */
+  async pickModel(name) {
+    const row = this.#page.locator(".action-widget .monaco-list-row", { hasText: name }).first();
+    await until(
+      `the model ${name} in the picker`,
+      async () => {
+        await this.#pickerButton.click();
+        await this.#page.locator(".action-widget").first().waitFor();
+        await this.#page.keyboard.insertText(name);
+        try {
+          await row.click({ timeout: 2000 });
+          return true;
+        } catch {
+          await this.#page.keyboard.press("Escape"); // Not there yet: the list is the one of the moment it was opened.
+          return false;
+        }
+      },
+      { limit: 40_000, describe: () => this.#page.locator(".action-widget").allInnerTexts() },
+    );
+    await until(`the picker to show ${name}`, async () => (await this.#pickerButton.innerText()).includes(name));
+  }
+
+  /** Sends a message and returns as soon as its answer has begun to be waited for. */
+  async send(text) {
+    const before = await this.#page.locator(ANSWER).count();
+    await this.#input.click();
+    await this.#page.keyboard.insertText(text);
+    await this.#page.keyboard.press("Enter");
+    await until("the question to be taken", async () => (await this.#page.locator(ANSWER).count()) > before);
+  }
+
+  /** Sends a message and gives the answer's text when it is whole. */
+  async ask(text) {
+    await this.send(text);
+    return this.answer();
+  }
+
+  /** The text of the last answer, once VS Code no longer waits for more. */
+  async answer(limit = ANSWER_LIMIT) {
+    await until("the answer to be whole", async () => !(await this.isBusy()), { limit, describe: () => this.text() });
+    return this.text();
+  }
+
+  async isBusy() {
+    return (await this.#page.locator(`${STOP}, ${LOADING}`).count()) > 0;
+  }
+
+  /** What the last answer shows at this moment. */
+  async text() {
+    const answers = await this.#page.locator(ANSWER).all();
+    return answers.length ? answers.at(-1).innerText() : "";
+  }
+
+  /** Waits until the last answer shows `expected`, a text or a regular expression. */
+  async shows(expected, limit = ANSWER_LIMIT) {
+    const fits = (text) => (expected instanceof RegExp ? expected.test(text) : text.includes(expected));
+    await until(`the answer to show ${expected}`, async () => fits(await this.text()), { limit, describe: () => this.text() });
+  }
+
+  async stop() {
+    await this.#page.locator(STOP).first().click();
+  }
+
+  async newChat() {
+    await this.#page.locator('.part.auxiliarybar [aria-label^="New Chat"]').first().click();
+    await until("an empty chat", async () => (await this.#page.locator(ANSWER).count()) === 0);
+  }
+
+  async screenshot(file) {
+    mkdirSync(dirname(file), { recursive: true });
+    await this.#page.screenshot({ path: file });
+  }
+
+  get #input() {
+    return this.#page.locator(`${PANEL} .interactive-input-editor .monaco-editor`).first();
+  }
+
+  get #pickerButton() {
+    return this.#page.locator(`.part.auxiliarybar ${PANEL} .chat-input-picker-item`).nth(1);
+  }
+
+  /**
+   * Keeps Copilot's own extension enabled: on a fresh profile VS Code disables it once, until somebody signs in.
+   *
+   * The web workbench keeps its state in the browser, which has to have it before the workbench loads.
+   */
+  async #enableChat(url) {
+    await this.#page.goto(`${url}/healthz`);
+    await this.#page.evaluate(
+      (items) =>
+        new Promise((resolve, reject) => {
+          const opening = indexedDB.open("vscode-web-state-db-global");
+          opening.onupgradeneeded = () => opening.result.createObjectStore("ItemTable");
+          opening.onerror = () => reject(opening.error);
+          opening.onsuccess = () => {
+            const transaction = opening.result.transaction("ItemTable", "readwrite");
+            for (const [key, value] of Object.entries(items)) transaction.objectStore("ItemTable").put(value, key);
+            transaction.onerror = () => reject(transaction.error);
+            transaction.oncomplete = () => {
+              opening.result.close();
+              resolve();
+            };
+          };
+        }),
+      { builtinChatExtensionEnablementMigration: "true" },
+    );
+  }
+}

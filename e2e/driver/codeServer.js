@@ -1,0 +1,117 @@
+/** A real VS Code (code-server) in a folder of its own, with the extensions that a run needs. Knows no browser. */
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { until } from "./wait.js";
+
+const require = createRequire(import.meta.url);
+const CODE_SERVER = join(dirname(require.resolve("code-server/package.json")), "out/node/entry.js");
+const START_LIMIT = 60_000;
+
+/** What lets the chat panel work signed out and offline, and keeps welcome pages out of the screenshots. */
+const SETTINGS = {
+  "chat.allowAnonymousAccess": true,
+  "chat.byokUtilityModelDefault": "mainAgent",
+  "chat.tips.enabled": false,
+  "workbench.startupEditor": "none",
+  "editor.autoClosingBrackets": "never",
+  "editor.autoClosingQuotes": "never",
+};
+
+export class CodeServer {
+  #processes;
+  #folder;
+  url = "";
+
+  constructor(processes, folder) {
+    this.#processes = processes;
+    this.#folder = folder;
+    for (const name of ["extensions", "data/User", "workspace"]) mkdirSync(join(folder, name), { recursive: true });
+  }
+
+  get workspace() {
+    return join(this.#folder, "workspace");
+  }
+
+  get extensionsFolder() {
+    return join(this.#folder, "extensions");
+  }
+
+  get logFolder() {
+    return join(this.#folder, "data/logs");
+  }
+
+  writeSettings(settings) {
+    this.#writeUserFile("settings.json", { ...SETTINGS, ...settings });
+  }
+
+  /** The groups of models, as VS Code's Manage Models writes them. */
+  writeGroups(groups) {
+    this.#writeUserFile("chatLanguageModels.json", groups);
+  }
+
+  /** Puts an unpacked extension where VS Code looks; to be done before any packed one is installed. */
+  copyExtension(folder) {
+    const { publisher, name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    cpSync(folder, join(this.extensionsFolder, `${publisher}.${name}-${version}`), { recursive: true });
+  }
+
+  /** Installs a packed extension the way a person does on the command line. */
+  async installPackage(file) {
+    if (!existsSync(file)) throw new Error(`there is no extension package ${file}`);
+    return this.#processes.run(process.execPath, [CODE_SERVER, ...this.#folders(), "--install-extension", file]);
+  }
+
+  async start(environment = {}) {
+    const port = await freePort();
+    this.url = `http://127.0.0.1:${port}`;
+    const server = this.#processes.start(
+      process.execPath,
+      [
+        CODE_SERVER,
+        "--auth=none",
+        `--bind-addr=127.0.0.1:${port}`,
+        "--disable-telemetry",
+        "--disable-update-check",
+        "--disable-workspace-trust",
+        ...this.#folders(),
+      ],
+      { log: join(this.#folder, "code-server.log"), environment },
+    );
+    await until("code-server to answer", () => isUp(this.url, server), { limit: START_LIMIT });
+  }
+
+  #folders() {
+    const folder = this.#folder;
+    return [
+      `--extensions-dir=${this.extensionsFolder}`,
+      `--user-data-dir=${join(folder, "data")}`,
+      `--config=${join(folder, "config.yaml")}`,
+    ];
+  }
+
+  #writeUserFile(name, content) {
+    writeFileSync(join(this.#folder, "data/User", name), JSON.stringify(content, undefined, 2));
+  }
+}
+
+async function isUp(url, server) {
+  if (server.exitCode !== null) throw new Error(`code-server ended with status ${server.exitCode}`);
+  try {
+    return (await fetch(`${url}/healthz`)).ok;
+  } catch {
+    return false; // Not listening yet.
+  }
+}
+
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

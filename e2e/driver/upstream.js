@@ -1,0 +1,52 @@
+/** The replay upstream as the checks see it: where it listens, and what each finished exchange was. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { until } from "./wait.js";
+
+const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
+
+export class Upstream {
+  #log;
+  #taken = 0;
+  url = "";
+
+  /** Starts it with the project's own Python. */
+  async start(processes, folder, python) {
+    this.#log = join(folder, "upstream.jsonl");
+    processes.start(python, [SCRIPT], { log: this.#log });
+    const listening = await until("the upstream to listen", () => this.#lines()[0], { describe: () => this.#text() });
+    this.url = listening.base_url;
+  }
+
+  /** Every finished request for an answer, in the order in which they ended. */
+  get exchanges() {
+    return this.#lines().filter(({ type, path }) => type === "exchange" && path.endsWith("/responses"));
+  }
+
+  /** From here on, `next` and `since` look at new exchanges only. */
+  mark() {
+    this.#taken = this.exchanges.length;
+  }
+
+  get since() {
+    return this.exchanges.slice(this.#taken);
+  }
+
+  /** The first exchange after the mark that fits. */
+  next(what, fits, limit = 10_000) {
+    return until(`an exchange at the upstream: ${what}`, () => this.since.find(fits), {
+      limit,
+      describe: () => JSON.stringify(this.since.map(({ body, ...exchange }) => ({ ...exchange, headers: undefined }))),
+    });
+  }
+
+  #text() {
+    return readFileSync(this.#log, "utf8");
+  }
+
+  #lines() {
+    const lines = this.#text().split("\n").slice(0, -1);
+    return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  }
+}

@@ -1,0 +1,51 @@
+"""Runs the replay upstream for the end-to-end checks: one JSON line when it listens, and one for each exchange that ended.
+
+A line holds the whole request body, so that a check can look at what VS Code sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from partstream.testing import ReplayUpstream
+
+if TYPE_CHECKING:
+    from partstream.testing import Exchange
+
+
+def write(**fields: Any) -> None:
+    """One line, at once: the reader of the file waits for it."""
+    print(json.dumps(fields, ensure_ascii=False), flush=True)
+
+
+def report(exchange: Exchange) -> None:
+    """What came, and how the reply ended; `ended_at` in milliseconds since 1970."""
+    write(
+        type="exchange",
+        path=exchange.request.path,
+        headers=dict(exchange.request.headers),
+        body=exchange.request.body,
+        status=exchange.status,
+        scenario=exchange.choice,
+        faults=[str(fault) for fault in exchange.faults],
+        events=exchange.delivery.events_sent,
+        outcome=str(exchange.delivery.outcome),
+        ended_at=time.time() * 1000,
+    )
+
+
+async def main() -> None:
+    """Serves until it is ended."""
+    async with ReplayUpstream() as upstream:
+        upstream.on_did_finish_exchange(report)
+        write(type="listening", base_url=upstream.base_url)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        asyncio.run(main())
