@@ -69,9 +69,9 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The peer answers a request of ours."""
+    """The peer answers a request of ours; the id is None when it could not read ours."""
 
-    id: RequestId
+    id: RequestId | None
     result: Any = None
     error: Any = None
 
@@ -164,7 +164,7 @@ def _read_message(message: Mapping[str, Any]) -> Incoming:
 
 def _read_valid(message: Mapping[str, Any], request_id: RequestId | None) -> Incoming:
     method = message.get("method")
-    if method is None and request_id is not None and ("result" in message or "error" in message):
+    if method is None and ("result" in message or "error" in message):
         return Reply(request_id, message.get("result"), message.get("error"))
     if not isinstance(method, str):
         return _invalid(request_id, f"got the method {method!r}, expected a string")

@@ -19,6 +19,7 @@ from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.parts import ResponsePart
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "decode_part",
     "encode_information",
     "encode_part",
+    "encode_response_part",
 ]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
@@ -115,18 +117,24 @@ PART_ROWS = (
 
 _ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
 _ROW_BY_PART = {row.part: row for row in PART_ROWS}
+_RESPONSE_ROW_BY_PART = {row.part: row for row in PART_ROWS if row.in_response}
 
 
 def encode_part(part: MessagePart) -> Mapping[str, Any]:
-    """A part as it crosses the pipe.
+    """A part as it crosses the pipe."""
+    return _ROW_BY_PART[type(part)].encode(part)
+
+
+def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:
+    """A part that a provider reports, as it crosses the pipe.
 
     Raises:
-        TypeError: It is not a part at all.
+        TypeError: It is no part, or one that only messages may hold.
     """
-    row = _ROW_BY_PART.get(type(part))
+    row = _RESPONSE_ROW_BY_PART.get(type(part))
     if row is None:
-        parts = ", ".join(row.part.__name__ for row in PART_ROWS)
-        raise TypeError(f"got a {type(part).__name__}, expected a part: {parts}")
+        parts = ", ".join(part.__name__ for part in _RESPONSE_ROW_BY_PART)
+        raise TypeError(f"a provider reported a {type(part).__name__}, expected one of {parts}")
     return row.encode(part)
 
 

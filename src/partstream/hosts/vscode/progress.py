@@ -6,9 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from partstream.hosts.vscode.conversion import encode_part
+from partstream.hosts.vscode.conversion import encode_response_part
 from partstream.json_codec import dumps
-from partstream.parts import ToolResultPart
 
 if TYPE_CHECKING:
     from partstream.parts import ResponsePart
@@ -42,9 +41,7 @@ class StreamProgress:
             TypeError: It is no part, a part that only messages may hold, or holds what JSON has no form for.
             BacklogError: The provider never waits and the reader is far behind.
         """
-        if isinstance(part, ToolResultPart):
-            raise TypeError("got a ToolResultPart, expected a part that a response may hold")
-        item = dumps(encode_part(part))
+        item = dumps(encode_response_part(part))
         if not self._stream.closed:
             self._stream.put(item)
         elif not self._warned:
