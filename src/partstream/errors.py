@@ -193,12 +193,16 @@ class UpstreamConnectionError(UpstreamError):
 
     Attributes:
         url: Where it was, without user information and query.
+        reason: What the network said.
+        established: Whether the connection stood and broke in the middle of the answer.
     """
 
-    def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"no connection to {url}: {reason}")
+    def __init__(self, url: str, reason: str, *, established: bool = False) -> None:
+        what = "the connection broke in the middle of the answer from" if established else "no connection to"
+        super().__init__(f"{what} {url}: {reason}")
         self.url = url
         self.reason = reason
+        self.established = established
 
 
 class TimeoutPhase(StrEnum):

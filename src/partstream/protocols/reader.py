@@ -13,6 +13,7 @@ from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_de
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.errors import LanguageModelError
     from partstream.sse import EventDecoder, ServerSentEvent
     from partstream.streams import ResponseStream, StreamOutput
 
@@ -26,13 +27,17 @@ class StreamReader:
         decoder: Turns the bytes into events.
         stream: The protocol's adapter.
         frequent: For event types that come by the thousand, the only fields that the adapter reads of them.
+
+    Attributes:
+        events: How many events were read.
     """
 
-    __slots__ = ("_decoder", "_frequent", "_other", "_stream")
+    __slots__ = ("_decoder", "_frequent", "_other", "_stream", "events")
 
     def __init__(
         self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, tuple[str, ...]] | None = None
     ) -> None:
+        self.events = 0
         self._decoder = decoder
         self._stream = stream
         self._other: tuple[str | None, Callable[[bytes], Any]] = (None, make_decoder())
@@ -58,9 +63,14 @@ class StreamReader:
         outputs.extend(self._stream.end())
         return outputs
 
+    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+        """Ends the response with an error that was met below it; nothing if it has finished already."""
+        return self._stream.fail(error)
+
     def _read(self, events: list[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
         frequent = self._frequent
+        self.events += len(events)
         for name, data in events:
             kind, decode = frequent.get(name, self._other)
             try:
@@ -68,7 +78,7 @@ class StreamReader:
                 # The JSON says what it is; the line before it is a hint, and stands in where the JSON says nothing.
                 if event["type"] != kind and kind is not None:
                     event = self._other[1](data)
-            except (*DECODE_ERRORS, KeyError, TypeError):
+            except _UNREADABLE:
                 event = self._decode_again(name, data)
                 if type(event) is not dict:
                     if event is not _DONE:
@@ -99,3 +109,6 @@ class StreamReader:
 
 
 _DONE: Final = object()
+
+_UNREADABLE: Final[tuple[type[Exception], ...]] = (*DECODE_ERRORS, KeyError, TypeError)
+"""What reading an event raises when it is no JSON object with a type."""

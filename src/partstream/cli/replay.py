@@ -1,0 +1,166 @@
+"""`partstream replay`: a recorded stream as the parts that a consumer would receive."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream.cli.rendering import StreamRenderer
+from partstream.errors import LanguageModelError, UpstreamError
+from partstream.json_codec import dumps
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.recording import RecordingError, read_recording
+from partstream.protocols.registry import PROTOCOLS
+from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from partstream.streams import StreamOutput
+    from partstream.usage import Usage
+
+__all__ = ["command"]
+
+_EXIT_CODES: Final = {Outcome.COMPLETED: 0, Outcome.INCOMPLETE: 0, Outcome.FAILED: 3, Outcome.TRUNCATED: 3}
+_CANNOT_READ: Final = 2
+
+
+@click.command(short_help="Turn a recorded stream into parts.")
+@click.argument("file")
+@click.option(
+    "--protocol", type=click.Choice(sorted(PROTOCOLS)), help="What FILE holds; told from its events if left out."
+)
+@click.option(
+    "--chunk-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Feed the bytes in pieces of N; all at once if left out.",
+)
+@click.option("--call-id-prefix", default="gw-", show_default=True, help="Put before every call id.")
+@click.option("--thinking", type=click.Choice([mode.value for mode in ThinkingMode]), default="part", show_default=True)
+@click.option(
+    "--citations", type=click.Choice([mode.value for mode in CitationMode]), default="inline", show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def command(
+    file: str,
+    protocol: str | None,
+    chunk_size: int | None,
+    call_id_prefix: str,
+    thinking: str,
+    citations: str,
+    as_json: bool,
+) -> None:
+    """Turn the recorded stream FILE into parts.
+
+    FILE holds one event a line (.jsonl) or the bytes of an event stream (.sse); - reads standard input.
+
+    Exit code 0 for a completed or incomplete response, 3 for a failed or truncated one, 2 for a file that cannot be
+    read.
+    """
+    options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
+    try:
+        outputs = read_recording(_read(file), file, protocol, options, chunk_size)
+        finish = _print_json(outputs) if as_json else _print_text(outputs)
+    except RecordingError as error:
+        click.echo(f"partstream replay: {error}", err=True)
+        sys.exit(_CANNOT_READ)
+    sys.exit(_EXIT_CODES[finish.outcome])
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise RecordingError(file, error.strerror or str(error)) from error
+
+
+def _print_text(outputs: Iterable[StreamOutput]) -> Finish:
+    renderer = StreamRenderer()
+    for output in outputs:
+        renderer.show(output)
+    return renderer.finish
+
+
+def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
+    unmapped: Counter[str] = Counter()
+    finish: Finish | None = None
+    for output in outputs:
+        if isinstance(output, Unmapped):
+            unmapped[output.type] += 1
+        elif isinstance(output, Finish):
+            finish = output
+        else:
+            _print_line(_ROWS[type(output)](output))
+    if finish is None:
+        raise AssertionError("every stream ends with a Finish")
+    _print_line(_end(finish, unmapped))
+    return finish
+
+
+def _print_line(row: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(dumps(row) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _text(part: TextPart) -> dict[str, Any]:
+    return {"type": "text", "value": part.value}
+
+
+def _thinking(part: ThinkingPart) -> dict[str, Any]:
+    return {"type": "thinking", "value": part.value, "id": part.id, "metadata": part.metadata}
+
+
+def _tool_call(part: ToolCallPart) -> dict[str, Any]:
+    return {"type": "tool_call", "call_id": part.call_id, "name": part.name, "input": part.input}
+
+
+def _data(part: DataPart) -> dict[str, Any]:
+    return {"type": "data", "mime_type": part.mime_type, "data": b64encode(part.data).decode()}
+
+
+_ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
+    TextPart: _text,
+    ThinkingPart: _thinking,
+    ToolCallPart: _tool_call,
+    DataPart: _data,
+}
+
+
+def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
+    reason = finish.reason
+    return {
+        "type": "end",
+        "outcome": finish.outcome.value,
+        "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
+        "usage": _usage(finish.usage),
+        "error": _error(finish.error),
+        "unmapped": dict(unmapped),
+        "response_id": finish.response_id,
+        "model": finish.model,
+    }
+
+
+def _usage(usage: Usage | None) -> dict[str, int | None] | None:
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
+
+
+def _error(error: LanguageModelError | None) -> dict[str, str | None] | None:
+    if error is None:
+        return None
+    code = error.provider_code if isinstance(error, UpstreamError) else None
+    said = getattr(error, "provider_message", None)
+    return {"code": code or error.code.value, "message": said or error.message}

@@ -1,0 +1,205 @@
+"""What a gateway provider is told once: where the upstream is, its models, limits of time and retries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from partstream.errors import CallerError
+from partstream.gateway.secret import Secret
+from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.streams import StreamOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
+
+_DEFAULT_INPUT_TOKENS: Final = 128_000
+_DEFAULT_OUTPUT_TOKENS: Final = 16_384
+
+
+class ConfigurationError(CallerError):
+    """A setting is not usable.
+
+    Attributes:
+        where: The setting, such as `models[0].id`.
+        expected: What could stand there.
+    """
+
+    def __init__(self, where: str, got: str, expected: str) -> None:
+        super().__init__(f"setting {where}: got {got}, expected {expected}")
+        self.where = where
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait, each limit for itself, in seconds.
+
+    Attributes:
+        connect: For the connection, TLS included.
+        first_event: From sending the request to the first event; slow local models read a long prompt for minutes.
+        idle: Between two reads, once events come; keep-alive comments count as reads.
+        total: For the whole answer.
+    """
+
+    connect: float = 10.0
+    first_event: float = 300.0
+    idle: float = 120.0
+    total: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When to send a request again; only ever before its first event.
+
+    Attributes:
+        attempts: How often to send it at the most.
+        first_wait: The most to wait before the second attempt, in seconds; doubled for each further one.
+        longest_wait: The most to wait at all, in seconds; an upstream that asks for more is not asked again.
+    """
+
+    attempts: int = 3
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfiguration:
+    """One upstream.
+
+    Attributes:
+        base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
+        models: The models to offer.
+        protocol: A name of :data:`partstream.protocols.registry.PROTOCOLS`.
+        api_key: Sent as a bearer token, or None.
+        headers: Sent with every request; they win over our own.
+        stream: How answers are rendered.
+        timeouts: How long to wait.
+        retry: When to send again.
+    """
+
+    base_url: str
+    models: tuple[LanguageModelChatInformation, ...] = ()
+    protocol: str = DEFAULT_PROTOCOL
+    api_key: Secret | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    stream: StreamOptions = field(default_factory=StreamOptions)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def __post_init__(self) -> None:
+        address = urlsplit(self.base_url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ConfigurationError("baseUrl", repr(self.base_url), "an http or https URL such as https://host/v1")
+        if address.username or address.password:
+            raise ConfigurationError("baseUrl", "a URL with a user name or password in it", "a URL without them")
+        if self.protocol not in PROTOCOLS:
+            raise ConfigurationError("protocol", repr(self.protocol), f"one of {', '.join(PROTOCOLS)}")
+
+    @classmethod
+    def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:
+        """Reads the settings of a VS Code group, in its field names.
+
+        Raises:
+            ConfigurationError: A setting is missing, unknown or of the wrong type; the message shows no values of
+                keys and headers.
+        """
+        _refuse_unknown(settings, _SETTINGS, "")
+        if "baseUrl" not in settings:
+            raise ConfigurationError("baseUrl", "nothing", "the URL of the upstream")
+        given = {name: value for name, value in settings.items() if value not in (None, "")}
+        return cls(**{_SETTINGS[name][0]: _SETTINGS[name][1](value, name) for name, value in given.items()})
+
+
+def _refuse_unknown(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> None:
+    for name in settings:
+        if name not in known:
+            raise ConfigurationError(f"{place}{name}", "a setting that there is not", f"one of {', '.join(known)}")
+
+
+def _string(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigurationError(where, type(value).__name__, "a string")
+    return value
+
+
+def _count(value: Any, where: str) -> int:
+    if type(value) is not int or value < 1:
+        raise ConfigurationError(where, repr(value), "a whole number from 1")
+    return value
+
+
+def _boolean(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigurationError(where, repr(value), "true or false")
+    return value
+
+
+def _secret(value: Any, where: str) -> Secret:
+    key = _string(value, where)
+    if not key.isprintable() or not key.isascii():
+        raise ConfigurationError(where, "characters that no HTTP header can hold", "a key in ASCII")
+    return Secret(key)
+
+
+def _headers(value: Any, where: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ConfigurationError(where, type(value).__name__, "an object of header names and values")
+    headers = {name: _string(text, f"{where}.{name}") for name, text in value.items()}
+    for name, text in headers.items():
+        if not (text.isprintable() and text.isascii() and name.isascii() and name.isprintable() and name):
+            raise ConfigurationError(f"{where}.{name!r:.40}", "characters that no header can hold", "printable ASCII")
+    return headers
+
+
+def _models(value: Any, where: str) -> tuple[LanguageModelChatInformation, ...]:
+    if not isinstance(value, list):
+        raise ConfigurationError(where, type(value).__name__, "a list of models")
+    return tuple(_model(model, f"{where}[{number}]") for number, model in enumerate(value))
+
+
+def _model(value: Any, where: str) -> LanguageModelChatInformation:
+    if isinstance(value, str):
+        value = {"id": value}
+    if not isinstance(value, dict):
+        raise ConfigurationError(where, type(value).__name__, "a model's id, or an object with an id")
+    _refuse_unknown(value, _MODEL_SETTINGS, f"{where}.")
+    given = {name: check(value[name], f"{where}.{name}") for name, check in _MODEL_SETTINGS.items() if name in value}
+    if not given.get("id"):
+        raise ConfigurationError(f"{where}.id", "nothing", "the model as the upstream names it")
+    return LanguageModelChatInformation(
+        id=given["id"],
+        name=given.get("name") or given["id"],
+        family=given.get("family") or given["id"],
+        version=given.get("version") or "1",
+        max_input_tokens=given.get("maxInputTokens", _DEFAULT_INPUT_TOKENS),
+        max_output_tokens=given.get("maxOutputTokens", _DEFAULT_OUTPUT_TOKENS),
+        capabilities=LanguageModelChatCapabilities(
+            image_input=given.get("imageInput", False), tool_calling=given.get("toolCalling", True)
+        ),
+    )
+
+
+_MODEL_SETTINGS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
+    "id": _string,
+    "name": _string,
+    "family": _string,
+    "version": _string,
+    "maxInputTokens": _count,
+    "maxOutputTokens": _count,
+    "imageInput": _boolean,
+    "toolCalling": _boolean,
+}
+
+_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
+    "baseUrl": ("base_url", _string),
+    "protocol": ("protocol", _string),
+    "apiKey": ("api_key", _secret),
+    "headers": ("headers", _headers),
+    "models": ("models", _models),
+}
+"""The settings of a group: our field, and how its value is checked."""

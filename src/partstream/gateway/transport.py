@@ -1,0 +1,219 @@
+"""Sends a request and hands on the outputs of its answer: connection, limits of time, retries, HTTP errors.
+
+Knows HTTP and nothing of a protocol: bytes go into a reader, outputs come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+from partstream._version import __version__
+from partstream.errors import (
+    TimeoutPhase,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+)
+from partstream.gateway.deadlines import Deadlines
+from partstream.gateway.http_errors import http_error
+from partstream.json_codec import dumps
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from partstream.gateway.configuration import GatewayConfiguration
+    from partstream.protocols.reader import StreamReader
+    from partstream.streams import StreamOutput
+
+__all__ = ["Transport"]
+
+_logger = logging.getLogger("partstream.gateway")
+
+_MAX_ERROR_BODY: Final = 64 * 1024
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+class Transport:
+    """Speaks to one upstream; serves any number of requests at once.
+
+    Args:
+        configuration: Where it is, and how long to wait.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration) -> None:
+        self._configuration = configuration
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def stream(
+        self, path: str, body: dict[str, Any], make_reader: Callable[[], StreamReader]
+    ) -> AsyncGenerator[list[StreamOutput]]:
+        """Posts `body` and yields outputs as they arrive, a Finish the last of them.
+
+        Sends again, with growing pauses, only what failed before its first event. Closing the iterator, or cancelling
+        the task that waits for it, closes the connection at once.
+
+        Raises:
+            UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
+        """
+        url = self._configuration.base_url.rstrip("/") + path
+        content = dumps(body)
+        attempt = 1
+        while True:
+            reader = make_reader()
+            answer = self._attempt(url, content, reader)
+            try:
+                async for outputs in answer:
+                    yield outputs
+            except UpstreamError as error:
+                wait = self._wait_before_retry(error, attempt) if not reader.events else None
+                if wait is None:
+                    raise
+                _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, error)
+            else:
+                return
+            finally:
+                await answer.aclose()
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open for the next request."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _attempt(self, url: str, content: bytes, reader: StreamReader) -> AsyncGenerator[list[StreamOutput]]:
+        loop = asyncio.get_running_loop()
+        deadlines = Deadlines(self._configuration.timeouts, loop.time())
+        request = self._client_of(loop).build_request("POST", url, content=content, headers=self._headers())
+        response = await self._send(request, deadlines)
+        try:
+            chunks = response.aiter_bytes()
+            while not reader.finished:
+                try:
+                    async with asyncio.timeout_at(deadlines.next):
+                        chunk = await anext(chunks, None)
+                except TimeoutError:
+                    yield _broken(reader, deadlines.error())
+                    return
+                except httpx2.TransportError as error:
+                    yield _broken(reader, _connection_error(url, error, established=reader.events > 0))
+                    return
+                if chunk is None:
+                    outputs = reader.end()
+                    if not reader.events:
+                        raise UpstreamConnectionError(_without_query(url), "it was closed before the first event")
+                    yield outputs
+                    return
+                outputs = reader.feed(chunk)
+                deadlines.arrived(loop.time(), events=reader.events > 0, failing=reader.failing)
+                if outputs:
+                    yield outputs
+        finally:
+            await response.aclose()
+
+    async def _send(self, request: httpx2.Request, deadlines: Deadlines) -> httpx2.Response:
+        client = self._client_of(asyncio.get_running_loop())
+        try:
+            async with asyncio.timeout_at(deadlines.next):
+                response = await client.send(request, stream=True)
+                refusal = await self._refusal(response)
+        except TimeoutError:
+            raise deadlines.error() from None
+        except httpx2.ConnectTimeout:
+            raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
+        except httpx2.TransportError as error:
+            raise _connection_error(str(request.url), error) from error
+        if refusal is not None:
+            raise refusal
+        return response
+
+    async def _refusal(self, response: httpx2.Response) -> UpstreamError | None:
+        """The error that an answer which is no stream stands for, its body read and closed; None for a stream."""
+        content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Some servers stream under other names; what is surely no stream is a page of a proxy, or one document.
+        if response.is_success and content_type not in ("text/html", "application/json"):
+            return None
+        body = b""
+        async for chunk in response.aiter_bytes():
+            body += chunk[: _MAX_ERROR_BODY - len(body)]
+            if len(body) >= _MAX_ERROR_BODY:
+                break
+        await response.aclose()
+        error = http_error(response.status_code, response.headers, body, datetime.now(UTC))
+        if not response.is_success or error.provider_message is not None:
+            return error
+        return UpstreamProtocolError(
+            event_type=None,
+            field="content-type",
+            got=f"{content_type} {body[:60].decode(errors='replace')!r}",
+            expected="text/event-stream",
+        )
+
+    def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+        """The client of this event loop; connections cannot move to another."""
+        if self._client is None or self._loop is not loop:
+            connect = self._configuration.timeouts.connect
+            self._client = httpx2.AsyncClient(
+                # The other limits are ours: httpx2 has none for the first event or for the whole answer.
+                timeout=httpx2.Timeout(None, connect=connect),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+                follow_redirects=False,  # a redirect must not carry the key to another host
+            )
+            self._loop = loop
+        return self._client
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "accept": "text/event-stream",
+            "content-type": "application/json",
+            "user-agent": f"partstream/{__version__}",
+        }
+        if self._configuration.api_key is not None:
+            headers["authorization"] = f"Bearer {self._configuration.api_key.reveal()}"
+        return headers | {name.lower(): value for name, value in self._configuration.headers.items()}
+
+    def _wait_before_retry(self, error: UpstreamError, attempt: int) -> float | None:
+        """How many seconds to wait before the next attempt, or None for no further one."""
+        policy = self._configuration.retry
+        if attempt >= policy.attempts or not _can_be_retried(error):
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= policy.longest_wait else None
+        most = min(policy.longest_wait, policy.first_wait * 2 ** (attempt - 1))
+        return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
+
+
+def _can_be_retried(error: UpstreamError) -> bool:
+    if isinstance(error, UpstreamHTTPError):
+        return error.http_status in _RETRIED_STATUSES
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
+    return isinstance(error, UpstreamConnectionError)
+
+
+def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
+    """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
+    if not reader.events:
+        raise error
+    return reader.end() if reader.failing else reader.fail(error)
+
+
+def _connection_error(url: str, error: httpx2.TransportError, *, established: bool = False) -> UpstreamConnectionError:
+    reason = str(error) or "the upstream closed it"
+    return UpstreamConnectionError(_without_query(url), reason, established=established)
+
+
+def _without_query(url: str) -> str:
+    address = urlsplit(url)
+    return f"{address.scheme}://{address.netloc}{address.path}"
