@@ -249,3 +249,18 @@ def test_closing_the_registry_stops_every_request_also_of_providers_that_are_gon
         assert all(response.is_cancelled for response in responses)
 
     run(scenario())
+
+
+def test_the_registry_forgets_a_request_that_is_over() -> None:
+    async def scenario() -> None:
+        async def answer(request: Request) -> None:
+            request.report(TextPart("Hi"))
+
+        models = LanguageModels()
+        models.register_language_model_chat_provider("test", ScriptedProvider(answer))
+        (model,) = await models.select_chat_models()
+        response = await model.send_request(HELLO)
+        await response.read_text()
+        await until(lambda: not models._running)
+
+    run(scenario())

@@ -284,6 +284,16 @@ def test_the_loop_can_be_cancelled_at_every_event_and_ends_at_once_and_normally(
     run(scenario())
 
 
+def test_a_token_that_outlives_the_loop_keeps_no_listener_of_it() -> None:
+    async def scenario() -> None:
+        source = CancellationTokenSource()
+        answer, _ = answers([SKY, SEA], DONE)
+        await run_tool_loop(await model_with(answer), HELLO, [LOOK], token=source.token)
+        assert len(source.token._emitter._listeners) == 0
+
+    run(scenario())
+
+
 def test_cancelling_stops_a_tool_that_runs_and_keeps_the_results_that_came() -> None:
     async def scenario() -> None:
         source = CancellationTokenSource()

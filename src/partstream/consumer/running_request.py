@@ -105,7 +105,6 @@ class RunningRequest:
         """
         runs = not self.buffer.settled
         unread_error = self.buffer.cancel()
-        self.forget_token()
         if unread_error is not None:
             self._settings.on_provider_error(self._vendor, unread_error)
         if runs and self._task is not None:
