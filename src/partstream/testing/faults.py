@@ -76,17 +76,18 @@ def apply_faults(steps: _Steps, faults: Iterable[Choice], situation: Situation) 
     Raises:
         UnknownFaultError: A fault is not in the table, or its value is not what the table says.
     """
-    for name, value in faults:
+    for choice in faults:
+        name, value = choice
         fault = FAULTS.get(name)
         if fault is None:
             raise UnknownFaultError(name, f"one of {', '.join(FAULTS)}")
         required = fault.value and not fault.value.startswith("[")
         if (required and not value) or (value and not fault.value):
-            raise UnknownFaultError(f"{name}={value}", name + fault.value)
+            raise UnknownFaultError(str(choice), name + fault.value)
         try:
             steps = fault.apply(steps, value, situation)
         except ValueError as error:
-            raise UnknownFaultError(f"{name}={value}", name + fault.value) from error
+            raise UnknownFaultError(str(choice), name + fault.value) from error
     return steps
 
 
@@ -223,12 +224,14 @@ def _body_start(steps: _Steps) -> int:
 
 
 def _position(steps: _Steps, count: str) -> int:
-    """The place after `count` events, or after half of them; the end of the body where there are fewer."""
+    """The place after `count` events, or after half of them; where there are fewer, the place after the last."""
     places = [index for index, step in enumerate(steps) if isinstance(step, Send) and step.event != END_OF_STREAM]
     wanted = int(count) if count else len(places) // 2
     if wanted < 0:
         raise ValueError(count)
-    return places[wanted] if wanted < len(places) else len(steps) - 1
+    if wanted < len(places):
+        return places[wanted]
+    return places[-1] + 1 if places else len(steps) - 1
 
 
 def _insert(steps: _Steps, position: int, step: Step) -> _Steps:

@@ -1,0 +1,56 @@
+"""What is read out of the text of a message."""
+
+import pytest
+
+from partstream.testing.directives import Choice, parse_choices, read_calls, read_faults, read_pace, read_scenario
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("scenario: text", None),
+        ("please scenario:tools now", Choice("tools")),
+        ("scenario:long=500.", Choice("long", "500")),
+        ("scenario:thinking-only", Choice("thinking_only")),
+        ("scenario:text and scenario:refusal", Choice("refusal")),
+        ("<userRequest>scenario:empty</userRequest>", Choice("empty")),
+    ],
+)
+def test_the_last_scenario_counts(text, expected):
+    assert read_scenario(text) == expected
+
+
+def test_all_faults_count_in_their_order():
+    text = "fault:split=3, fault:status=429:2:date and fault:missing=response.output_text.done."
+    assert read_faults(text) == (
+        Choice("split", "3"),
+        Choice("status", "429:2:date"),
+        Choice("missing", "response.output_text.done"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("pace:20", 0.02), ("pace:0", 0.0), ("pace:x", None), ("space:5", None)]
+)
+def test_a_pace_is_in_milliseconds(text, expected):
+    assert read_pace(text) == expected
+
+
+def test_calls_carry_any_json_object():
+    text = 'call:read_file{"path":"a}b","range":{"from":1}} then call:list_dir{} please'
+    assert read_calls(text) == (("read_file", {"path": "a}b", "range": {"from": 1}}), ("list_dir", {}))
+
+
+@pytest.mark.parametrize("text", ["call:read_file", "call:read_file {}", "call:read_file{oops}", "recall:x{}"])
+def test_what_is_not_a_json_object_after_the_name_is_no_call(text):
+    assert read_calls(text) == ()
+
+
+def test_choices_of_an_option_are_separated_by_commas():
+    assert parse_choices("split=3, no-done,") == (Choice("split", "3"), Choice("no_done"))
+    assert parse_choices("") == ()
+
+
+def test_a_choice_is_shown_as_it_is_written():
+    assert [str(choice) for choice in parse_choices("split=3,html")] == ["split=3", "html"]
