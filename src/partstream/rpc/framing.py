@@ -77,12 +77,13 @@ class FrameDecoder:
         end = self._header.find(_END_OF_HEADER, max(0, before - len(_END_OF_HEADER) + 1))
         if end < 0:
             if len(self._header) >= MAX_HEADER_SIZE:
-                self._break(frames, f"no end within {MAX_HEADER_SIZE} bytes")
+                self._break(frames, bytes(self._header), f"no end within {MAX_HEADER_SIZE} bytes")
             return position + len(self._header) - before
         position += end + len(_END_OF_HEADER) - before
-        length = _content_length(bytes(self._header[:end]))
+        header = bytes(self._header[:end])
+        length = _content_length(header)
         if isinstance(length, str):
-            self._break(frames, length)
+            self._break(frames, header, length)
             return position
         self._header.clear()
         self._begin_body(length, frames)
@@ -110,9 +111,9 @@ class FrameDecoder:
                 self._pieces = []
         return position + len(piece)
 
-    def _break(self, frames: list[Frame], reason: str) -> None:
+    def _break(self, frames: list[Frame], header: bytes, reason: str) -> None:
         self._broken = True
-        frames.append(MalformedHeader(bytes(self._header[:80]), reason))
+        frames.append(MalformedHeader(header[:80], reason))
 
 
 def encode_frame(body: bytes) -> bytes:

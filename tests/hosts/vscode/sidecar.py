@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,13 @@ class Sidecar:
     def until(self, fits: Callable[[Any], bool]) -> Any:
         """The first message that fits, now or later."""
         return self._wait_for(lambda: next((message for message in list(self.messages) if fits(message)), None))
+
+    def until_true(self, condition: Callable[[], Any]) -> None:
+        """Waits for something that no message tells of."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
     def until_errors(self, fits: Callable[[str], Any]) -> Any:
         """What `fits` makes of standard error, as soon as it is true."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
-from partstream.hosts.vscode.loading import ProviderNotFoundError
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
@@ -29,7 +28,7 @@ class ProviderFailedError(PartstreamError):
 
 def says_all(error: Exception) -> bool:
     """Whether the error was meant to be read by a person; any other one is a bug, to be found by its traceback."""
-    return isinstance(error, LanguageModelError | ProviderNotFoundError)
+    return isinstance(error, PartstreamError)
 
 
 def sentence(error: Exception, provider: str) -> str:

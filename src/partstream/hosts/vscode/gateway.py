@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.loading import Stamp
     from partstream.provider import LanguageModelChatProvider
 
-__all__ = ["GatewayLoader"]
+__all__ = ["PROVIDER_KEY", "GatewayLoader"]
+
+PROVIDER_KEY: Final = "provider"
+"""The field of a group that names a provider file, which answers in the gateway's place."""
 
 
 class GatewayLoader:
@@ -36,8 +39,10 @@ class GatewayLoader:
         """Makes the provider.
 
         Raises:
-            LanguageModelError: The configuration is wrong.
+            ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
-        from partstream import gateway  # noqa: PLC0415 - costs 0.1 s, which the start cannot spare
+        from partstream.gateway import GatewayConfiguration, GatewayProvider  # noqa: PLC0415 - takes 0.1 s to import
 
-        return gateway.GatewayProvider(gateway.GatewayConfiguration.from_json(self._configuration))
+        # The empty field of the other kind of group is no setting of the gateway's.
+        settings = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
+        return GatewayProvider(GatewayConfiguration.from_json(settings))

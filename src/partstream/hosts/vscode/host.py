@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
 from partstream.hosts.vscode.failures import ProviderFailedError
-from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
 from partstream.simple import estimate_tokens
@@ -113,7 +113,7 @@ class ProviderHost:
         known = self._groups.get(group_id)
         if known is not None and known.configuration == configuration:
             return known.provider
-        source = configuration.get("provider")
+        source = configuration.get(PROVIDER_KEY)
         if isinstance(source, str) and source:
             name, loader = default_name(source), SourceLoader(source)
             hosted = HostedProvider(name, loader, lambda: self._on_did_change(group_id))

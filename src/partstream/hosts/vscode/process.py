@@ -63,6 +63,8 @@ def _route_logs(handler: logging.Handler) -> None:
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
+    # It tells of every request by its URL, which the person did not ask to have in the log.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 async def _flush(writer: Writer) -> None:

@@ -1,0 +1,119 @@
+"""A group without a provider file: the built-in gateway, in the real process, against a real upstream."""
+
+import asyncio
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.testing import ReplayUpstream
+
+from .sidecar import PATIENCE, running
+
+KEY = "sk-test-0123456789"
+
+
+@contextmanager
+def serving(**settings):
+    """A replay upstream in a thread of its own."""
+    started, stop = threading.Event(), threading.Event()
+    found = []
+
+    async def serve():
+        async with ReplayUpstream(**settings) as upstream:
+            found.append(upstream)
+            started.set()
+            await asyncio.to_thread(stop.wait, PATIENCE * 2)
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert started.wait(PATIENCE)
+    try:
+        yield found[0]
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+
+
+def group_of(upstream, **configuration):
+    models = [{"id": "text", "name": "Text", "family": "test", "maxInputTokens": 1000}]
+    return {"id": "g", "configuration": {"baseUrl": upstream.base_url, "models": models, **configuration}}
+
+
+def test_a_gateway_group_lists_its_models_under_their_own_ids_and_answers():
+    with serving(token=KEY) as upstream, running() as sidecar:
+        group = group_of(upstream, apiKey=KEY, provider="")
+        assert [model["id"] for model in sidecar.information(group)["models"]] == ["text"]
+        request_id = sidecar.respond("text", "Hello", group=group)
+        assert sidecar.wait(request_id).error is None
+        assert sidecar.text(request_id)
+        assert [part["mimeType"] for part in sidecar.parts(request_id) if part["type"] == "data"] == ["usage"]
+
+
+def test_a_restarted_sidecar_answers_a_group_that_it_was_never_asked_to_list():
+    with serving() as upstream, running() as sidecar:
+        request_id = sidecar.respond("text", "Hello", group=group_of(upstream))
+        assert sidecar.wait(request_id).error is None
+
+
+def test_a_changed_configuration_takes_effect_at_once():
+    with serving(token=KEY) as upstream, running() as sidecar:
+        refused = sidecar.respond("text", "Hello", group=group_of(upstream, apiKey="another-key"))
+        data = sidecar.wait(refused).error["data"]
+        assert (data["code"], data["httpStatus"], data["kind"]) == ("NoPermissions", 401, "UpstreamHTTPError")
+        served = sidecar.respond("text", "Hello", group=group_of(upstream, apiKey=KEY))
+        assert sidecar.wait(served).error is None
+
+
+def test_cancel_closes_the_connection_to_the_upstream():
+    with serving(pace=0.05) as upstream, running() as sidecar:
+        request_id = sidecar.respond("text", "Hello", group=group_of(upstream))
+        sidecar.until(lambda _: sidecar.text(request_id))
+        sidecar.notify("$/cancelRequest", {"id": request_id})
+        assert sidecar.wait(request_id).error["code"] == -32800
+        sidecar.until_true(lambda: upstream.exchanges[0].delivery.outcome == "client_closed")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ({}, "setting baseUrl: got nothing"),
+        ({"baseUrl": "ftp://x"}, "setting baseUrl: got 'ftp://x'"),
+        ({"baseUrl": "http://x", "apiKey": f"{KEY}\n"}, "setting apiKey: got characters that no HTTP header can hold"),
+    ],
+)
+def test_a_wrong_setting_is_said_beside_the_group(configuration, message):
+    with running() as sidecar:
+        result = sidecar.information({"id": "g", "configuration": configuration})
+        assert result["models"] == []
+        [error] = result["errors"]
+        assert error["message"].startswith(message)
+
+
+def test_a_key_reaches_neither_the_log_nor_an_error(tmp_path):
+    path = tmp_path / "leaky.py"
+    path.write_text(f"""
+import logging
+from partstream.simple import chat_model
+
+@chat_model(name="Leaky")
+async def provider(messages, options):
+    logging.warning("the key is %s", "{KEY}")
+    raise ValueError("refused: {KEY}")
+    yield
+""")
+    group = {"id": "g", "configuration": {"provider": str(path), "apiKey": KEY, "headers": {"x-auth": f"Bearer {KEY}"}}}
+    with running() as sidecar:
+        error = sidecar.wait(sidecar.respond("provider", "Hello", group=group)).error
+        assert error["message"] == "the provider leaky failed: ValueError: refused: [redacted]"
+        sidecar.until_logged("the key is [redacted]")
+        sidecar.until_logged("ValueError: refused: [redacted]")
+        sidecar.notify("exit")
+        sidecar.end()
+        assert KEY not in str(sidecar.messages) + sidecar.errors
+
+
+def test_the_representation_of_a_gateway_shows_its_host_and_no_key():
+    loader = GatewayLoader({"baseUrl": "https://models.example.com/v1", "apiKey": KEY, "headers": {"k": KEY}})
+    assert repr(loader) == "<gateway to models.example.com>"

@@ -1,0 +1,48 @@
+"""The table says everything that is said: the code serves it, and the TypeScript types come from it."""
+
+import asyncio
+import inspect
+from typing import is_typeddict
+
+from partstream.hosts.vscode import session, wire
+from partstream.hosts.vscode.methods import METHODS, Direction, ErrorCode
+from partstream.hosts.vscode.redaction import Redactor
+from partstream.rpc.connection import StandardErrorCode
+from partstream.rpc.outbox import Outbox
+
+# Served before any other request, at once.
+IMMEDIATE = {"initialize"}
+
+
+def _session():
+    async def make():
+        return session.Session(Outbox(), Redactor(), on_ready=lambda: None, on_exit=lambda _: None)
+
+    return asyncio.run(make())
+
+
+def test_every_request_and_notification_to_the_sidecar_has_a_handler_and_no_other():
+    made = _session()
+    rows = [row for row in METHODS.values() if row.direction is Direction.TO_SIDECAR]
+    assert {row.name for row in rows if row.is_request} == {*made._handlers, *IMMEDIATE}
+    assert {row.name for row in rows if not row.is_request} == set(made._notification_handlers)
+
+
+def test_every_shape_is_a_typed_dict_of_the_wire_with_a_description():
+    for row in METHODS.values():
+        assert row.doc.endswith(".")
+        for shape in filter(None, (row.params, row.result)):
+            assert is_typeddict(shape)
+            assert getattr(wire, shape.__name__) is shape
+    for name in wire.__all__:
+        if is_typeddict(getattr(wire, name)):
+            assert inspect.getdoc(getattr(wire, name)), name
+
+
+def test_notifications_have_no_result():
+    assert [row.name for row in METHODS.values() if not row.is_request and row.result is not None] == []
+
+
+def test_the_standard_error_codes_are_the_same_in_both_tables():
+    for code in StandardErrorCode:
+        assert ErrorCode[code.name] == code

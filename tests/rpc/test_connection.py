@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.rpc.connection import (
+    Connection,
+    Malformed,
+    Notification,
+    Reply,
+    Request,
+    encode_error,
+    encode_notification,
+    encode_result,
+)
+from partstream.rpc.framing import encode_frame
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
+    max_leaves=5,
+)
+IDS = st.integers(0, 2**31) | st.text()
+
+
+@given(IDS, JSON, JSON, st.lists(st.integers(0, 500), max_size=10))
+def test_messages_come_out_as_they_were_encoded_wherever_the_bytes_are_cut(request_id, result, params, cuts):
+    data = encode_result(request_id, result) + encode_notification("n", params) + encode_error(request_id, -1, "no")
+    connection, received, start = Connection(), [], 0
+    for cut in [*sorted(cuts), len(data)]:
+        received += connection.receive(data[start:cut])
+        start = max(start, cut)
+    assert received == [
+        Reply(request_id, result),
+        Notification("n", params),
+        Reply(request_id, None, {"code": -1, "message": "no"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1}}', Request(7, "m", {"a": 1})),
+        (b'{"jsonrpc":"2.0","id":"s","method":"m"}', Request("s", "m")),
+        (b'{"jsonrpc":"2.0","method":"m"}', Notification("m")),
+        (b'{"jsonrpc":"2.0","id":null,"error":{"code":1}}', Reply(None, None, {"code": 1})),
+        (b'{"jsonrpc":"2.0","id":7,"result":null}', Reply(7)),
+    ],
+)
+def test_each_kind_of_message_is_told_apart(body, message):
+    assert Connection().receive(encode_frame(body)) == [message]
+
+
+@pytest.mark.parametrize(
+    ("body", "request_id", "code", "text"),
+    [
+        (b"{", None, -32700, "got b'{', expected JSON"),
+        (b"\xff", None, -32700, "expected JSON"),
+        (b"", None, -32700, "expected JSON"),
+        (b"[" * 100_000, None, -32700, "expected JSON"),
+        (b"[]", None, -32600, "got list, expected an object"),
+        (b"1", None, -32600, "got int, expected an object"),
+        (b"{}", None, -32600, "got jsonrpc None, expected '2.0'"),
+        (b'{"jsonrpc":"2.0"}', None, -32600, "got the method None, expected a string"),
+        (b'{"jsonrpc":"2.0","id":3,"method":4}', 3, -32600, "got the method 4, expected a string"),
+        (b'{"jsonrpc":"2.0","id":null,"method":"m"}', None, -32600, "got the id null"),
+        (b'{"jsonrpc":"2.0","id":true,"method":"m"}', None, -32600, "got the id True"),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"m"}', None, -32600, "got the id 1.5"),
+        (b'{"jsonrpc":"2.0","id":[],"method":"m"}', None, -32600, "got the id []"),
+    ],
+)
+def test_what_is_no_message_is_malformed_with_the_code_of_json_rpc(body, request_id, code, text):
+    connection = Connection()
+    [malformed] = connection.receive(encode_frame(body))
+    assert isinstance(malformed, Malformed)
+    assert (malformed.id, malformed.code, malformed.is_fatal) == (request_id, code, False)
+    assert text in malformed.message
+    assert connection.receive(encode_notification("next", None)) == [Notification("next")]
+
+
+def test_a_message_over_the_limit_is_malformed_and_the_next_one_is_read():
+    connection = Connection(max_body_size=60)
+    received = connection.receive(encode_notification("n", "x" * 100) + encode_notification("n", None))
+    assert received == [
+        Malformed(None, -32600, "got a message of 142 bytes, expected at most 60"),
+        Notification("n"),
+    ]
+
+
+def test_a_header_that_cannot_be_read_is_fatal():
+    [malformed] = Connection().receive(b"Hello\r\n\r\n")
+    assert malformed.is_fatal
+    assert malformed.code == -32700
