@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from partstream.testing import ReplayUpstream
+from partstream.testing.served import scenario_events
 
 if TYPE_CHECKING:
     from partstream.testing import Exchange
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 def write(**fields: Any) -> None:
     """One line, at once: the reader of the file waits for it."""
     print(json.dumps(fields, ensure_ascii=False), flush=True)
+
+
+def usage(exchange: Exchange) -> dict[str, Any] | None:
+    """The token counts that the answer ended with; None where it was no scenario."""
+    if exchange.choice is None or exchange.status != 200:
+        return None
+    name, _, value = exchange.choice.partition("=")
+    events = scenario_events(name, exchange.request.body, value, exchange.request.path)
+    return events[-1]["response"]["usage"]
 
 
 def report(exchange: Exchange) -> None:
@@ -34,6 +44,7 @@ def report(exchange: Exchange) -> None:
         faults=[str(fault) for fault in exchange.faults],
         events=exchange.delivery.events_sent,
         outcome=str(exchange.delivery.outcome),
+        usage=usage(exchange),
         ended_at=time.time() * 1000,
     )
 

@@ -42,9 +42,9 @@ export class ChatPanel {
     return this.#page;
   }
 
-  /** Chooses a model in the picker, and waits until the picker shows it. */
-  async pickModel(name) {
-    const row = this.#page.locator(".action-widget .monaco-list-row", { hasText: name }).first();
+  /** Opens the picker and narrows it to a model, which the list shows when this returns. */
+  async openPicker(name) {
+    const row = this.#pickerRow(name);
     await until(
       `the model ${name} in the picker`,
       async () => {
@@ -52,15 +52,21 @@ export class ChatPanel {
         await this.#page.locator(".action-widget").first().waitFor();
         await this.#page.keyboard.insertText(name);
         try {
-          await row.click({ timeout: 2000 });
+          await row.waitFor({ timeout: 2000 });
           return true;
         } catch {
           await this.#page.keyboard.press("Escape"); // Not there yet: the list is the one of the moment it was opened.
           return false;
         }
       },
-      { limit: 40_000, describe: () => this.#page.locator(".action-widget").allInnerTexts() },
+      { limit: OPEN_LIMIT, describe: () => this.#page.locator(".action-widget").allInnerTexts() },
     );
+  }
+
+  /** Chooses a model in the picker, and waits until the picker shows it. */
+  async pickModel(name) {
+    await this.openPicker(name);
+    await this.#pickerRow(name).click();
     await until(`the picker to show ${name}`, async () => (await this.#pickerButton.innerText()).includes(name));
   }
 
@@ -101,8 +107,34 @@ export class ChatPanel {
     await until(`the answer to show ${expected}`, async () => fits(await this.text()), { limit, describe: () => this.text() });
   }
 
+  /** Opens the row of completed steps and the thinking in it, as far as the last answer has them closed. */
+  async openSteps() {
+    const answer = this.#page.locator(ANSWER).last();
+    for (const closed of ["details:not([open]) > summary", ".chat-used-context-collapsed > .chat-used-context-label a"]) {
+      const label = answer.locator(closed).first();
+      if (await label.count()) await label.click();
+    }
+  }
+
+  /** What the widget of the context window says when it is clicked. */
+  async contextWindow() {
+    const details = this.#page.locator(".chat-context-usage-details");
+    await this.#page.locator(".chat-context-usage-widget").click();
+    await details.waitFor();
+    return details.innerText();
+  }
+
+  async closeHover() {
+    await this.#page.keyboard.press("Escape");
+    await this.#page.locator(".chat-context-usage-details").waitFor({ state: "detached" });
+  }
+
+  /** Presses Stop and gives how many milliseconds the panel took to be ready again. */
   async stop() {
+    const begin = performance.now();
     await this.#page.locator(STOP).first().click();
+    await until("the panel to be ready again", async () => !(await this.isBusy()), { limit: 10_000, interval: 10 });
+    return performance.now() - begin;
   }
 
   async newChat() {
@@ -119,8 +151,12 @@ export class ChatPanel {
     return this.#page.locator(`${PANEL} .interactive-input-editor .monaco-editor`).first();
   }
 
+  #pickerRow(name) {
+    return this.#page.locator(".action-widget .monaco-list-row", { hasText: name }).first();
+  }
+
   get #pickerButton() {
-    return this.#page.locator(`.part.auxiliarybar ${PANEL} .chat-input-picker-item`).nth(1);
+    return this.#page.locator(`${PANEL} .model-picker-item`).first();
   }
 
   /**

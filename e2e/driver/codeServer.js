@@ -22,6 +22,7 @@ const SETTINGS = {
 export class CodeServer {
   #processes;
   #folder;
+  #server;
   url = "";
 
   constructor(processes, folder) {
@@ -66,7 +67,7 @@ export class CodeServer {
   async start(environment = {}) {
     const port = await freePort();
     this.url = `http://127.0.0.1:${port}`;
-    const server = this.#processes.start(
+    this.#server = this.#processes.start(
       process.execPath,
       [
         CODE_SERVER,
@@ -79,7 +80,12 @@ export class CodeServer {
       ],
       { log: join(this.#folder, "code-server.log"), environment },
     );
-    await until("code-server to answer", () => isUp(this.url, server), { limit: START_LIMIT });
+    await until("code-server to answer", () => isUp(this.url, this.#server), { limit: START_LIMIT });
+  }
+
+  /** Ends VS Code, and with it all that it started, in its own way. */
+  stop() {
+    this.#server.kill("SIGTERM");
   }
 
   #folders() {

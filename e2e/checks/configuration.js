@@ -1,0 +1,49 @@
+/** What the extension under test is configured with: the groups of models, the settings, the person's own provider. */
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../driver/session.js";
+
+export const MODEL = "Replay Model";
+export const MAX_INPUT_TOKENS = 100_000;
+export const MAX_OUTPUT_TOKENS = 8_000;
+export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };
+
+export const REPLAY = { vendor: "partstream", id: "text" };
+export const ECHO = { vendor: "partstream", family: "echo" };
+export const AGENT = { vendor: "partstream", family: "example-agent" };
+export const DIRECT = { vendor: "direct" };
+export const BUILT_IN = { vendor: "customendpoint" };
+
+const limits = { maxInputTokens: MAX_INPUT_TOKENS, maxOutputTokens: MAX_OUTPUT_TOKENS, toolCalling: true };
+
+export function groups({ upstream }) {
+  return [
+    {
+      name: "Replay",
+      vendor: "partstream",
+      baseUrl: upstream.url,
+      protocol: "openresponses",
+      headers: { [HEADER.name]: HEADER.value },
+      models: [{ id: REPLAY.id, name: MODEL, family: "replay", ...limits }],
+    },
+    {
+      name: "Built-in",
+      vendor: "customendpoint",
+      apiType: "responses",
+      models: [{ id: "text", name: "Built-in Model", url: upstream.url, vision: false, ...limits }],
+    },
+  ];
+}
+
+/** The person's own providers: copies of the examples, one of which a check edits. */
+export function settings(session) {
+  const providers = ["echo_provider.py", "tools_provider.py"].map((name) => {
+    const file = join(session.folder, name);
+    copyFileSync(join(ROOT, "examples", name), file);
+    return file;
+  });
+  return { "partstream.providers": providers };
+}
+
+/** How the sidecar's command line begins to differ from every other program's. */
+export const SIDECAR = "partstream.hosts.vscode";

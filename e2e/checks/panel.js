@@ -1,0 +1,191 @@
+/** What a person sees in the real chat panel, signed out, with the packed extension. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../driver/wait.js";
+import { MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS, MODEL, SIDECAR } from "./configuration.js";
+
+const FILE = { name: "harbour-lights.txt", content: "The lamp burns green at low tide.\n" };
+/** What no person should meet in an error: stacks, paths of programs, objects printed as such. */
+const NOISE = /\n\s+at |Traceback|\.js:\d|\.py"?[,:]|node:internal|\[object |undefined|null\b/;
+
+/** The agent's own requests; those for a title and the like offer no tools. */
+const isAgentRequest = ({ body }) => body.tools?.length > 0;
+
+export const PANEL_CHECKS = [
+  {
+    name: "panel: the model is in the picker",
+    async run({ panel, screenshot }) {
+      await panel.openPicker(MODEL);
+      await screenshot("picker");
+      await panel.page.keyboard.press("Escape");
+      await panel.pickModel(MODEL);
+    },
+  },
+  {
+    name: "panel: text is shown while the upstream still sends",
+    async run({ panel, upstream, screenshot }) {
+      upstream.mark();
+      await panel.send("scenario:long=150 pace:25");
+      const lengths = new Set();
+      await panel.shows("A heading");
+      assert.equal(upstream.since.filter(isAgentRequest).length, 0, "the upstream had ended before the first text was shown");
+      await screenshot("streaming");
+      await until("the answer to be whole", async () => {
+        lengths.add((await panel.text()).length);
+        return !(await panel.isBusy());
+      });
+      assert.ok(lengths.size >= 10, `the text grew in ${lengths.size} steps only`);
+      assert.match(await panel.text(), /for number in range/);
+    },
+  },
+  {
+    name: "panel: thinking is a block that opens",
+    async run({ panel, screenshot }) {
+      await panel.newChat();
+      const text = await panel.ask("scenario:thinking");
+      assert.match(text, /Six times seven is 42\./);
+      await panel.openSteps();
+      await panel.shows("Six times seven is the same as six times five plus six times two");
+      await screenshot("thinking");
+    },
+  },
+  {
+    name: "panel: Copilot runs a tool call and its result goes back in a second round",
+    async run({ panel, upstream, server, screenshot }) {
+      writeFileSync(join(server.workspace, FILE.name), FILE.content);
+      upstream.mark();
+      await panel.newChat();
+      const path = join(server.workspace, FILE.name);
+      const calls = [
+        `call:list_dir${JSON.stringify({ path: server.workspace })}`,
+        `call:read_file${JSON.stringify({ filePath: path, startLine: 1, endLine: 5 })}`,
+      ];
+      const text = await panel.ask(`scenario:tools ${calls.join(" ")}`);
+      assert.match(text, /Here is what I found/);
+      assert.match(text, /lamp burns green/);
+      const rounds = upstream.since.filter(isAgentRequest);
+      assert.equal(rounds.length, 2, "the upstream should have been asked twice");
+      const outputs = rounds[1].body.input.filter(({ type }) => type === "function_call_output");
+      const called = rounds[1].body.input.filter(({ type }) => type === "function_call");
+      assert.deepEqual(called.map(({ name }) => name), ["list_dir", "read_file"]);
+      assert.deepEqual(outputs.map((output) => output.call_id), called.map((call) => call.call_id));
+      assert.match(JSON.stringify(outputs[0]), new RegExp(FILE.name));
+      assert.match(JSON.stringify(outputs[1]), /lamp burns green/);
+      await panel.openSteps();
+      await panel.shows(/Read/);
+      await screenshot("tool-call");
+    },
+  },
+  {
+    name: "panel: the context widget shows the upstream's numbers",
+    async run({ panel, upstream, screenshot }) {
+      upstream.mark();
+      await panel.newChat();
+      await panel.ask("scenario:text");
+      const { usage } = await upstream.next("the agent's request", isAgentRequest);
+      const text = await panel.contextWindow();
+      await screenshot("context-window");
+      await panel.closeHover();
+      const thousands = (usage.total_tokens / 1000).toFixed(1);
+      const window = (MAX_INPUT_TOKENS + MAX_OUTPUT_TOKENS) / 1000;
+      assert.ok(text.includes(`${thousands}K / ${window}K tokens`), `${JSON.stringify(usage)} is shown as:\n${text}`);
+    },
+  },
+  {
+    name: "panel: Stop ends the answer and the upstream's connection within a second",
+    async run({ panel, upstream, screenshot }) {
+      upstream.mark();
+      await panel.newChat();
+      await panel.send("scenario:long=2000 pace:50");
+      await panel.shows("A heading");
+      const pressedAt = Date.now();
+      const took = await panel.stop();
+      const { ended_at: endedAt } = await upstream.next(
+        "closed by the client",
+        (one) => isAgentRequest(one) && one.outcome === "client_closed",
+      );
+      await screenshot("stopped");
+      assert.ok(took < 1000, `the panel took ${took.toFixed(0)} ms`);
+      assert.ok(endedAt - pressedAt < 1000, `the connection was closed after ${(endedAt - pressedAt).toFixed(0)} ms`);
+      assert.equal(await panel.ask("scenario:text").then((text) => /Hello from Partstream/.test(text)), true);
+    },
+  },
+  failure("an upstream's 401", "fault:status=401", /401|key|unauthori[sz]ed|authenticat|permission/i, "error-401"),
+  failure("an upstream's 429", "fault:status=429:1", /429|rate|too many|limit/i, "error-429"),
+  failure("a cut connection", "scenario:long=300 pace:20 fault:cut=20", /connection|broke|cut|closed|ended/i, "error-cut"),
+  failure("an answer of thinking only", "scenario:thinking_only", /no (text|answer)|empty|without|only/i, "error-thinking-only"),
+  {
+    name: "panel: a killed sidecar gives one clear sentence, and the next message works",
+    async run({ panel, processes, screenshot }) {
+      await panel.newChat();
+      await panel.send("scenario:long=2000 pace:50");
+      await panel.shows("A heading");
+      const [sidecar] = processes.find(SIDECAR);
+      assert.ok(sidecar, "there is no sidecar");
+      process.kill(sidecar, "SIGKILL");
+      assertSentence(reasonIn(await panel.answer()), /python|partstream|sidecar/i);
+      await screenshot("sidecar-killed");
+      assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
+      assert.notEqual(processes.find(SIDECAR)[0], sidecar);
+      await screenshot("sidecar-restarted");
+    },
+  },
+  {
+    name: "panel: the person's own Python provider answers, and answers differently once its file is edited",
+    async run({ panel, folder, screenshot }) {
+      await panel.newChat();
+      await panel.pickModel("Echo");
+      assert.match(await panel.ask("say cheese"), /say cheese/);
+      const file = join(folder, "echo_provider.py");
+      const source = readFileSync(file, "utf8");
+      writeFileSync(file, source.replace("yield word", "yield word[::-1]"));
+      await panel.newChat();
+      assert.match(await panel.ask("say cheese"), /yas eseehc/);
+      await screenshot("edited-provider");
+      await panel.pickModel(MODEL);
+    },
+  },
+  {
+    name: "panel: a broken edit of that provider is one clear sentence or keeps what worked",
+    async run({ panel, folder, screenshot }) {
+      const file = join(folder, "echo_provider.py");
+      const source = readFileSync(file, "utf8");
+      writeFileSync(file, `${source}\nthis is no Python\n`);
+      await panel.newChat();
+      await panel.pickModel("Echo");
+      assert.match(await panel.ask("say cheese"), /yas eseehc|echo_provider/);
+      await screenshot("broken-provider");
+      writeFileSync(file, source);
+      await panel.pickModel(MODEL);
+    },
+  },
+];
+
+/** A check that something wrong at the upstream is said in one sentence that fits `expected`. */
+function failure(what, message, expected, picture) {
+  return {
+    name: `panel: ${what} is one clear sentence`,
+    async run({ panel, screenshot }) {
+      await panel.newChat();
+      const text = await panel.ask(message);
+      await screenshot(picture);
+      assertSentence(reasonIn(text), expected);
+      assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
+    },
+  };
+}
+
+/** What Copilot prints behind its own words. */
+function reasonIn(text) {
+  const [, reason] = /Reason:\s*([^]*?)\n*(?:\d+:\d+ [AP]M[^]*)?$/.exec(text) ?? [];
+  assert.ok(reason, `no reason is given in:\n${text}`);
+  return reason.trim().replace(/\s*(?:Try Again|Retry)$/i, "");
+}
+
+function assertSentence(reason, expected) {
+  assert.match(reason, expected);
+  assert.doesNotMatch(reason, NOISE);
+  assert.ok(reason.length < 300, `too long: ${reason}`);
+  assert.equal(reason.split("\n").length, 1, `more than one line: ${reason}`);
+}

@@ -1,0 +1,71 @@
+/** One run: upstream, VS Code with its extensions, browser and consumer, in a folder of their own. */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ChatPanel } from "./chatPanel.js";
+import { CodeServer } from "./codeServer.js";
+import { Consumer } from "./consumer.js";
+import { Processes } from "./processes.js";
+import { Upstream } from "./upstream.js";
+
+const E2E = fileURLToPath(new URL("..", import.meta.url));
+export const ROOT = join(E2E, "..");
+export const PYTHON = process.env.PARTSTREAM_PYTHON ?? join(ROOT, ".venv/bin/python");
+const BROWSERS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+export class Session {
+  processes = new Processes();
+  upstream = new Upstream();
+  panel = new ChatPanel();
+
+  /** `artifacts` is where screenshots and the logs of a failed run go. */
+  constructor(artifacts) {
+    this.artifacts = artifacts;
+    this.folder = mkdtempSync(join(tmpdir(), "partstream-e2e-"));
+    this.server = new CodeServer(this.processes, this.folder);
+    this.consumer = new Consumer(this.folder);
+    mkdirSync(artifacts, { recursive: true });
+  }
+
+  /**
+   * Starts everything and returns when the chat panel is there.
+   *
+   * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
+   * `groups` and `settings` are functions of the session, which knows the upstream's URL by then.
+   */
+  async start({ fixtures = [], extension, groups = () => [], settings = () => ({}) }) {
+    await this.upstream.start(this.processes, this.folder, PYTHON);
+    this.server.writeGroups(groups(this));
+    this.server.writeSettings(settings(this));
+    for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
+    if (extension) await this.server.installPackage(extension);
+    await this.server.start({ PARTSTREAM_E2E_UPSTREAM: this.upstream.url, PARTSTREAM_E2E_FOLDER: this.folder });
+    await this.panel.open(this.server.url, this.server.workspace, findBrowser());
+  }
+
+  screenshot = async (name) => {
+    await this.panel.screenshot(join(this.artifacts, `${name}.png`));
+  };
+
+  /** Ends all that was started. The logs go into the artefacts when `keepLogs` says so. */
+  async stop({ keepLogs = false } = {}) {
+    await this.panel.close();
+    await this.processes.stopAll();
+    if (keepLogs) this.#keepLogs();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #keepLogs() {
+    for (const name of ["code-server.log", "upstream.jsonl", "results.jsonl", "data/logs"]) {
+      const source = join(this.folder, name);
+      if (existsSync(source)) cpSync(source, join(this.artifacts, "logs", name), { recursive: true });
+    }
+  }
+}
+
+function findBrowser() {
+  const found = BROWSERS.find((path) => path && existsSync(path));
+  if (!found) throw new Error(`there is no browser at ${BROWSERS.filter(Boolean).join(", ")}; run e2e/setup.sh`);
+  return found;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+/**
+ * Installs the packed extension into a real VS Code and checks it there.
+ *
+ *     node run.js --vsix FILE [--artifacts FOLDER] [--only REGULAR_EXPRESSION] [--keep-logs]
+ */
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { API_CHECKS } from "./checks/api.js";
+import { groups, settings } from "./checks/configuration.js";
+import { ENDING_CHECKS } from "./checks/ending.js";
+import { PANEL_CHECKS } from "./checks/panel.js";
+import { runChecks } from "./driver/runner.js";
+import { ROOT, Session } from "./driver/session.js";
+
+const { values } = parseArgs({
+  options: {
+    vsix: { type: "string" },
+    artifacts: { type: "string", default: join(ROOT, "artifacts/e2e") },
+    only: { type: "string" },
+    "keep-logs": { type: "boolean", default: false },
+  },
+});
+if (!values.vsix) throw new Error("--vsix FILE is needed: the packed extension");
+
+const session = new Session(resolve(values.artifacts));
+let results = [];
+try {
+  const begin = performance.now();
+  await session.start({ fixtures: ["direct-provider", "consumer"], extension: resolve(values.vsix), groups, settings });
+  console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
+  const only = values.only && new RegExp(values.only);
+  results = await runChecks([...PANEL_CHECKS, ...API_CHECKS, ...ENDING_CHECKS], session, { only });
+  writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
+} finally {
+  const failed = results.length === 0 || results.some(({ passed }) => !passed);
+  await session.stop({ keepLogs: failed || values["keep-logs"] });
+  process.exitCode = failed ? 1 : 0;
+}
