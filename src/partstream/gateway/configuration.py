@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ __all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeout
 
 _DEFAULT_INPUT_TOKENS: Final = 128_000
 _DEFAULT_OUTPUT_TOKENS: Final = 16_384
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""RFC 9110 section 5.1."""
 
 
 class ConfigurationError(CallerError):
@@ -92,11 +95,10 @@ class GatewayConfiguration:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
-        address = urlsplit(self.base_url)
-        if address.scheme not in ("http", "https") or not address.hostname:
-            raise ConfigurationError("baseUrl", repr(self.base_url), "an http or https URL such as https://host/v1")
-        if address.username or address.password:
-            raise ConfigurationError("baseUrl", "a URL with a user name or password in it", "a URL without them")
+        _check_url(self.base_url)
+        if self.api_key is not None:
+            _check_key(self.api_key.reveal(), "apiKey")
+        _check_headers(self.headers, "headers")
         if self.protocol not in PROTOCOLS:
             raise ConfigurationError("protocol", repr(self.protocol), f"one of {', '.join(PROTOCOLS)}")
 
@@ -109,10 +111,44 @@ class GatewayConfiguration:
                 keys and headers.
         """
         _refuse_unknown(settings, _SETTINGS, "")
-        if "baseUrl" not in settings:
-            raise ConfigurationError("baseUrl", "nothing", "the URL of the upstream")
         given = {name: value for name, value in settings.items() if value not in (None, "")}
+        if "baseUrl" not in given:
+            raise ConfigurationError("baseUrl", "nothing", "the URL of the upstream")
         return cls(**{_SETTINGS[name][0]: _SETTINGS[name][1](value, name) for name, value in given.items()})
+
+
+def _check_url(url: str) -> None:
+    expected = "an http or https URL such as https://host/v1"
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise ConfigurationError("baseUrl", "a URL with a user name or password in it", "a URL without them")
+    try:
+        address = urlsplit(url)
+        usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError as error:  # a port that is no number, a bracket that is not closed
+        raise ConfigurationError("baseUrl", f"{url!r} ({error})", expected) from error
+    if not usable or not url.isprintable() or " " in url:
+        raise ConfigurationError("baseUrl", repr(url), expected)
+
+
+def _check_key(key: str, where: str) -> None:
+    if not _fits_header(key):
+        raise ConfigurationError(
+            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
+        )
+
+
+def _check_headers(headers: Mapping[str, str], where: str) -> None:
+    for name, text in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ConfigurationError(
+                f"{where}.{name!r:.40}", "no name of a header", "letters, digits, hyphens"
+            )
+        if not _fits_header(text):
+            raise ConfigurationError(f"{where}.{name}", "characters that no header can hold", "printable ASCII")
+
+
+def _fits_header(text: str) -> bool:
+    return text.isascii() and text.isprintable() and text == text.strip()
 
 
 def _refuse_unknown(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> None:
@@ -140,20 +176,13 @@ def _boolean(value: Any, where: str) -> bool:
 
 
 def _secret(value: Any, where: str) -> Secret:
-    key = _string(value, where)
-    if not key.isprintable() or not key.isascii():
-        raise ConfigurationError(where, "characters that no HTTP header can hold", "a key in ASCII")
-    return Secret(key)
+    return Secret(_string(value, where))
 
 
 def _headers(value: Any, where: str) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ConfigurationError(where, type(value).__name__, "an object of header names and values")
-    headers = {name: _string(text, f"{where}.{name}") for name, text in value.items()}
-    for name, text in headers.items():
-        if not (text.isprintable() and text.isascii() and name.isascii() and name.isprintable() and name):
-            raise ConfigurationError(f"{where}.{name!r:.40}", "characters that no header can hold", "printable ASCII")
-    return headers
+    return {name: _string(text, f"{where}.{name}") for name, text in value.items()}
 
 
 def _models(value: Any, where: str) -> tuple[LanguageModelChatInformation, ...]:

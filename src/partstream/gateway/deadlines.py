@@ -23,19 +23,22 @@ class Deadlines:
         start: The moment of the request, in seconds of any clock.
     """
 
-    __slots__ = ("_first_event", "_idle", "_timeouts", "_total")
+    __slots__ = ("_failing", "_first_event", "_idle", "_timeouts", "_total")
 
     def __init__(self, timeouts: Timeouts, start: float) -> None:
         self._timeouts = timeouts
         self._total = start + timeouts.total
         self._first_event: float | None = start + timeouts.first_event
         self._idle = 0.0
+        self._failing = False
 
     def arrived(self, now: float, *, events: bool, failing: bool) -> None:
         """Bytes arrived: were there events among them by now, and has the upstream reported an error?"""
         if events:
             self._first_event = None
-        self._idle = now + (min(_AFTER_ERROR, self._timeouts.idle) if failing else self._timeouts.idle)
+        if not self._failing:  # once it has failed, what still arrives buys it no more time
+            self._idle = now + (min(_AFTER_ERROR, self._timeouts.idle) if failing else self._timeouts.idle)
+        self._failing = failing
 
     @property
     def next(self) -> float:

@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from partstream.errors import LanguageModelError
 from partstream.gateway.transport import Transport
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import PROTOCOLS
@@ -67,8 +68,11 @@ class GatewayProvider(LanguageModelChatProvider):
         try:
             await answer
         except asyncio.CancelledError:
-            if not token.is_cancellation_requested:
-                answer.cancel()
+            task = asyncio.current_task()
+            if not token.is_cancellation_requested or (task is not None and task.cancelling()):
+                raise
+        except LanguageModelError:
+            if not token.is_cancellation_requested:  # nobody waits for what broke meanwhile
                 raise
         finally:
             cancelling.dispose()

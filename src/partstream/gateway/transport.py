@@ -10,7 +10,7 @@ import logging
 import random
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
@@ -23,6 +23,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.gateway.client import make_client
 from partstream.gateway.deadlines import Deadlines
 from partstream.gateway.http_errors import http_error
 from partstream.json_codec import dumps
@@ -39,6 +40,9 @@ __all__ = ["Transport"]
 _logger = logging.getLogger("partstream.gateway")
 
 _MAX_ERROR_BODY: Final = 64 * 1024
+_ERROR_BODY_SECONDS: Final = 2.0
+_SHORTEST_SECRET: Final = 8
+"""What is shorter would be cut out of words; a key is not that short."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -65,7 +69,7 @@ class Transport:
         Raises:
             UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
         """
-        url = self._configuration.base_url.rstrip("/") + path
+        url = _join(self._configuration.base_url, path)
         content = dumps(body)
         attempt = 1
         while True:
@@ -94,10 +98,15 @@ class Transport:
 
     async def _attempt(self, url: str, content: bytes, reader: StreamReader) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
+        client = self._client_of(loop)
         deadlines = Deadlines(self._configuration.timeouts, loop.time())
-        request = self._client_of(loop).build_request("POST", url, content=content, headers=self._headers())
-        response = await self._send(request, deadlines)
+        response = await self._send(
+            client, client.build_request("POST", url, content=content, headers=self._headers()), deadlines
+        )
         try:
+            refusal = await self._refusal(response)
+            if refusal is not None:
+                raise refusal
             chunks = response.aiter_bytes()
             while not reader.finished:
                 try:
@@ -106,7 +115,7 @@ class Transport:
                 except TimeoutError:
                     yield _broken(reader, deadlines.error())
                     return
-                except httpx2.TransportError as error:
+                except httpx2.RequestError as error:
                     yield _broken(reader, _connection_error(url, error, established=reader.events > 0))
                     return
                 if chunk is None:
@@ -122,34 +131,24 @@ class Transport:
         finally:
             await response.aclose()
 
-    async def _send(self, request: httpx2.Request, deadlines: Deadlines) -> httpx2.Response:
-        client = self._client_of(asyncio.get_running_loop())
+    async def _send(self, client: httpx2.AsyncClient, request: httpx2.Request, deadlines: Deadlines) -> httpx2.Response:
         try:
             async with asyncio.timeout_at(deadlines.next):
-                response = await client.send(request, stream=True)
-                refusal = await self._refusal(response)
+                return await client.send(request, stream=True)
         except TimeoutError:
             raise deadlines.error() from None
         except httpx2.ConnectTimeout:
             raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             raise _connection_error(str(request.url), error) from error
-        if refusal is not None:
-            raise refusal
-        return response
 
     async def _refusal(self, response: httpx2.Response) -> UpstreamError | None:
-        """The error that an answer which is no stream stands for, its body read and closed; None for a stream."""
+        """The error that an answer which is no stream stands for, its body read; None for a stream."""
         content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         # Some servers stream under other names; what is surely no stream is a page of a proxy, or one document.
         if response.is_success and content_type not in ("text/html", "application/json"):
             return None
-        body = b""
-        async for chunk in response.aiter_bytes():
-            body += chunk[: _MAX_ERROR_BODY - len(body)]
-            if len(body) >= _MAX_ERROR_BODY:
-                break
-        await response.aclose()
+        body = self._without_secrets(await _error_body(response))
         error = http_error(response.status_code, response.headers, body, datetime.now(UTC))
         if not response.is_success or error.provider_message is not None:
             return error
@@ -160,16 +159,18 @@ class Transport:
             expected="text/event-stream",
         )
 
+    def _without_secrets(self, body: bytes) -> bytes:
+        """Some servers repeat the key that they refuse; errors are logged and shown."""
+        key = self._configuration.api_key
+        for secret in (key.reveal() if key else "", *self._configuration.headers.values()):
+            if len(secret) >= _SHORTEST_SECRET:
+                body = body.replace(secret.encode(), b"***")
+        return body
+
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         """The client of this event loop; connections cannot move to another."""
         if self._client is None or self._loop is not loop:
-            connect = self._configuration.timeouts.connect
-            self._client = httpx2.AsyncClient(
-                # The other limits are ours: httpx2 has none for the first event or for the whole answer.
-                timeout=httpx2.Timeout(None, connect=connect),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
-                follow_redirects=False,  # a redirect must not carry the key to another host
-            )
+            self._client = make_client(self._configuration)
             self._loop = loop
         return self._client
 
@@ -194,6 +195,20 @@ class Transport:
         return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
 
 
+async def _error_body(response: httpx2.Response) -> bytes:
+    """The start of a body; what has come of it, if it breaks off or goes on for ever."""
+    body = b""
+    try:
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            async for chunk in response.aiter_bytes():
+                body += chunk[: _MAX_ERROR_BODY - len(body)]
+                if len(body) >= _MAX_ERROR_BODY:
+                    break
+    except (TimeoutError, httpx2.RequestError) as error:
+        _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
+    return body
+
+
 def _can_be_retried(error: UpstreamError) -> bool:
     if isinstance(error, UpstreamHTTPError):
         return error.http_status in _RETRIED_STATUSES
@@ -209,9 +224,15 @@ def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
     return reader.end() if reader.failing else reader.fail(error)
 
 
-def _connection_error(url: str, error: httpx2.TransportError, *, established: bool = False) -> UpstreamConnectionError:
+def _connection_error(url: str, error: httpx2.RequestError, *, established: bool = False) -> UpstreamConnectionError:
     reason = str(error) or "the upstream closed it"
     return UpstreamConnectionError(_without_query(url), reason, established=established)
+
+
+def _join(base_url: str, path: str) -> str:
+    """The path of the protocol behind that of the base URL, before its query."""
+    address = urlsplit(base_url)
+    return urlunsplit((address.scheme, address.netloc, address.path.rstrip("/") + path, address.query, ""))
 
 
 def _without_query(url: str) -> str:

@@ -1,0 +1,51 @@
+"""A secret shows itself only when asked by name."""
+
+import logging
+from dataclasses import dataclass
+
+import pytest
+
+from partstream.gateway import GatewayConfiguration, Secret
+
+KEY = "sk-planted"
+
+
+@dataclass
+class Holder:
+    secret: Secret
+
+
+SHOWN = {
+    "repr": repr,
+    "str": str,
+    "format": lambda secret: f"{secret}",
+    "percent": lambda secret: "%s %r" % (secret, secret),  # noqa: UP031 - what logging does
+    "a list": lambda secret: str([secret]),
+    "a dataclass": lambda secret: repr(Holder(secret)),
+    "the configuration": lambda secret: repr(GatewayConfiguration("https://host/v1", api_key=secret)),
+    "the configuration's headers": lambda _: repr(GatewayConfiguration("https://host/v1", headers={"x-key": KEY})),
+    "dir": lambda secret: " ".join(dir(secret)),
+}
+
+
+@pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
+def test_a_secret_is_not_shown_by(show):
+    assert KEY not in show(Secret(KEY))
+
+
+def test_a_secret_is_not_logged(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.DEBUG):
+        logging.getLogger("test").debug("the key is %s, %r", Secret(KEY), Secret(KEY))
+    assert "Secret(***)" in caplog.text
+    assert KEY not in caplog.text
+
+
+def test_a_secret_is_revealed_when_asked_by_name():
+    assert Secret(KEY).reveal() == KEY
+
+
+def test_secrets_are_equal_by_value_and_equal_to_nothing_else():
+    assert Secret(KEY) == Secret(KEY)
+    assert len({Secret(KEY), Secret(KEY), Secret("other")}) == 2
+    assert Secret(KEY) != Secret("other")
+    assert Secret(KEY) != KEY
