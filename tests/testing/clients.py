@@ -22,12 +22,12 @@ async def serving(**settings: Any) -> AsyncIterator[tuple[ReplayUpstream, httpx2
         yield upstream, client
 
 
-def run(scenario: Callable[..., Awaitable[None]], **settings: Any) -> None:
-    """Runs `scenario(upstream, client)` against an upstream of its own, within ten seconds."""
+def run(check: Callable[..., Awaitable[None]], /, **settings: Any) -> None:
+    """Runs `check(upstream, client)` against an upstream of its own, within ten seconds."""
 
     async def within() -> None:
         async with asyncio.timeout(10), serving(**settings) as (upstream, client):
-            await scenario(upstream, client)
+            await check(upstream, client)
 
     asyncio.run(within())
 

@@ -146,7 +146,7 @@ def _facts(exchange: Exchange) -> dict[str, Any]:
         "number": exchange.request.number,
         "method": exchange.request.method,
         "path": exchange.request.path,
-        "status": exchange.status,
+        "status": delivery.status,
         "scenario": exchange.choice,
         "faults": [str(fault) for fault in exchange.faults],
         "events": delivery.events_sent,

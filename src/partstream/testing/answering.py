@@ -17,10 +17,10 @@ from partstream.testing.faults import END_OF_STREAM, Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.scenarios import SCENARIOS, find_scenario
 from partstream.testing.served import DEFAULT_PATH, SERVED_PROTOCOLS, reply_identity
-from partstream.testing.steps import Head, Send, Step, document, event_stream, paced
+from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from partstream.testing.connection import HTTPRequest
@@ -36,19 +36,14 @@ class Plan(NamedTuple):
     """A reply before it is delivered.
 
     Attributes:
-        steps: What to do on the wire.
+        steps: What to do on the wire; to be gone through once.
         choice: The scenario or the recording that answers, or None where something else does.
         faults: The faults that the steps hold.
     """
 
-    steps: tuple[Step, ...]
+    steps: Iterable[Step]
     choice: str | None = None
     faults: tuple[Choice, ...] = ()
-
-    @property
-    def status(self) -> int | None:
-        """The HTTP status, or None where not even the head is sent."""
-        return next((step.status for step in self.steps if isinstance(step, Head)), None)
 
 
 class Moment(NamedTuple):
@@ -169,13 +164,14 @@ class Answering:
         served = protocol.read_request(body, request.headers)
         steps, choice = self._good_reply(request.path, served, moment)
         faults = self._choose_faults(request, served)
-        situation = Situation(
-            moment.attempt, moment.now, lambda status, message: dumps(protocol.error_body(status, message))
-        )
-        steps = apply_faults(steps, faults, situation)
+        if faults:
+            situation = Situation(
+                moment.attempt, moment.now, lambda status, message: dumps(protocol.error_body(status, message))
+            )
+            steps = apply_faults(steps, faults, situation)
         return Plan(paced(steps, self._choose_pace(request, served)), choice, faults)
 
-    def _good_reply(self, path: str, served: ServedRequest, moment: Moment) -> tuple[tuple[Step, ...], str]:
+    def _good_reply(self, path: str, served: ServedRequest, moment: Moment) -> tuple[Iterable[Step], str]:
         if self._recording is not None:
             return event_stream(self._recording.events[path]), self._recording.name
         protocol = SERVED_PROTOCOLS[path]
@@ -231,8 +227,8 @@ def _read_body(request: HTTPRequest) -> dict[str, Any]:
     return body
 
 
-def _framed(protocol: ServedProtocol, events: list[dict[str, Any]]) -> list[Send]:
-    sends = [Send(protocol.frame(event), str(event.get("type", "message"))) for event in events]
+def _framed(protocol: ServedProtocol, events: Iterable[Mapping[str, Any]]) -> Iterator[Send]:
+    for event in events:
+        yield Send(protocol.frame(event), str(event.get("type", "message")))
     if protocol.end_of_stream:
-        sends.append(Send(protocol.end_of_stream, END_OF_STREAM))
-    return sends
+        yield Send(protocol.end_of_stream, END_OF_STREAM)

@@ -83,11 +83,13 @@ class Delivery:
 
     Attributes:
         outcome: How it ended; None while it is under way.
+        status: The HTTP status that was sent; None before that.
         events_sent: The events that were begun, the mark of the end not counted.
         ended_at: The time of the end by :func:`time.monotonic`, in seconds; None while it is under way.
     """
 
     outcome: Outcome | None = None
+    status: int | None = None
     events_sent: int = 0
     ended_at: float | None = None
 
@@ -188,6 +190,7 @@ class ServerConnection:
         for step in steps:
             match step:
                 case Head(status, headers):
+                    delivery.status = status
                     self._write(h11.Response(status_code=status, headers=list(headers)))
                 case Send(data, event):
                     delivery.events_sent += bool(event) and event != "[DONE]"

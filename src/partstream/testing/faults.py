@@ -70,12 +70,13 @@ class Fault(NamedTuple):
     apply: Callable[[_Steps, str, Situation], _Steps]
 
 
-def apply_faults(steps: _Steps, faults: Iterable[Choice], situation: Situation) -> _Steps:
+def apply_faults(steps: Iterable[Step], faults: Iterable[Choice], situation: Situation) -> _Steps:
     """Puts the faults on a reply, one after the other.
 
     Raises:
         UnknownFaultError: A fault is not in the table, or its value is not what the table says.
     """
+    steps = tuple(steps)
     for choice in faults:
         name, value = choice
         fault = FAULTS.get(name)

@@ -35,10 +35,8 @@ class RecordingError(CallerError):
         self.expected = expected
 
 
-# An event ends with an empty line, whichever line ends the recorded server wrote.
-_AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=.)", re.DOTALL)
-_EVENT_NAME: Final = re.compile(rb"^event: ?([^\r\n]+)", re.MULTILINE)
-_DATA: Final = re.compile(rb"^data: ?([^\r\n]*)", re.MULTILINE)
+# An event ends with an empty line, whichever line ends the recorded server wrote; further empty lines belong to it.
+_AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
 def read_recording(path: Path, protocol: ServedProtocol) -> tuple[Send, ...]:
@@ -72,15 +70,16 @@ def _read_line(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
 
 def _name(piece: bytes) -> str:
     """The type of an event out of its bytes, for pace and faults; bytes that hold no event have none."""
-    data = _DATA.search(piece)
-    if data is None:
+    fields = dict(line.partition(b":")[::2] for line in reversed(piece.removeprefix(b"\xef\xbb\xbf").splitlines()))
+    if b"data" not in fields:
         return ""
-    if data[1].strip() == END_OF_STREAM.encode():
+    data = fields[b"data"].strip()
+    if data == END_OF_STREAM.encode():
         return END_OF_STREAM
-    if name := _EVENT_NAME.search(piece):
-        return name[1].decode(errors="replace")
+    if b"event" in fields:
+        return fields[b"event"].strip().decode(errors="replace")
     try:
-        event = loads(data[1])
+        event = loads(data)
     except JSONDecodeError:
         return "message"  # what the SSE standard calls an event without a name
     return str(event.get("type", "message")) if isinstance(event, dict) else "message"

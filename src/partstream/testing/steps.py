@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["End", "EndKind", "Head", "Send", "Stall", "Step", "document", "event_stream", "paced"]
 
@@ -70,21 +70,19 @@ def document(
     return Head(status, (("content-type", content_type), *headers)), Send(body), End()
 
 
-def event_stream(events: Iterable[Send]) -> tuple[Step, ...]:
-    """A stream of events."""
-    return Head(200, _EVENT_STREAM), *events, End()
+def event_stream(events: Iterable[Send]) -> Iterator[Step]:
+    """A stream of events, each made when it is sent: a long answer begins as soon as a short one."""
+    yield Head(200, _EVENT_STREAM)
+    yield from events
+    yield End()
 
 
-def paced(steps: Iterable[Step], seconds: float) -> tuple[Step, ...]:
+def paced(steps: Iterable[Step], seconds: float) -> Iterator[Step]:
     """The same steps with that many seconds before each event but the first."""
-    if not seconds:
-        return tuple(steps)
-    result: list[Step] = []
     first = True
     for step in steps:
-        if isinstance(step, Send) and step.event:
+        if seconds and isinstance(step, Send) and step.event:
             if not first:
-                result.append(Stall(seconds))
+                yield Stall(seconds)
             first = False
-        result.append(step)
-    return tuple(result)
+        yield step

@@ -26,7 +26,7 @@ from partstream.testing.connection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -64,7 +64,6 @@ class Exchange:
 
     Attributes:
         request: What came.
-        status: The HTTP status that was answered; None where none was.
         choice: The scenario or recording that answered, or None.
         faults: The faults that were put on the reply.
         delivery: How far the reply has got, and how it ended.
@@ -73,7 +72,6 @@ class Exchange:
 
     request: ReceivedRequest
     started_at: float
-    status: int | None = None
     choice: str | None = None
     faults: tuple[Choice, ...] = ()
     delivery: Delivery = field(default_factory=Delivery)
@@ -269,11 +267,11 @@ class ReplayUpstream:
         self._change()
         return exchange
 
-    def _plan(self, request: HTTPRequest, exchange: Exchange) -> tuple[Step, ...]:
+    def _plan(self, request: HTTPRequest, exchange: Exchange) -> Iterable[Step]:
         received = exchange.request
         attempt = sum(one.path == received.path and one.body == received.body for one in self.requests)
         plan = self._answering.plan(request, Moment(received.number, attempt, time.time()))
-        exchange.status, exchange.choice, exchange.faults = plan.status, plan.choice, plan.faults
+        exchange.choice, exchange.faults = plan.choice, plan.faults
         return plan.steps
 
     def _change(self) -> None:

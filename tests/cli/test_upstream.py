@@ -1,0 +1,141 @@
+"""`partstream upstream`: a process of its own, spoken to over HTTP and ended with Ctrl-C."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from secrets import token_hex
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from partstream.cli import main
+from testing.clients import body, free_port
+
+TOKEN = token_hex(8)
+
+
+class _Running:
+    """A running command, the URL that it printed, and the lines that it prints."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.first_line = process.stdout.readline()
+        self.base_url = re.search(r"http://127\.0\.0\.1:\d+/v1", self.first_line)[0]
+
+    def post(self, text: str = "Hi", **headers: str) -> httpx2.Response:
+        return httpx2.post(f"{self.base_url}/responses", json=body(text), headers=headers, trust_env=False)
+
+    def interrupt(self) -> tuple[int, str, str]:
+        self.process.send_signal(signal.SIGINT)
+        output, errors = self.process.communicate(timeout=10)
+        return self.process.returncode, output, errors
+
+
+@contextmanager
+def _running(*arguments: str, **environment: str) -> Iterator[_Running]:
+    command = [sys.executable, "-m", "partstream", "upstream", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    ) as process:
+        try:
+            yield _Running(process)
+        finally:
+            process.kill()
+
+
+def test_it_says_where_it_serves_and_one_line_for_each_request():
+    with _running("--scenario", "refusal", "--fault", "no_done") as running:
+        assert "can't help" in running.post().text
+        assert running.post("fault:status=429").status_code == 429
+        code, output, errors = running.interrupt()
+    assert (code, errors) == (0, "")
+    first, second = output.splitlines()
+    assert re.fullmatch(r"#1 POST /v1/responses 200 refusal fault:no_done 1\d events, \d+ ms whole", first)
+    assert re.fullmatch(r"#2 POST /v1/responses 429 refusal fault:status=429 0 events, \d+ ms whole", second)
+
+
+def test_with_json_every_line_is_an_object():
+    with _running("--json", "--pace-ms", "1") as running:
+        running.post()
+        code, output, errors = running.interrupt()
+    assert (code, errors) == (0, "")
+    assert json.loads(running.first_line) == {"type": "listening", "base_url": running.base_url}
+    exchange = json.loads(output)
+    assert exchange.pop("milliseconds") >= 20
+    assert exchange == {
+        "type": "exchange",
+        "number": 1,
+        "method": "POST",
+        "path": "/v1/responses",
+        "status": 200,
+        "scenario": "text",
+        "faults": [],
+        "events": 25,
+        "outcome": "whole",
+    }
+
+
+def test_a_recording_is_served(tmp_path):
+    recording = tmp_path / "stream.sse"
+    recording.write_bytes(b"data: {}\n\n")
+    with _running("--replay", str(recording)) as running:
+        assert running.post().content == recording.read_bytes()
+
+
+def test_the_token_comes_from_the_environment_and_is_never_shown():
+    with _running("--token-env", "PARTSTREAM_TEST_TOKEN", PARTSTREAM_TEST_TOKEN=TOKEN) as running:
+        assert running.post().status_code == 401
+        assert running.post(authorization=f"Bearer {TOKEN}").status_code == 200
+        code, output, errors = running.interrupt()
+    assert code == 0
+    assert TOKEN not in running.first_line + output + errors
+
+
+def test_ctrl_c_ends_it_also_while_an_answer_is_under_way():
+    with (
+        _running("--fault", "stall") as running,
+        httpx2.Client(trust_env=False, timeout=5) as client,
+        client.stream("POST", f"{running.base_url}/responses", json=body()) as response,
+    ):
+        assert response.status_code == 200
+        code, output, errors = running.interrupt()
+    assert (code, errors) == (0, "")
+    assert output.rstrip().endswith("stopped")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--scenario", "nonsense"], "unknown scenario 'nonsense'"),
+        (["--fault", "status=9"], "status=CODE"),
+        (["--replay", "nowhere.sse"], "nowhere.sse"),
+        (["--replay", __file__], ".jsonl or .sse"),
+        (["--pace-ms", "-1"], "--pace-ms"),
+        (["--port", "65536"], "--port"),
+        (["--token-env", "PARTSTREAM_TEST_NO_SUCH"], "PARTSTREAM_TEST_NO_SUCH"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_is_expected(arguments, expected):
+    result = CliRunner().invoke(main, ["upstream", *arguments])
+    assert result.exit_code == 2
+    assert expected in result.output
+
+
+def test_a_port_that_is_taken_is_told():
+    with _running("--port", str(free_port())) as running:
+        port = running.base_url.rpartition(":")[2].removesuffix("/v1")
+        result = CliRunner().invoke(main, ["upstream", "--port", port])
+    assert result.exit_code == 1
+    assert f"127.0.0.1:{port}" in result.output
+
+
+def test_the_help_names_every_scenario_and_every_fault():
+    help_text = CliRunner().invoke(main, ["upstream", "--help"]).output
+    for name in ("thinking_only", "image_echo", "status_then_ok=N", "stall[=N[:SECONDS]]", "missing=TYPE"):
+        assert name in help_text

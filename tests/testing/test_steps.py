@@ -1,0 +1,37 @@
+"""What a server does for one reply, as steps."""
+
+from partstream.testing.steps import End, Head, Send, Stall, document, event_stream, paced
+
+FIRST, SECOND, DONE = Send(b"1", "a"), Send(b"2", "b"), Send(b"3", "[DONE]")
+
+
+def test_a_document_is_head_body_and_end():
+    steps = document(429, b"{}", headers=[("retry-after", "1")])
+    assert steps == (Head(429, (("content-type", "application/json"), ("retry-after", "1"))), Send(b"{}"), End())
+
+
+def test_an_event_stream_says_that_it_is_one():
+    head, *rest = event_stream([FIRST])
+    assert dict(head.headers)["content-type"].startswith("text/event-stream")
+    assert rest == [FIRST, End()]
+
+
+def test_the_pace_is_between_events_and_not_before_the_first():
+    _, *rest = paced(event_stream([FIRST, SECOND, DONE]), 0.5)
+    assert rest == [FIRST, Stall(0.5), SECOND, Stall(0.5), DONE, End()]
+
+
+def test_the_pieces_of_a_split_event_are_not_paced():
+    _, *rest = paced(event_stream([FIRST, Send(b"x"), SECOND]), 0.5)
+    assert rest == [FIRST, Send(b"x"), Stall(0.5), SECOND, End()]
+
+
+def test_without_a_pace_the_steps_stay_as_they_are():
+    assert [*paced(event_stream([FIRST, SECOND]), 0.0)] == [*event_stream([FIRST, SECOND])]
+
+
+def test_an_event_is_made_when_it_is_sent():
+    made = []
+    steps = paced(event_stream(made.append(number) or FIRST for number in range(3)), 0.1)
+    next(steps), next(steps)
+    assert made == [0]
