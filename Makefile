@@ -45,7 +45,7 @@ NODE_STAMP := $(EXTENSION)/node_modules/.installed
 
 .PHONY: extension extension-libraries test-extension vsix
 
-$(NODE_STAMP): $(EXTENSION)/package.json $(EXTENSION)/package-lock.json
+$(NODE_STAMP): $(EXTENSION)/package-lock.json
 	cd $(EXTENSION) && npm ci --silent
 	touch $(NODE_STAMP)
 

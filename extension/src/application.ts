@@ -25,7 +25,7 @@ export class Application {
   readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
   readonly #notifier = new Notifier((message) => void api.notify(this.#redactor.redact(message)));
   readonly #didChange = api.createEventEmitter();
-  readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug);
+  readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
   readonly #planner = new Planner({
     candidates: () => candidatesInOrder(api.readSettings().python, api.activeInterpreter, runProgram, process.platform),
     configuration: () => ({

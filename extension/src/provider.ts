@@ -85,8 +85,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
   /** Never rejects: an error here would end the turn in the chat. */
   async provideTokenCount(model: Model, text: string | vscode.LanguageModelChatRequestMessage): Promise<number> {
     const { counts, classes, log, sidecar } = this.parts;
-    const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
     try {
+      const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
       return await counts.count(modelKey(model), item, async (items) => {
         const { id, group } = model;
         const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: id, items });
@@ -94,7 +94,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       });
     } catch (error) {
       log(`a token count is estimated: ${String(error)}`);
-      return estimate(item);
+      return typeof text === "string" ? estimate({ text }) : 0;
     }
   }
 
@@ -140,7 +140,10 @@ function modelKey({ group, id }: Model): string {
 /** Settles with `work`, or at once when the token is cancelled: until then VS Code keeps the answer open. */
 function unlessCancelled(token: vscode.CancellationToken, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    const subscription = token.onCancellationRequested(() => resolve());
+    const subscription = token.onCancellationRequested(() => {
+      subscription.dispose();
+      resolve();
+    });
     void work.then(resolve, reject).finally(() => void subscription.dispose());
     if (token.isCancellationRequested) resolve();
   });

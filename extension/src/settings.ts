@@ -38,16 +38,17 @@ export function resolveProviders(
   });
 }
 
-/** A group's keys as the sidecar gets them: the provider's file at its real place. */
+/** A group's keys as the sidecar gets them: without those left empty, the provider's file at its real place. */
 export function resolveConfiguration(
   configuration: Readonly<Record<string, unknown>>,
   folder: string | undefined,
 ): Record<string, unknown> {
-  const { provider } = configuration;
-  if (typeof provider !== "string" || !provider) return { ...configuration };
+  const given = Object.fromEntries(Object.entries(configuration).filter(([, value]) => (value ?? "") !== ""));
+  const { provider } = given;
+  if (typeof provider !== "string") return given;
   const resolved = resolveSource(provider, folder);
   if (resolved === undefined) {
     throw new Error(`The provider file ${provider} has a relative path: it needs an open, trusted folder.`);
   }
-  return { ...configuration, provider: resolved };
+  return { ...given, provider: resolved };
 }

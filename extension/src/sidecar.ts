@@ -3,11 +3,15 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import {
   type CancellationToken,
+  ConnectionError,
+  ErrorCodes,
   type MessageConnection,
   createMessageConnection,
   ProgressType,
   ResponseError,
+  StreamMessageReader,
 } from "vscode-jsonrpc/node";
+import { SinglePieceWriter } from "./messageWriter";
 import { SidecarError, SidecarRefusedError } from "./errors";
 import {
   ErrorCode,
@@ -30,6 +34,8 @@ export const STOP_LIMIT = 2000;
 /** Milliseconds for what a dead process wrote last to be read. */
 const DRAIN_LIMIT = 200;
 const STDERR_LINES_KEPT = 5;
+
+const CONNECTION_FAILURES = new Set<number>([ErrorCodes.PendingResponseRejected, ErrorCodes.MessageWriteError]);
 
 const PROGRESS = new ProgressType<ResponseProgress>();
 
@@ -57,12 +63,16 @@ export class Sidecar {
     private readonly process: ChildProcessWithoutNullStreams,
     private readonly listener: SidecarListener,
   ) {
-    this.#connection = createMessageConnection(process.stdout, process.stdin, {
-      error: (message) => listener.log("error", "connection", message),
-      warn: (message) => listener.log("warning", "connection", message),
-      info: (message) => listener.log("info", "connection", message),
-      log: (message) => listener.log("debug", "connection", message),
-    });
+    this.#connection = createMessageConnection(
+      new StreamMessageReader(process.stdout),
+      new SinglePieceWriter(process.stdin),
+      {
+        error: (message) => listener.log("error", "connection", message),
+        warn: (message) => listener.log("warning", "connection", message),
+        info: (message) => listener.log("info", "connection", message),
+        log: (message) => listener.log("debug", "connection", message),
+      },
+    );
     this.#listen();
     this.ended = new Promise((resolve) => {
       const end = (how: string): void => {
@@ -116,16 +126,20 @@ export class Sidecar {
     parameters: Requests[Method]["params"],
     token?: CancellationToken,
   ): Promise<Requests[Method]["result"]> {
-    const request = token
-      ? this.#connection.sendRequest<Requests[Method]["result"]>(method, parameters, token)
-      : this.#connection.sendRequest<Requests[Method]["result"]>(method, parameters);
-    // What the connection says when it is closed names no cause; the end of the process does.
-    return request.catch(async (error: unknown) => {
-      if (error instanceof ResponseError && !isConnectionGone(error)) throw error;
+    type Result = Requests[Method]["result"];
+    try {
+      return await (token
+        ? this.#connection.sendRequest<Result>(method, parameters, token)
+        : this.#connection.sendRequest<Result>(method, parameters));
+    } catch (error) {
+      if (!isConnectionFailure(error)) throw error;
+      // What a closed connection says names no cause; the end of the process does.
+      const how = await Promise.race([this.ended, after(2 * DRAIN_LIMIT)]);
+      if (how === undefined) throw error;
       throw new SidecarError(
-        `The Python process of Partstream ${await this.ended} before it answered. It is started again: please retry.`,
+        `The Python process of Partstream ${how} before it answered. It is started again: please retry.`,
       );
-    });
+    }
   }
 
   /** A request whose answer streams: `receive` gets the parts, all of them before the promise settles. */
@@ -170,6 +184,8 @@ export class Sidecar {
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
     );
     this.#connection.onError(([error]) => this.listener.log("error", "connection", error.message));
+    // Nothing can be said to a process that closed its end.
+    this.#connection.onClose(() => this.process.kill("SIGKILL"));
     this.#connection.listen();
   }
 
@@ -185,8 +201,8 @@ export class Sidecar {
       throw new SidecarError(`The Python process of Partstream ${how}. ${this.#stderr.join("\n")}`.trim());
     });
     const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
-      if (!(error instanceof ResponseError) || isConnectionGone(error)) return died;
-      if (error.code !== ErrorCode.ProtocolVersionMismatch) throw error;
+      if (isConnectionFailure(error)) return died;
+      if (!(error instanceof ResponseError) || error.code !== ErrorCode.ProtocolVersionMismatch) throw error;
       throw versionMismatch((error.data as VersionMismatchData).serverProtocolVersion);
     });
     try {
@@ -207,6 +223,12 @@ function versionMismatch(theirs: number): SidecarRefusedError {
   );
 }
 
-function isConnectionGone(error: ResponseError<unknown>): boolean {
-  return error.code === -32097; // ErrorCodes.PendingResponseRejected: the connection was disposed.
+/** The connection is closed, or what was written did not get through. */
+function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true;
+  return error instanceof ResponseError && CONNECTION_FAILURES.has(error.code);
+}
+
+function after(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds, undefined));
 }

@@ -34,6 +34,8 @@ export class TokenCache {
   constructor(
     private readonly clock: Clock,
     private readonly log: (message: string) => void,
+    /** Texts that are likely to be counted too; asked together with a model's first question. */
+    private readonly expected: () => Iterable<string> = () => [],
   ) {}
 
   /** The tokens of `item` for the model that `modelKey` names; `ask` is what asks that model's provider. */
@@ -42,6 +44,7 @@ export class TokenCache {
     if (!model) {
       model = new ModelCounts(this.clock, this.log);
       this.#models.set(modelKey, model);
+      model.expect(this.expected(), ask);
     }
     return model.count(item, ask);
   }
@@ -78,6 +81,11 @@ class ModelCounts {
     const question = this.#asked.get(text) ?? this.#queued.get(text) ?? this.#enqueue(text, item, ask);
     if (!question || this.#overdue) return estimate(item);
     return this.#inTime(question);
+  }
+
+  /** Asks for texts before anybody does: one answer then serves for hundreds of questions in a row. */
+  expect(texts: Iterable<string>, ask: CountRequest): void {
+    for (const text of texts) this.#enqueue(text, { text }, ask);
   }
 
   #enqueue(text: string, item: TokenCountItem, ask: CountRequest): Question | undefined {

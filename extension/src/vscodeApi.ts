@@ -18,6 +18,21 @@ const BUTTONS: Readonly<Record<string, string>> = {
 export const vscodeVersion = vscode.version;
 export const LanguageModelError: LanguageModelErrorClass = vscode.LanguageModelError;
 
+/** Every key and every text of the tools' descriptions: Copilot has them all counted, one by one. */
+export function toolTexts(): Set<string> {
+  const texts = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (typeof value === "string") texts.add(value);
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (!Array.isArray(value)) texts.add(key);
+      collect(inner);
+    }
+  };
+  for (const { name, description, inputSchema } of vscode.lm.tools) collect({ name, description, inputSchema });
+  return texts;
+}
+
 export function createLogChannel(): vscode.LogOutputChannel {
   return vscode.window.createOutputChannel("Partstream", { log: true });
 }

@@ -1,0 +1,26 @@
+/** How tests start the fake sidecar, and what they hand to it. */
+import { join } from "node:path";
+import { type InitializeParams, PROTOCOL_VERSION } from "../src/protocol.generated";
+import { Sidecar, type SidecarCommand, type SidecarListener } from "../src/sidecar";
+
+export const PARAMETERS: InitializeParams = {
+  protocolVersion: PROTOCOL_VERSION,
+  clientInfo: { name: "test", version: "1" },
+  vscodeVersion: "1.127.0",
+  configuration: { providers: [] },
+};
+
+export function fakeCommand(behaviour = "normal"): SidecarCommand {
+  return {
+    executable: process.execPath,
+    arguments: [join(__dirname, "fakeSidecar.cjs"), behaviour],
+    environment: process.env,
+    directory: __dirname,
+  };
+}
+
+export const QUIET: SidecarListener = { log: () => undefined, modelsDidChange: () => undefined };
+
+export function startFake(behaviour?: string, listener = QUIET, startLimit?: number): Promise<Sidecar> {
+  return Sidecar.start(fakeCommand(behaviour), PARAMETERS, listener, startLimit);
+}

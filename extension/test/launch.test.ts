@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { delimiter } from "node:path";
+import { test } from "node:test";
+import { Planner, sidecarCommand } from "../src/launch";
+import { type Candidate, PythonNotFoundError } from "../src/python";
+
+/** A machine with one Python, or none, and settings that tests change. */
+function start() {
+  const world = { version: "3.12.1", providers: [] as { source: string }[], searches: 0 };
+  const planner = new Planner({
+    candidates: async function* (): AsyncGenerator<Candidate> {
+      world.searches++;
+      yield await Promise.resolve({ source: "PATH", command: "python3" });
+    },
+    configuration: () => ({ providers: world.providers }),
+    folder: () => undefined,
+    run: () => Promise.resolve(`/usr/bin/python3\n${world.version}\n`),
+  });
+  return { world, planner };
+}
+
+test("the plan is made once and kept until it is renewed", async () => {
+  const { world, planner } = start();
+  assert.equal((await planner.current()).python.executable, "/usr/bin/python3");
+  await planner.current();
+  assert.equal(world.searches, 1);
+});
+
+test("renewing says whether anything is different", async () => {
+  const { world, planner } = start();
+  await planner.current();
+  assert.equal(await planner.renew(), false);
+  world.providers = [{ source: "mine.py" }];
+  assert.equal(await planner.renew(), true);
+  assert.deepEqual((await planner.current()).configuration, { providers: [{ source: "mine.py" }] });
+});
+
+test("without a Python there is no plan, until one is there", async () => {
+  const { world, planner } = start();
+  world.version = "3.9.1";
+  await assert.rejects(planner.current(), PythonNotFoundError);
+  assert.equal(planner.search?.attempts.length, 1);
+  world.version = "3.11.0";
+  assert.equal(await planner.renew(), true);
+  assert.equal((await planner.current()).python.version, "3.11.0");
+});
+
+test("the bundled packages come first, the current folder never, and nothing steers Python from outside", async () => {
+  const { planner } = start();
+  const environment = { PATH: "/bin", PYTHONPATH: "/mine", PYTHONHOME: "/bad", PYTHONSTARTUP: "/bad.py" };
+  const command = sidecarCommand(await planner.current(), "/bundled", environment);
+  assert.deepEqual(command.arguments, ["-P", "-m", "partstream.hosts.vscode"]);
+  assert.deepEqual(command.environment, { PATH: "/bin", PYTHONPATH: ["/bundled", "/mine"].join(delimiter) });
+});

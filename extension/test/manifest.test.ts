@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const read = (path: string): string => readFileSync(path, "utf8");
+const manifest = JSON.parse(read("package.json")) as {
+  version: string;
+  enabledApiProposals?: unknown;
+  extensionKind?: unknown;
+  extensionDependencies?: unknown;
+  dependencies: Record<string, string>;
+  capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
+  contributes: {
+    commands: { command: string }[];
+    configuration: { properties: Record<string, { scope?: string }> };
+    languageModelChatProviders: {
+      vendor: string;
+      configuration: { properties: Record<string, { secret?: boolean }> };
+    }[];
+  };
+};
+const { contributes } = manifest;
+
+test("the manifest needs no proposal, no other extension, and runs where the folder is", () => {
+  assert.deepEqual(
+    [manifest.enabledApiProposals, manifest.extensionKind, manifest.extensionDependencies],
+    [undefined, undefined, undefined],
+  );
+  assert.deepEqual(Object.keys(manifest.dependencies), ["vscode-jsonrpc"]);
+});
+
+test("settings that name programs or Python files are restricted in untrusted folders", () => {
+  const restricted = Object.entries(contributes.configuration.properties).filter(([, { scope }]) => scope);
+  assert.deepEqual(
+    restricted.map(([name]) => name),
+    manifest.capabilities.untrustedWorkspaces.restrictedConfigurations,
+  );
+});
+
+test("the key of a group is a secret", () => {
+  const [provider] = contributes.languageModelChatProviders;
+  assert.equal(provider?.vendor, "partstream");
+  assert.equal(provider.configuration.properties["apiKey"]?.secret, true);
+});
+
+test("every command and every setting has its line in the documentation and its place in the code", () => {
+  const documentation = read("../docs/vscode.md");
+  const code = read("src/application.ts") + read("src/vscodeApi.ts");
+  for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
+  const groupKeys = Object.keys(contributes.languageModelChatProviders[0]?.configuration.properties ?? {});
+  for (const name of [...Object.keys(contributes.configuration.properties), ...groupKeys]) {
+    assert.ok(documentation.includes(`\`${name}\``), name);
+  }
+  for (const setting of Object.keys(contributes.configuration.properties)) {
+    assert.ok(code.includes(`"${setting.replace("partstream.", "")}"`), setting);
+  }
+});
+
+test("the version is the Python package's, and the lock names no registry", () => {
+  const version = /__version__ = "(.+)"/.exec(read("../src/partstream/_version.py"))?.[1];
+  const lock = read("package-lock.json");
+  assert.equal(manifest.version, version);
+  assert.equal((JSON.parse(lock) as { version: string }).version, version);
+  assert.doesNotMatch(lock, /"resolved"/);
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { toModels } from "../src/modelInformation";
+import type { LanguageModelChatInformation } from "../src/protocol.generated";
+import { unexpected } from "./testClock";
+
+const MODEL: LanguageModelChatInformation = {
+  id: "gpt",
+  name: "GPT",
+  family: "gpt-5",
+  version: "1",
+  maxInputTokens: 100_000,
+  maxOutputTokens: 8000,
+  tooltip: null,
+  detail: null,
+  capabilities: { imageInput: true, toolCalling: 64 },
+  extra: {},
+};
+
+test("a model keeps its real name, family and limits, can be selected, and knows its group", () => {
+  const group = { id: "g", configuration: {} };
+  const { tooltip, detail, extra, ...rest } = MODEL;
+  assert.deepEqual([tooltip, detail, extra], [null, null, {}]);
+  assert.deepEqual(toModels([MODEL], group, unexpected), [{ ...rest, isUserSelectable: true, group }]);
+});
+
+test("what the host reads of extra is passed on, and may hide the model", () => {
+  const configurationSchema = {
+    properties: {
+      reasoningEffort: { type: "string", enum: ["low", "high"], default: "low", group: "navigation" },
+      contextSize: { type: "number", enum: [64_000, 128_000], group: "tokens" },
+    },
+  };
+  const extra = { configurationSchema, isUserSelectable: false, pricing: "$1" };
+  const [model] = toModels([{ ...MODEL, tooltip: "t", detail: "d", extra }], null, unexpected);
+  assert.deepEqual({ ...model, ...extra, tooltip: "t", detail: "d" }, { ...model });
+});
+
+test("what would fail the list, or change who the model is, is never passed on", () => {
+  const extra = { isDefault: true, requiresAuthorization: true, editTools: ["x"], id: "other", group: "other" };
+  const capabilities = { ...MODEL.capabilities, editTools: ["find-replace"] };
+  const [model] = toModels([{ ...MODEL, extra, capabilities }], null, unexpected);
+  assert.doesNotMatch(JSON.stringify(model), /isDefault|requiresAuthorization|editTools|other/);
+});
+
+test("of two models with one id the first stays, and that is logged", () => {
+  const lines: string[] = [];
+  const models = toModels([MODEL, { ...MODEL, name: "second" }], null, (line) => lines.push(line));
+  assert.deepEqual(models.map(({ name }) => name), ["GPT"]); // prettier-ignore
+  assert.match(lines.join(), /gpt/);
+});

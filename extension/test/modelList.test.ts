@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST_LIST_LIMIT, FRESH_FOR, ModelList, STORED_GROUPS } from "../src/modelList";
+import type { Group, InformationResult, LanguageModelChatInformation } from "../src/protocol.generated";
+import { settled, TestClock } from "./testClock";
+
+const GROUP: Group = { id: "g", configuration: {} };
+
+function list(...ids: string[]): InformationResult {
+  return { models: ids.map((id) => ({ id }) as LanguageModelChatInformation), errors: [] };
+}
+
+/** A list over a sidecar that answers when the test says so, and a storage that outlives the window. */
+class World {
+  readonly clock = new TestClock();
+  readonly stored: Record<string, unknown> = {};
+  readonly failures: string[] = [];
+  changes = 0;
+  fetches = 0;
+  /** How many calls of `models` are running; an event then would make VS Code ask again from inside. */
+  #inside = 0;
+  #open: [(result: InformationResult) => void, (error: Error) => void][] = [];
+  models = this.newWindow();
+
+  newWindow(): ModelList {
+    return new ModelList(
+      () => {
+        this.fetches++;
+        return new Promise((resolve, reject) => this.#open.push([resolve, reject]));
+      },
+      {
+        get: (key) => this.stored[key],
+        update: (key, value) => {
+          this.stored[key] = value;
+          return Promise.resolve();
+        },
+      },
+      {
+        changed: () => {
+          assert.equal(this.#inside, 0);
+          this.changes++;
+        },
+        failed: (_group, sentence) => this.failures.push(sentence),
+      },
+      this.clock,
+    );
+  }
+
+  async ask(group: Group | null = GROUP): Promise<string[]> {
+    this.#inside++;
+    try {
+      return (await this.models.models(group, true)).map(({ id }) => id);
+    } finally {
+      this.#inside--;
+    }
+  }
+
+  async answer(result: InformationResult | Error): Promise<void> {
+    await settled();
+    const [resolve, reject] = this.#open.shift() ?? assert.fail("nothing was asked");
+    if (result instanceof Error) reject(result);
+    else resolve(result);
+    await settled();
+  }
+}
+
+test("the first list is waited for, and needs no event", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await world.answer(list("a"));
+  assert.deepEqual(await asked, ["a"]);
+  assert.equal(world.changes, 0);
+});
+
+test("the first list is not waited for forever; when it comes an event says so", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await settled();
+  world.clock.advance(FIRST_LIST_LIMIT);
+  assert.deepEqual(await asked, []);
+  await world.answer(list("a"));
+  assert.equal(world.changes, 1);
+  assert.deepEqual(await world.ask(), ["a"]);
+});
+
+test("a new window has the last known list at once, before Python runs", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await world.answer(list("a"));
+  await asked;
+  world.models = world.newWindow();
+  assert.deepEqual(await world.ask(), ["a"]);
+  await world.answer(list("a", "b"));
+  assert.equal(world.changes, 1);
+  assert.deepEqual(await world.ask(), ["a", "b"]);
+});
+
+test("a list that did not change makes no event, and a fresh one is not fetched again", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await world.answer(list("a"));
+  await asked;
+  await world.ask();
+  assert.equal(world.fetches, 1);
+  world.clock.advance(FRESH_FOR + 1);
+  assert.deepEqual(await world.ask(), ["a"]);
+  await world.answer(list("a"));
+  assert.deepEqual([world.fetches, world.changes], [2, 0]);
+});
+
+test("a request that fails changes nothing, and is reported", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await world.answer(list("a"));
+  await asked;
+  world.clock.advance(FRESH_FOR + 1);
+  await world.ask();
+  await world.answer(new Error("the upstream is down"));
+  assert.deepEqual(await world.ask(), ["a"]);
+  assert.deepEqual([world.failures, world.changes], [["the upstream is down"], 0]);
+});
+
+test("a group that never had a list says why; the settings' providers then are just an empty list", async () => {
+  for (const result of [new Error("wrong key"), { models: [], errors: [{ provider: "p", message: "wrong key" }] }]) {
+    const world = new World();
+    const group = world.ask();
+    await Promise.all([assert.rejects(group, /wrong key/), world.answer(result)]);
+    const settings = world.ask(null);
+    await world.answer(result);
+    assert.deepEqual(await settings, []);
+  }
+});
+
+test("a provider that fails keeps its models, the others get their new ones", async () => {
+  const world = new World();
+  const asked = world.ask(null);
+  await world.answer(list("good/a", "bad/b", "good/c"));
+  await asked;
+  world.clock.advance(FRESH_FOR + 1);
+  await world.ask(null);
+  await world.answer({ ...list("good/a", "good/d"), errors: [{ provider: "bad", message: "does not import" }] });
+  assert.deepEqual(await world.ask(null), ["good/a", "good/d", "bad/b"]);
+  assert.deepEqual(world.failures, ["bad: does not import"]);
+});
+
+test("a list that is really empty now is empty", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await world.answer(list("a"));
+  await asked;
+  world.models.refresh();
+  await world.answer(list());
+  assert.deepEqual([await world.ask(), world.changes], [[], 1]);
+});
+
+test("a change that is told while a request is under way is asked for once more after it", async () => {
+  const world = new World();
+  const asked = world.ask();
+  await settled();
+  world.models.invalidate("g");
+  await world.answer(list("old"));
+  assert.deepEqual(await asked, ["old"]);
+  await world.answer(list("new"));
+  assert.deepEqual([await world.ask(), world.fetches, world.changes], [["new"], 2, 1]);
+  world.models.invalidate("a group that nobody asked for");
+  await settled();
+  assert.equal(world.fetches, 2);
+});
+
+test("groups do not share lists, and only so many are stored", async () => {
+  const world = new World();
+  for (let index = 0; index < STORED_GROUPS + 5; index++) {
+    const asked = world.ask({ id: `g${index}`, configuration: { apiKey: "secret" } });
+    await world.answer(list(`m${index}`));
+    assert.deepEqual(await asked, [`m${index}`]);
+  }
+  const stored = Object.keys(world.stored["models"] as object);
+  assert.deepEqual([stored.length, stored.at(-1)], [STORED_GROUPS, `g${STORED_GROUPS + 4}`]);
+  assert.doesNotMatch(JSON.stringify(world.stored), /secret/);
+});

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { resolveConfiguration, resolveProviders, resolveSource } from "../src/settings";
+import { unexpected } from "./testClock";
+
+test("a relative file starts at the folder, everything else stays", () => {
+  const table: [string, string][] = [
+    ["models/mine.py", join("/work", "models/mine.py")],
+    ["mine.py:provider", join("/work", "mine.py:provider")],
+    ["/abs/mine.py", "/abs/mine.py"],
+    ["~/mine.py", join(homedir(), "mine.py")],
+    ["package.module:attribute", "package.module:attribute"],
+    ["package.python", "package.python"],
+  ];
+  for (const [source, expected] of table) assert.equal(resolveSource(source, "/work"), expected);
+});
+
+test("without a trusted folder a relative file is left out, with a word in the log", () => {
+  const lines: string[] = [];
+  const resolved = resolveProviders(["mine.py", "/abs/mine.py"], undefined, (line) => lines.push(line));
+  assert.deepEqual(resolved, [{ source: "/abs/mine.py", name: null }]);
+  assert.match(lines.join(), /mine\.py.*trusted/);
+});
+
+test("a provider may have a name", () => {
+  const providers = [{ source: "m:a", name: "mine" }, { source: "m:b" }];
+  assert.deepEqual(resolveProviders(providers, undefined, unexpected), [
+    { source: "m:a", name: "mine" },
+    { source: "m:b", name: null },
+  ]);
+});
+
+test("a group's provider file is resolved, empty keys are left out, all others pass as they are", () => {
+  assert.deepEqual(resolveConfiguration({ baseUrl: "x", apiKey: "k" }, undefined), { baseUrl: "x", apiKey: "k" });
+  assert.deepEqual(resolveConfiguration({ provider: "", apiKey: null, models: [] }, undefined), { models: [] });
+  assert.deepEqual(resolveConfiguration({ provider: "a.py" }, "/work"), { provider: join("/work", "a.py") });
+  assert.throws(() => resolveConfiguration({ provider: "a.py" }, undefined), /a\.py.*trusted folder/);
+});

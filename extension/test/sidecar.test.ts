@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SidecarError, SidecarRefusedError } from "../src/errors";
+import type { ResponsePart } from "../src/protocol.generated";
+import { Sidecar } from "../src/sidecar";
+import { fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
+import { TokenSource } from "./vscodeDouble";
+
+const hello = (model: string) => ({
+  group: null,
+  model,
+  messages: [{ role: 1 as const, content: [{ type: "text" as const, value: "hello dear world" }] }],
+  options: {},
+});
+
+function textOf(parts: readonly ResponsePart[]): string {
+  return parts.map((part) => (part.type === "text" ? part.value : "")).join("");
+}
+
+test("an answer streams in order, all of it before it is whole, and two at once do not mix", async () => {
+  const sidecar = await startFake();
+  const received: ResponsePart[][] = [[], []];
+  await Promise.all(
+    received.map((parts) => sidecar.respond(hello("echo"), (some) => parts.push(...some), new TokenSource().token)),
+  );
+  assert.deepEqual(received.map(textOf), ["hello dear world", "hello dear world"]);
+  await sidecar.stop();
+});
+
+test("it says what runs, and passes on log lines and changes", async () => {
+  const heard: unknown[] = [];
+  const sidecar = await startFake("normal", {
+    log: (...line) => heard.push(line),
+    modelsDidChange: (group) => heard.push(group),
+  });
+  assert.equal(sidecar.information?.python, "3.12.1");
+  await sidecar.request("languageModels/information", { group: null, silent: true });
+  assert.deepEqual(heard, [["info", "fake", "listing"], null]);
+  await sidecar.stop();
+});
+
+test(
+  "a process that dies fails what is in flight with a clear error, and what comes later too",
+  { timeout: 5000 },
+  async () => {
+    const sidecar = await startFake();
+    const parts: ResponsePart[] = [];
+    const hanging = sidecar.respond(hello("hangs"), () => undefined, new TokenSource().token);
+    const dying = sidecar.respond(hello("dies"), (some) => parts.push(...some), new TokenSource().token);
+    for (const request of [hanging, dying]) {
+      await assert.rejects(request, (error) => error instanceof SidecarError && error.message.includes("SIGKILL"));
+    }
+    assert.equal(textOf(parts), "last words");
+    assert.match(await sidecar.ended, /SIGKILL/);
+    await assert.rejects(
+      sidecar.request("languageModels/tokenCount", { group: null, model: "m", items: [] }),
+      SidecarError,
+    );
+  },
+);
+
+test("a sidecar of another protocol version is refused with a clear message", async () => {
+  for (const behaviour of ["refuses the version", "has another version"]) {
+    await assert.rejects(
+      startFake(behaviour),
+      (error) => error instanceof SidecarRefusedError && /version 99.*version 1/.test(error.message),
+    );
+  }
+});
+
+test("a process that dies at the start is reported with what it wrote", async () => {
+  await assert.rejects(startFake("dies at once"), (error) => {
+    assert.ok(error instanceof SidecarError && !(error instanceof SidecarRefusedError));
+    assert.match(error.message, /exit status 3/);
+    assert.match(error.message, /no module named partstream/);
+    return true;
+  });
+});
+
+test("a program that is not there is a clear error", async () => {
+  const command = { ...fakeCommand(), executable: "/no/such/python" };
+  await assert.rejects(Sidecar.start(command, PARAMETERS, QUIET), /could not be started.*ENOENT/);
+});
+
+test("a process that never answers is given up and killed", { timeout: 5000 }, async () => {
+  await assert.rejects(startFake("never answers", QUIET, 300), /did not answer within 0.3 s/);
+});
+
+test("stop ends the process in order, and by force when it does not react", { timeout: 5000 }, async () => {
+  const orderly = await startFake();
+  await orderly.stop();
+  assert.match(await orderly.ended, /exit status 0/);
+  const stubborn = await startFake("ignores shutdown");
+  await stubborn.stop(200);
+  assert.match(await stubborn.ended, /SIGKILL/);
+});

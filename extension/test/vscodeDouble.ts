@@ -1,0 +1,81 @@
+/** The classes of `vscode` whose identity matters, and nothing else of it. */
+import type { HostThinkingPart, PartClasses } from "../src/conversion";
+import type { LanguageModelErrorClass } from "../src/errors";
+import type * as vscode from "vscode";
+
+export class TextPart {
+  constructor(readonly value: string) {}
+}
+export class DataPart {
+  constructor(
+    readonly data: Uint8Array,
+    readonly mimeType: string,
+  ) {}
+}
+export class ToolCallPart {
+  constructor(
+    readonly callId: string,
+    readonly name: string,
+    readonly input: object,
+  ) {}
+}
+export class ToolResultPart {
+  isError?: boolean;
+  constructor(
+    readonly callId: string,
+    readonly content: unknown[],
+  ) {}
+}
+export class ThinkingPart implements HostThinkingPart {
+  constructor(
+    readonly value: string | string[],
+    readonly id?: string,
+    readonly metadata?: Record<string, unknown>,
+  ) {}
+}
+
+export const CLASSES = {
+  text: TextPart,
+  data: DataPart,
+  toolCall: ToolCallPart,
+  toolResult: ToolResultPart,
+  thinking: ThinkingPart,
+} as unknown as PartClasses;
+
+/** A host from before thinking parts. */
+export const CLASSES_WITHOUT_THINKING: PartClasses = { ...CLASSES, thinking: undefined };
+
+export class LanguageModelError extends Error {
+  override readonly name = "LanguageModelError";
+  code = "Unknown";
+  static readonly NotFound = (message?: string): Error => withCode("NotFound", message);
+  static readonly NoPermissions = (message?: string): Error => withCode("NoPermissions", message);
+  static readonly Blocked = (message?: string): Error => withCode("Blocked", message);
+}
+
+function withCode(code: string, message?: string): Error {
+  return Object.assign(new LanguageModelError(message), { code });
+}
+
+export const ERRORS: LanguageModelErrorClass = LanguageModelError;
+
+export class Disposable {
+  constructor(readonly dispose: () => unknown = () => undefined) {}
+}
+
+/** A cancellation token with its source. */
+export class TokenSource {
+  #listeners: (() => void)[] = [];
+  readonly token: { isCancellationRequested: boolean } & vscode.CancellationToken = {
+    isCancellationRequested: false,
+    onCancellationRequested: (listener) => {
+      this.#listeners.push(listener as () => void);
+      return new Disposable(() => (this.#listeners = this.#listeners.filter((other) => other !== listener)));
+    },
+  };
+
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+    for (const listener of this.#listeners) listener();
+  }
+}
