@@ -25,7 +25,7 @@ def write(**fields: Any) -> None:
 
 def usage(exchange: Exchange) -> dict[str, Any] | None:
     """The token counts that the answer ended with; None where it was no scenario."""
-    if exchange.choice is None or exchange.status != 200:
+    if exchange.choice is None or exchange.delivery.status != 200:
         return None
     name, _, value = exchange.choice.partition("=")
     events = scenario_events(name, exchange.request.body, value, exchange.request.path)
@@ -39,7 +39,7 @@ def report(exchange: Exchange) -> None:
         path=exchange.request.path,
         headers=dict(exchange.request.headers),
         body=exchange.request.body,
-        status=exchange.status,
+        status=exchange.delivery.status,
         scenario=exchange.choice,
         faults=[str(fault) for fault in exchange.faults],
         events=exchange.delivery.events_sent,

@@ -79,7 +79,9 @@ export const API_CHECKS = [
       assert.deepEqual({ name: call.name, input: call.input }, { name: TOOL.name, input: { place: "Lisbon" } });
       assert.match(textOf(rounds[1]), /22 degrees and windy/);
       const sent = upstream.since.at(-1).body.input;
-      assert.equal(sent.find(({ type }) => type === "function_call_output").call_id, call.callId);
+      const [called, output] = ["function_call", "function_call_output"].map((type) => sent.find((item) => item.type === type));
+      assert.equal(output.call_id, called.call_id);
+      assert.match(JSON.stringify(output.output), /22 degrees and windy/);
     },
   },
   failure("a 401", "fault:status=401", "NoPermissions"),

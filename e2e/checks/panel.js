@@ -26,7 +26,7 @@ export const PANEL_CHECKS = [
     name: "panel: text is shown while the upstream still sends",
     async run({ panel, upstream, screenshot }) {
       upstream.mark();
-      await panel.send("scenario:long=150 pace:25");
+      await panel.send("scenario:long=155 pace:25");
       const lengths = new Set();
       await panel.shows("A heading");
       assert.equal(upstream.since.filter(isAgentRequest).length, 0, "the upstream had ended before the first text was shown");
@@ -36,7 +36,7 @@ export const PANEL_CHECKS = [
         return !(await panel.isBusy());
       });
       assert.ok(lengths.size >= 10, `the text grew in ${lengths.size} steps only`);
-      assert.match(await panel.text(), /for number in range/);
+      assert.equal((await panel.text()).match(/A paragraph with bold, code and a link/g).length, 155 / 31);
     },
   },
   {
@@ -171,6 +171,8 @@ function failure(what, message, expected, picture) {
       const text = await panel.ask(message);
       await screenshot(picture);
       assertSentence(reasonIn(text), expected);
+      // A new chat, because the upstream finds the fault in the history too.
+      await panel.newChat();
       assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
     },
   };

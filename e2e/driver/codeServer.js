@@ -7,6 +7,8 @@ import { until } from "./wait.js";
 
 const require = createRequire(import.meta.url);
 const CODE_SERVER = join(dirname(require.resolve("code-server/package.json")), "out/node/entry.js");
+/** The Node that setup.sh compiled code-server's modules for; the one that runs this may be another. */
+const NODE = require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
 const START_LIMIT = 60_000;
 
 /** What lets the chat panel work signed out and offline, and keeps welcome pages out of the screenshots. */
@@ -61,14 +63,14 @@ export class CodeServer {
   /** Installs a packed extension the way a person does on the command line. */
   async installPackage(file) {
     if (!existsSync(file)) throw new Error(`there is no extension package ${file}`);
-    return this.#processes.run(process.execPath, [CODE_SERVER, ...this.#folders(), "--install-extension", file]);
+    return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), "--install-extension", file]);
   }
 
   async start(environment = {}) {
     const port = await freePort();
     this.url = `http://127.0.0.1:${port}`;
     this.#server = this.#processes.start(
-      process.execPath,
+      NODE,
       [
         CODE_SERVER,
         "--auth=none",
