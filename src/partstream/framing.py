@@ -1,82 +1,88 @@
-"""Cuts a stream of bytes at a separator, in time linear in the bytes however they arrive; knows no format.
+"""Cuts a stream of bytes into lines, in time linear in the bytes however they arrive; knows no format.
 
-Pieces that wait for their separator are kept as a list and joined once: rescanning the tail on every read made a 2 MB
-event in 1,460-byte reads three hundred times dearer than in one.
+Lines end with LF, CR or CR LF. Pieces of a line that waits for its end are kept as a list and joined once: rescanning
+the tail on every read made a 2 MB event in 1,460-byte reads three hundred times dearer than in one.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from partstream.errors import EventTooLargeError
-
-__all__ = ["DEFAULT_MAX_EVENT_SIZE", "Splitter"]
+__all__ = ["DEFAULT_MAX_EVENT_SIZE", "LineSplitter"]
 
 DEFAULT_MAX_EVENT_SIZE: Final = 64 * 1024 * 1024
 """Bytes. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
 
+_LINE_FEED: Final = 10
+_CARRIAGE_RETURN: Final = 13
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
-class Splitter:
-    """Cuts bytes at `separator`; what stands between two separators is a piece.
+
+class LineSplitter:
+    """Cuts bytes into lines and leaves out a byte order mark at their start.
 
     Attributes:
-        limit: The most bytes that a piece may have.
-        error: Set when a piece grew over the limit; nothing is returned after that. The pieces before it were.
+        pending_size: How many bytes of the line that waits for its end are kept.
     """
 
-    __slots__ = ("_pending", "_separator", "_size", "error", "limit")
+    __slots__ = ("_after_carriage_return", "_head", "_pending", "pending_size")
 
-    def __init__(self, separator: bytes, limit: int) -> None:
-        self._separator = separator
-        self.limit = limit
+    def __init__(self) -> None:
         self._pending: list[bytes] = []
-        self._size = 0
-        self.error: EventTooLargeError | None = None
+        self._head: bytes | None = b""  # the first bytes, until it is known whether they are a byte order mark
+        self._after_carriage_return = False
+        self.pending_size = 0
+
+    @property
+    def at_border(self) -> bool:
+        """Whether the next byte begins a line, whatever it is."""
+        return not (self._pending or self._after_carriage_return) and self._head is None
 
     def split(self, data: bytes) -> list[bytes]:
-        """Takes more bytes and returns the pieces that are complete now, without their separators."""
-        if self.error is not None:
+        """Takes more bytes and returns the lines that are complete now, without their ends."""
+        if self._head is not None:
+            data = self._without_byte_order_mark(data)
+        if self._after_carriage_return and data:
+            self._after_carriage_return = False
+            data = data.removeprefix(b"\n")
+        if not data:
             return []
         if self._pending:
-            if self._separator not in data and not self._straddles(data):
+            if data.find(b"\n") < 0 and data.find(b"\r") < 0:
                 self._keep(data)
                 return []
             self._pending.append(data)
             data = b"".join(self._pending)
-            self._pending.clear()
-            self._size = 0
-        pieces = data.split(self._separator)
-        tail = pieces.pop()
-        if len(data) > self.limit:
-            pieces = self._within_limit(pieces)
-        if tail and self.error is None:
-            self._keep(tail)
-        return pieces
+            self.drop_pending()
+        lines = data.splitlines()
+        if data[-1] == _CARRIAGE_RETURN:
+            self._after_carriage_return = True
+        elif data[-1] != _LINE_FEED:
+            self._keep(lines.pop())
+        return lines
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the next byte begins a piece, and pieces still come."""
-        return not self._pending and self.error is None
+    def end(self) -> list[bytes]:
+        """Says that no more bytes come; returns the last line if its end was missing."""
+        head, self._head = self._head, None
+        if head:
+            self._keep(head)
+        line = b"".join(self._pending)
+        self.drop_pending()
+        return [line] if line else []
 
-    def _straddles(self, data: bytes) -> bool:
-        """Whether a separator of two bytes lies across the border between what is kept and `data`."""
-        return len(self._separator) > 1 and (self._pending[-1][-1:] + data[:1]) == self._separator
-
-    def _keep(self, data: bytes) -> None:
-        self._size += len(data)
-        # What is kept may end with a part of the separator, which does not count as the piece's.
-        if self._size > self.limit + len(self._separator) - 1:
-            self._fail(self._size)
-        elif data:
-            self._pending.append(data)
-
-    def _within_limit(self, pieces: list[bytes]) -> list[bytes]:
-        for index, piece in enumerate(pieces):
-            if len(piece) > self.limit:
-                self._fail(len(piece))
-                return pieces[:index]
-        return pieces
-
-    def _fail(self, size: int) -> None:
-        self.error = EventTooLargeError(size, self.limit)
+    def drop_pending(self) -> None:
+        """Forgets the line that waits for its end."""
         self._pending.clear()
+        self.pending_size = 0
+
+    def _keep(self, piece: bytes) -> None:
+        self._pending.append(piece)
+        self.pending_size += len(piece)
+
+    def _without_byte_order_mark(self, data: bytes) -> bytes:
+        head = (self._head or b"") + data
+        if len(head) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(head):
+            self._head = head
+            return b""
+        self._head = None
+        return head.removeprefix(_BYTE_ORDER_MARK)

@@ -9,24 +9,27 @@ bytes were cut.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from partstream.framing import DEFAULT_MAX_EVENT_SIZE, Splitter
+from partstream.errors import EventTooLargeError
+from partstream.framing import DEFAULT_MAX_EVENT_SIZE, LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.errors import EventTooLargeError
-
 __all__ = ["EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
 
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_LINE_FEED: Final = 10
+_MAX_RETRY_DIGITS: Final = 20  # a few thousand digits are more than int() takes, and no time to wait
 
 
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 """One event as it came: the value of its last `event:` line in UTF-8, empty when it had none, and the values of its
 `data:` lines, joined by line feeds. A plain tuple, because one is made for every event of a response."""
+
+
+_ONE_READ: Final = 2048
+"""Bytes; a chunk of one event, as servers write them, is smaller."""
 
 
 class EventDecoder(Protocol):
@@ -48,7 +51,7 @@ class SSEDecoder:
     """Decodes an event stream.
 
     Args:
-        max_event_size: The most bytes that one event may have.
+        max_event_size: The most bytes that the lines of one event may have.
 
     Attributes:
         error: Set when an event grew over the limit; nothing is returned after that.
@@ -57,102 +60,124 @@ class SSEDecoder:
     """
 
     __slots__ = (
-        "_after_carriage_return",
-        "_expected",
-        "_expected_name",
-        "_head",
+        "_at_border",
+        "_event",
         "_limit",
+        "_size",
         "_splitter",
+        "_usual_between",
+        "_usual_name",
+        "_usual_start",
+        "_values",
         "error",
         "last_event_id",
         "retry",
     )
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
-        self._splitter = Splitter(b"\n\n", max_event_size)
+        self._splitter = LineSplitter()
         self._limit = max_event_size
+        self._at_border = False  # whether the next byte begins an event
+        self._expect(b"")
+        self._event = b""
+        self._values: list[bytes] = []
+        self._size = 0
         self.error: EventTooLargeError | None = None
-        self._head: bytes | None = b""  # the first bytes, until it is known whether they are a byte order mark
-        self._after_carriage_return = False
-        self._expected: bytes | None = None
-        self._expected_name = b""
         self.last_event_id = b""
         self.retry: int | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are complete now."""
-        if self._expected is not None and len(data) <= self._limit:
-            # Nearly every chunk of a live response is one event of the type that came before, and nothing else.
-            lines = data.splitlines()
-            if len(lines) == 3 and lines[0] == self._expected and not lines[2] and data[-1] == _LINE_FEED:
-                line = lines[1]
-                if line.startswith(b"data: ") and len(line) > 6:
-                    return [(self._expected_name, line[6:])]
-        return self._feed(data)
-
-    def _feed(self, data: bytes) -> list[ServerSentEvent]:
-        if self._head is not None:
-            data = self._without_byte_order_mark(data)
-        if self._after_carriage_return or data.find(b"\r") >= 0:
-            data = self._with_line_feeds(data)
+        if len(data) <= _ONE_READ:
+            return self._usual_events(data) or self._read(data)
+        # A large chunk begins and ends inside events: read the whole ones between them the short way.
         events: list[ServerSentEvent] = []
-        for block in self._splitter.split(data):
-            start, _, line = block.partition(b"\ndata: ")
-            if line and line.find(b"\n") < 0 and start.find(b"\n") < 0 and start.startswith(b"event: "):
-                events.append((start[7:], line))
-            else:
-                self._lines(block, events)
-        self.error = self._splitter.error
-        self._expect(events)
+        if not self._at_border:
+            begin = data.find(b"\n\n") + 2
+            events += self._read(data[:begin])
+            data = data[begin:]
+        end = data.rfind(b"\n\n") + 2
+        if end > 1:
+            whole = data[:end]
+            events += self._usual_events(whole) or self._read(whole)
+            data = data[end:]
+        events += self._read(data)
         return events
 
-    def _expect(self, events: list[ServerSentEvent]) -> None:
-        """Remembers how the next chunk begins if it holds one more event of the same type, at a clean border."""
-        clean = self._splitter.is_empty and not self._after_carriage_return and self._head is None
-        self._expected_name = events[-1][0] if events else b""
-        self._expected = b"event: " + self._expected_name if clean and self._expected_name else None
+    def _usual_events(self, data: bytes) -> list[ServerSentEvent] | None:
+        """The short way: nearly all that a live response sends is `event: NAME`, one `data:` line and a blank one, of
+        the name that came last. None when there is anything else in `data`, or an event is half read."""
+        start = self._usual_start
+        if not (
+            self._at_border
+            and data.startswith(start)
+            and data.endswith(b"\n\n")
+            and data.find(b"\r") < 0
+            and len(data) <= self._limit
+        ):
+            return None
+        values = data[len(start) : -2].split(self._usual_between)
+        if data.count(b"\n") != 3 * len(values) or b"" in values:
+            return None
+        name = self._usual_name
+        if len(values) == 1:
+            return [(name, values[0])]
+        return list(zip(repeat(name), values, strict=False))
+
+    def _read(self, data: bytes) -> list[ServerSentEvent]:
+        """Reads lines of any shape."""
+        events: list[ServerSentEvent] = []
+        for line in self._splitter.split(data):
+            self._line(line, events)
+        self._check_size(self._splitter.pending_size)
+        self._at_border = self._splitter.at_border and not self._size
+        if events and events[-1][0] != self._usual_name:
+            self._expect(events[-1][0])
+        return events
+
+    def _expect(self, name: bytes) -> None:
+        self._usual_name = name
+        self._usual_start = b"event: " + name + b"\ndata: "
+        self._usual_between = b"\n\n" + self._usual_start
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last event if its blank line was missing."""
-        head, self._head = self._head, None
-        return self.feed((head or b"") + b"\n\n") if self.error is None else []
+        events: list[ServerSentEvent] = []
+        for line in (*self._splitter.end(), b""):
+            self._line(line, events)
+        return events
 
-    def _without_byte_order_mark(self, data: bytes) -> bytes:
-        head = (self._head or b"") + data
-        if len(head) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(head):
-            self._head = head
-            return b""
-        self._head = None
-        return head.removeprefix(_BYTE_ORDER_MARK)
+    def _line(self, line: bytes, events: list[ServerSentEvent]) -> None:
+        """One step of the standard's algorithm."""
+        if self.error is not None:
+            return
+        if not line:
+            if self._values and (data := b"\n".join(self._values)):
+                events.append((self._event, data))
+            self._event = b""
+            self._values = []
+            self._size = 0
+            return
+        self._size += len(line)
+        self._check_size(0)
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._values.append(value)
+        else:
+            _SETTINGS.get(name, _ignore)(self, value)
 
-    def _with_line_feeds(self, data: bytes) -> bytes:
-        """The same lines, each ended by a line feed, also where CR LF was cut in the middle."""
-        if not data:
-            return data
-        if self._after_carriage_return and data.startswith(b"\n"):
-            data = data[1:]
-            self._after_carriage_return = False
-            if not data:
-                return data
-        self._after_carriage_return = data.endswith(b"\r")
-        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    def _check_size(self, pending: int) -> None:
+        if self._size + pending > self._limit and self.error is None:
+            self.error = EventTooLargeError(self._size + pending, self._limit)
+            self._size += pending  # never 0 again: no event follows
+            self._values = []
+        if self.error is not None:
+            self._splitter.drop_pending()
 
-    def _lines(self, block: bytes, events: list[ServerSentEvent]) -> None:
-        """Reads a block of any shape: comments, several data lines, ids, blank lines at its start."""
-        event = b""
-        values: list[bytes] = []
-        for line in block.split(b"\n"):
-            name, _, value = line.partition(b":")
-            value = value.removeprefix(b" ")
-            if name == b"data":
-                values.append(value)
-            elif name == b"event":
-                event = value
-            else:
-                _SETTINGS.get(name, _ignore)(self, value)
-        data = b"\n".join(values)
-        if data:
-            events.append((event, data))
+
+def _set_event(decoder: SSEDecoder, value: bytes) -> None:
+    decoder._event = value  # noqa: SLF001 - a row of the decoder's own table
 
 
 def _set_id(decoder: SSEDecoder, value: bytes) -> None:
@@ -161,7 +186,7 @@ def _set_id(decoder: SSEDecoder, value: bytes) -> None:
 
 
 def _set_retry(decoder: SSEDecoder, value: bytes) -> None:
-    if value.isdigit():
+    if value.isdigit() and len(value) < _MAX_RETRY_DIGITS:
         decoder.retry = int(value)
 
 
@@ -169,7 +194,11 @@ def _ignore(_decoder: SSEDecoder, _value: bytes) -> None:
     """The standard: comments (an empty name) and fields of any other name are ignored."""
 
 
-_SETTINGS: Final[dict[bytes, Callable[[SSEDecoder, bytes], None]]] = {b"id": _set_id, b"retry": _set_retry}
+_SETTINGS: Final[dict[bytes, Callable[[SSEDecoder, bytes], None]]] = {
+    b"event": _set_event,
+    b"id": _set_id,
+    b"retry": _set_retry,
+}
 
 
 class JSONLinesDecoder:
@@ -182,25 +211,30 @@ class JSONLinesDecoder:
         error: Set when a line grew over the limit; nothing is returned after that.
     """
 
-    __slots__ = ("_splitter", "_started", "error")
+    __slots__ = ("_limit", "_splitter", "error")
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
-        self._splitter = Splitter(b"\n", max_event_size)
+        self._splitter = LineSplitter()
+        self._limit = max_event_size
         self.error: EventTooLargeError | None = None
-        self._started = False
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the lines that are complete now; blank ones are left out."""
-        events = [(b"", line) for piece in self._splitter.split(data) if (line := self._line(piece))]
-        self.error = self._splitter.error
-        return events
+        return self._events(self._splitter.split(data)) if self.error is None else []
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last line if its line feed was missing."""
-        return self.feed(b"\n") if self.error is None else []
+        return self._events(self._splitter.end()) if self.error is None else []
 
-    def _line(self, piece: bytes) -> bytes:
-        if not self._started:
-            self._started = True
-            piece = piece.removeprefix(_BYTE_ORDER_MARK)
-        return piece.strip()
+    def _events(self, lines: list[bytes]) -> list[ServerSentEvent]:
+        events: list[ServerSentEvent] = []
+        for line in lines:
+            if len(line) > self._limit:
+                self.error = EventTooLargeError(len(line), self._limit)
+                return events
+            if stripped := line.strip():
+                events.append((b"", stripped))
+        if self._splitter.pending_size > self._limit:
+            self.error = EventTooLargeError(self._splitter.pending_size, self._limit)
+            self._splitter.drop_pending()
+        return events

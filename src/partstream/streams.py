@@ -7,6 +7,7 @@ exception; only a mistake of our caller raises (:class:`partstream.errors.Adapte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -24,6 +25,7 @@ __all__ = [
     "Finish",
     "Outcome",
     "ResponseStream",
+    "Sink",
     "StreamOptions",
     "StreamOutput",
     "ThinkingMode",
@@ -117,8 +119,20 @@ class StreamOptions:
     call_id_prefix: str = "gw-"
 
 
+Sink: TypeAlias = Callable[[dict[str, Any], list[StreamOutput]], bool]
+"""Takes one more event of a type that repeats and appends what it means; False when the event needs more than that."""
+
+
 class ResponseStream(Protocol):
-    """An adapter: one response of one protocol, as events in and outputs out."""
+    """An adapter: one response of one protocol, as events in and outputs out.
+
+    Attributes:
+        sink: Where another event of the type that was fed last may go in place of :meth:`feed_into`, until that is
+            called again; None when there is no short way. The fields that it reads are those of the protocol's table
+            of frequent types.
+    """
+
+    sink: Sink | None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
         """Takes the next event and returns what it means, in order.

@@ -5,17 +5,17 @@ Sans-IO like everything below it: whoever owns the socket or the file feeds it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder
+from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder, make_event_decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
     from partstream.sse import EventDecoder, ServerSentEvent
-    from partstream.streams import ResponseStream, StreamOutput
+    from partstream.streams import ResponseStream, Sink, StreamOutput
 
 __all__ = ["StreamReader"]
 
@@ -32,7 +32,7 @@ class StreamReader:
         events: How many events were read.
     """
 
-    __slots__ = ("_decoder", "_frequent", "_other", "_stream", "events")
+    __slots__ = ("_decode", "_decode_any", "_decoder", "_frequent", "_sink", "_sink_name", "_stream", "events")
 
     def __init__(
         self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, tuple[str, ...]] | None = None
@@ -40,8 +40,12 @@ class StreamReader:
         self.events = 0
         self._decoder = decoder
         self._stream = stream
-        self._other: tuple[str | None, Callable[[bytes], Any]] = (None, make_decoder())
-        self._frequent = {name.encode(): (name, make_decoder(fields)) for name, fields in (frequent or {}).items()}
+        self._decode_any = make_decoder()
+        self._frequent = {kind.encode(): make_event_decoder(kind, fields) for kind, fields in (frequent or {}).items()}
+        # Where events of the last type go while they repeat: nearly all of a response is one type, again and again.
+        self._sink: Sink | None = None
+        self._sink_name = b""
+        self._decode = self._decode_any
 
     @property
     def finished(self) -> bool:
@@ -59,40 +63,52 @@ class StreamReader:
 
     def end(self) -> list[StreamOutput]:
         """Says that no more bytes come; with this the Finish is out, whatever came before."""
-        outputs = self._read(self._decoder.end())
+        # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
+        outputs = self._read([event for event in self._decoder.end() if self._decode_again(*event) is not None])
         outputs.extend(self._stream.end())
         return outputs
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error that was met below it; nothing if it has finished already."""
+        self._sink = None
         return self._stream.fail(error)
 
     def _read(self, events: list[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
-        frequent = self._frequent
         self.events += len(events)
+        sink, decode = self._sink, self._decode
         for name, data in events:
-            kind, decode = frequent.get(name, self._other)
-            try:
-                event = decode(data)
-                # The JSON says what it is; the line before it is a hint, and stands in where the JSON says nothing.
-                if event["type"] != kind and kind is not None:
-                    event = self._other[1](data)
-            except _UNREADABLE:
-                event = self._decode_again(name, data)
-                if type(event) is not dict:
-                    if event is not _DONE:
-                        outputs += self._not_an_object(data)
-                    continue
-            self._stream.feed_into(event, outputs)
+            if sink is not None and name == self._sink_name:
+                try:
+                    if sink(decode(data), outputs):
+                        continue
+                except DECODE_ERRORS:
+                    pass  # not what its name says; read below with more patience
+            self._stream_event(name, data, outputs)
+            sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
             outputs += self._stream.fail(self._decoder.error)
         return outputs
 
+    def _stream_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
+        """Reads one event of any type, and asks the adapter how to read more of the same."""
+        try:
+            event = self._decode_any(data)
+            event["type"]
+        except DECODE_ERRORS:
+            event = self._decode_again(name, data)
+        if type(event) is dict:
+            self._stream.feed_into(event, outputs)
+        elif event is not _NOTHING:
+            outputs += self._not_an_object(data)
+        self._sink = None
+        if name in self._frequent and self._stream.sink is not None and not self._stream.finished:
+            self._sink, self._sink_name, self._decode = self._stream.sink, name, self._frequent[name]
+
     def _decode_again(self, name: bytes, data: bytes) -> object:
         """Reads what the fast decoder refused: lone surrogates, broken UTF-8, `[DONE]`, no type, or no JSON at all."""
-        if data.strip() == b"[DONE]":
-            return _DONE  # no event of the response: OpenRouter sends it too early, others not at all (facts 7.2)
+        if data.strip() in _NOTHINGS:
+            return _NOTHING
         try:
             event = loads(data.decode(errors="replace"))
         except JSONDecodeError:
@@ -108,7 +124,7 @@ class StreamReader:
         )
 
 
-_DONE: Final = object()
+_NOTHING: Final = object()
 
-_UNREADABLE: Final[tuple[type[Exception], ...]] = (*DECODE_ERRORS, KeyError, TypeError)
-"""What reading an event raises when it is no JSON object with a type."""
+_NOTHINGS: Final = frozenset({b"", b"[DONE]"})
+"""No events of the response. OpenRouter sends both too early, others leave `[DONE]` out: facts 7.2."""

@@ -71,6 +71,7 @@ class OpenResponsesStream(TextEvents):
 
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next event and appends what it means."""
+        self.sink = None
         try:
             next_state, handler, argument = self._rows[event["type"]]
         except (KeyError, TypeError):
@@ -230,7 +231,8 @@ class OpenResponsesStream(TextEvents):
     # Function calls
 
     def _arguments_delta(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
-        self._call(event).add_delta(text(event, "delta"))
+        self._call(event).deltas.append(text(event, "delta"))
+        self.sink = self._calls.sink
 
     def _arguments_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
         self._release(outputs)
@@ -330,7 +332,7 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-_DELTA_FIELDS = ("type", "delta", "item_id", "output_index", "content_index", "summary_index")
+_DELTA_FIELDS = ("delta", "item_id", "output_index", "content_index", "summary_index")
 
 FREQUENT: Final = {
     name: _DELTA_FIELDS for name, row in EVENTS.items() if row.handler in (_Stream._delta, _Stream._arguments_delta)

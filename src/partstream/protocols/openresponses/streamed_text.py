@@ -9,10 +9,15 @@ from __future__ import annotations
 from typing import Final
 from zlib import crc32
 
-__all__ = ["StreamedText"]
+__all__ = ["FOLD_AT", "HELD_ENDINGS", "StreamedText"]
 
 _CLOSING_MARKS: Final = ".!?…"
-_FOLD_AT: Final = 64
+FOLD_AT: Final = 64
+"""How many pieces are kept before they are folded into length and checksum."""
+
+HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
+"""The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
+
 _RECENT: Final = 4096
 
 
@@ -24,14 +29,15 @@ class StreamedText:
     container."), and a full stop that was shown cannot be taken back.
 
     Attributes:
+        pieces: What was emitted since the last :meth:`fold`.
         held: Marks that are not emitted yet.
         closed: Whether a closing event has said the whole text.
     """
 
-    __slots__ = ("_checksum", "_length", "_pieces", "_recent", "closed", "held")
+    __slots__ = ("_checksum", "_length", "_recent", "closed", "held", "pieces")
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self.pieces: list[str] = []
         self._length = 0
         self._checksum = 0
         self._recent = ""
@@ -40,21 +46,20 @@ class StreamedText:
 
     def push(self, delta: str) -> str:
         """Takes a delta; returns what to emit now."""
-        if self.held or delta[-1:] in _CLOSING_MARKS:
-            delta = self.held + delta
-            emitted = delta.rstrip(_CLOSING_MARKS)
-            self.held = delta[len(emitted) :]
-            delta = emitted
-        self._pieces.append(delta)
-        if len(self._pieces) >= _FOLD_AT:
-            self._fold()
+        delta = self.held + delta
+        emitted = delta.rstrip(_CLOSING_MARKS)
+        self.held = delta[len(emitted) :]
+        delta = emitted
+        self.pieces.append(delta)
+        if len(self.pieces) >= FOLD_AT:
+            self.fold()
         return delta
 
     def release(self) -> str:
         """Takes back what was held; returns it to be emitted."""
         held, self.held = self.held, ""
         if held:
-            self._pieces.append(held)
+            self.pieces.append(held)
         return held
 
     def close(self, whole: str) -> tuple[str, bool]:
@@ -72,33 +77,34 @@ class StreamedText:
         missing = whole[self._length :]
         self.held = ""
         if missing:
-            self._pieces.append(missing)
+            self.pieces.append(missing)
         return missing, True
 
     def begins(self, whole: str) -> bool:
         """Whether all that was emitted is the beginning of `whole`."""
-        self._fold()
+        self.fold()
         return _checksum(whole[: self._length]) == self._checksum and len(whole) >= self._length
 
     @property
     def length(self) -> int:
         """How many characters were emitted."""
-        self._fold()
+        self.fold()
         return self._length
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was emitted or held."""
-        return not (self._length or self._pieces or self.held)
+        return not (self._length or self.pieces or self.held)
 
     def recently_said(self, words: str) -> bool:
         """Whether `words` stand in the last few thousand characters."""
-        self._fold()
+        self.fold()
         return words in self._recent
 
-    def _fold(self) -> None:
-        text = "".join(self._pieces)
-        self._pieces.clear()
+    def fold(self) -> None:
+        """Takes the pieces into length and checksum."""
+        text = "".join(self.pieces)
+        self.pieces.clear()
         self._length += len(text)
         self._checksum = _checksum(text, self._checksum)
         self._recent = (self._recent + text)[-_RECENT:]

@@ -24,6 +24,8 @@ from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.streams import Sink
+
 __all__ = ["Outputs", "TextEvents"]
 
 Outputs: TypeAlias = list[StreamOutput]
@@ -38,26 +40,19 @@ class TextEvents:
         self._reasoning = TextItems()
         self._citations = Citations(options.citations)
         self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
+        self.sink: Sink | None = None
         self._reasoning_items: list[dict[str, str]] = []
 
     def _delta(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
-        # Half of all events of a response come here, and nearly all go to the slot that the one before went to.
-        slot = self._active
-        delta = event.get("delta")
-        if (
-            slot is None
-            or slot.channel is not channel
-            or event.get("output_index") != slot.output_index
-            or event.get(slot.index_field) != slot.part_index
-            or type(delta) is not str
-        ):
-            delta = text(event, "delta")
-            if not delta:
-                return
-            slot = self._activate(self._slot(event, channel), outputs)
+        delta = text(event, "delta")
+        if not delta:
+            return
+        slot = self._slot(event, channel)
+        self._activate(slot, outputs)
         said = slot.push(delta)
         if said and slot.make is not None:
             outputs.append(slot.make(said))
+        self.sink = slot.sink
 
     def _text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
-from partstream.protocols.openresponses.streamed_text import StreamedText
+from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDINGS, StreamedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.parts import TextPart, ThinkingPart
+    from partstream.streams import Sink, StreamOutput
 
 __all__ = [
     "OUTPUT_TEXT",
@@ -66,14 +67,14 @@ class Slot(StreamedText):
 
     Attributes:
         channel: The kind of text.
-        index_field: The channel's own, at hand for every delta.
         output_index: The item's place as the slot's events say it, or None.
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
+        sink: The short way for deltas, see :class:`partstream.streams.ResponseStream`.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
     """
 
-    __slots__ = ("annotated", "channel", "index_field", "make", "output_index", "part_index")
+    __slots__ = ("annotated", "channel", "make", "output_index", "part_index", "sink")
 
     def __init__(
         self,
@@ -84,11 +85,38 @@ class Slot(StreamedText):
     ) -> None:
         super().__init__()
         self.channel = channel
-        self.index_field = channel.index_field
         self.output_index = output_index
         self.part_index = part_index
         self.make = make
         self.annotated = False
+        self.sink = self._make_sink()
+
+    def _make_sink(self) -> Sink:
+        """The short way: nearly all events of a response are deltas for the slot that the one before went to.
+
+        Everything is a local name here, because this function costs more than all others together.
+        """
+        output_index, index_field, part_index = self.output_index, self.channel.index_field, self.part_index
+        pieces, make, held_endings, fold_at = self.pieces, self.make, HELD_ENDINGS, FOLD_AT
+
+        def sink(event: Wire, outputs: list[StreamOutput]) -> bool:
+            delta = event.get("delta")
+            if (
+                event.get("output_index") != output_index
+                or event.get(index_field) != part_index
+                or type(delta) is not str
+                or delta[-1:] in held_endings
+                or self.held
+            ):
+                return False
+            pieces.append(delta)
+            if len(pieces) >= fold_at:
+                self.fold()
+            if make is not None:
+                outputs.append(make(delta))
+            return True
+
+        return sink
 
 
 class TextItem(Item):

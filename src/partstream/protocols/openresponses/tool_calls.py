@@ -6,12 +6,15 @@ handed out before its arguments are a JSON object.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import Item, Items, same_id
+
+if TYPE_CHECKING:
+    from partstream.streams import StreamOutput
 
 __all__ = ["ARGUMENTS_DONE", "ITEM_DONE", "RESPONSE_DONE", "CompleteCall", "ToolCall", "ToolCalls"]
 
@@ -51,9 +54,10 @@ class ToolCall(Item):
         name: The function; None until an item said it.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
         emitted: Whether it was handed out.
+        deltas: The pieces of the arguments that arrived.
     """
 
-    __slots__ = ("_arguments", "_deltas", "call_id", "cut", "emitted", "name")
+    __slots__ = ("_arguments", "call_id", "cut", "deltas", "emitted", "name")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
@@ -61,12 +65,8 @@ class ToolCall(Item):
         self.name: str | None = None
         self.cut = False
         self.emitted = False
-        self._deltas: list[str] = []
+        self.deltas: list[str] = []
         self._arguments: dict[str, str | dict[str, Any]] = {}
-
-    def add_delta(self, delta: str) -> None:
-        """Takes a piece of the arguments."""
-        self._deltas.append(delta)
 
     def say_arguments(self, source: str, arguments: object) -> None:
         """Takes the whole arguments as one of the sources of :data:`_PRECEDENCE` says them."""
@@ -87,8 +87,8 @@ class ToolCall(Item):
         (LM Studio), some say nothing in the end: facts 7.3.
         """
         for source in _PRECEDENCE:
-            if source == "deltas" and self._deltas:
-                return "".join(self._deltas)
+            if source == "deltas" and self.deltas:
+                return "".join(self.deltas)
             if source in self._arguments:
                 return self._arguments[source]
         return ""
@@ -138,6 +138,15 @@ class ToolCalls(Items[ToolCall]):
     def __init__(self) -> None:
         super().__init__(ToolCall)
         self._emitted: set[str] = set()
+
+    def sink(self, event: Wire, _outputs: list[StreamOutput]) -> bool:
+        """The short way for argument deltas, see :class:`partstream.streams.ResponseStream`."""
+        call = self._by_index.get(event.get("output_index", -1))
+        delta = event.get("delta")
+        if call is None or call.closed or type(delta) is not str:
+            return False
+        call.deltas.append(delta)
+        return True
 
     def take(self, call: ToolCall, point: EmissionPoint) -> CompleteCall | None:
         """Hands out `call` if it is complete at `point` and no call of its id was handed out before.
