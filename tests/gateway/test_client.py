@@ -4,8 +4,8 @@ import asyncio
 import ssl
 
 import pytest
-from gateway.upstreams import configuration
 
+from gateway.upstreams import configuration
 from partstream.gateway.client import make_client
 
 LOOPBACK = ["http://127.0.0.1:1/v1", "http://localhost/v1", "http://[::1]:1/v1", "http://models.localhost/v1"]

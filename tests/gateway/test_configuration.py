@@ -80,7 +80,10 @@ WRONG = {
     "a model with an empty id": ({"baseUrl": URL, "models": [""]}, "models[0].id"),
     "an unknown field of a model": ({"baseUrl": URL, "models": [{"id": "a", "size": 4}]}, "models[0].size"),
     "no tokens": ({"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": 0}]}, "models[0].maxInputTokens"),
-    "tokens that are true": ({"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": True}]}, "models[0].maxInputTokens"),
+    "tokens that are true": (
+        {"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": True}]},
+        "models[0].maxInputTokens",
+    ),
     "tools that are 'yes'": ({"baseUrl": URL, "models": [{"id": "a", "toolCalling": "yes"}]}, "models[0].toolCalling"),
 }
 

@@ -7,8 +7,20 @@ import traceback
 from dataclasses import replace
 
 import pytest
-from gateway.upstreams import HELLO, LIMITS, MODEL, Answer, ask, configuration, gateway_to, replay, respond, run, server_of
 
+from gateway.upstreams import (
+    HELLO,
+    LIMITS,
+    MODEL,
+    Answer,
+    ask,
+    configuration,
+    gateway_to,
+    replay,
+    respond,
+    run,
+    server_of,
+)
 from partstream import (
     CancellationTokenSource,
     ChatMessage,
@@ -129,17 +141,19 @@ def test_a_request_that_cannot_be_said_is_refused_before_anything_is_sent():
 
 def test_what_has_no_part_is_logged_by_type(caplog: pytest.LogCaptureFixture):
     async def test() -> None:
-        async with server_of(
-            document(
-                200,
-                b'data: {"type":"response.created","response":{"id":"r"}}\n\n'
-                b'data: {"type":"response.of_tomorrow"}\n\ndata: {"type":"response.of_tomorrow"}\n\n'
-                b'data: {"type":"response.completed","response":{"id":"r","status":"completed"}}\n\n',
-                "text/event-stream",
-            )
-        ) as (url, _):
-            async with gateway_to(url) as provider:
-                assert (await ask(provider, "Hi")).error is None
+        async with (
+            server_of(
+                document(
+                    200,
+                    b'data: {"type":"response.created","response":{"id":"r"}}\n\n'
+                    b'data: {"type":"response.of_tomorrow"}\n\ndata: {"type":"response.of_tomorrow"}\n\n'
+                    b'data: {"type":"response.completed","response":{"id":"r","status":"completed"}}\n\n',
+                    "text/event-stream",
+                )
+            ) as (url, _),
+            gateway_to(url) as provider,
+        ):
+            assert (await ask(provider, "Hi")).error is None
 
     with caplog.at_level(logging.INFO, "partstream.gateway"):
         run(test())

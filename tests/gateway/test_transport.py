@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gateway.upstreams import HELLO, LIMITS, RETRY, configuration, run, server_of
 
+from gateway.upstreams import HELLO, LIMITS, RETRY, configuration, run, server_of
 from partstream.errors import (
     LanguageModelErrorCode,
     TimeoutPhase,
@@ -346,7 +346,8 @@ def test_pauses_grow_from_attempt_to_attempt_and_never_exceed_the_longest():
         pauses = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
         assert len(pauses) == 3
         assert all(
-            least <= pause < most + 0.3 for pause, (least, most) in zip(pauses, [(0.1, 0.2), (0.125, 0.25)], strict=False)
+            least <= pause < most + 0.3
+            for pause, (least, most) in zip(pauses, [(0.1, 0.2), (0.125, 0.25)], strict=False)
         )
 
     run(test())
