@@ -184,11 +184,14 @@ test("a token that waits is never held longer than the interval", () => {
   );
 });
 
-test("a burst of 2,000 tokens without a gap costs two reports and under 20 ms", () => {
-  const { pacer, visible } = start();
-  const started = performance.now();
-  for (let index = 0; index < 2000; index++) pacer.push(text(`token ${index} `));
-  pacer.end();
-  assert.ok(performance.now() - started < 20);
-  assert.equal(visible().length, 2);
+test("a burst of 2,000 tokens without a gap makes two reports, and costs under 5 ms", () => {
+  const burst = (): number => {
+    const { pacer, visible } = start();
+    const started = performance.now();
+    for (let index = 0; index < 2000; index++) pacer.push(text(`token ${index} `));
+    pacer.end();
+    assert.equal(visible().length, 2);
+    return performance.now() - started;
+  };
+  assert.ok(Math.min(...Array.from({ length: 5 }, burst)) < 5);
 });
