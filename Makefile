@@ -61,3 +61,18 @@ test-extension: $(NODE_STAMP)
 
 vsix: $(NODE_STAMP) setup
 	$(BIN)/python scripts/build_vsix.py
+
+# What a user installs: dist/partstream-*.whl
+wheel: setup
+	rm -f dist/*.whl
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
+
+# Measures, shows and writes artifacts/bench.json; takes about three minutes. Node is needed for the JavaScript floor only.
+.PHONY: bench bench-docs
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+# The same, and the figures go into the page that explains them.
+bench-docs: setup
+	$(BIN)/python -m benchmarks --docs docs/performance.md
