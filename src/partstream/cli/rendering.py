@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 
+from partstream.cli.wrapping import WordWrap
+from partstream.json_codec import loads
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.streams import Finish, Unmapped
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.usage import USAGE_MIME_TYPE, Usage
 
 if TYPE_CHECKING:
     from partstream.streams import StreamOutput
-    from partstream.usage import Usage
 
-__all__ = ["StreamRenderer"]
+__all__ = ["StreamRenderer", "make_console", "printable", "read_usage", "usage_line"]
+
+_ARGUMENTS_ON_ONE_LINE: Final = 60
+"""Columns; longer arguments are shown in the lines of indented JSON."""
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that writes what its encoding has and a question mark for the rest, and colours nothing by itself."""
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
+    return Console(highlight=False, stderr=stderr)
 
 
 class StreamRenderer:
@@ -30,9 +45,9 @@ class StreamRenderer:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False)
+        self._console = console or make_console()
         self._style: str | None = None
-        self._at_line_start = True
+        self._wrap = WordWrap(self._console.width if self._console.is_terminal else 0)
         self._unmapped: Counter[str] = Counter()
         self._finish: Finish | None = None
 
@@ -54,9 +69,11 @@ class StreamRenderer:
                 self.end_line()
                 self._console.print(_call_box(output))
             case DataPart(mime_type=mime_type, data=data):
-                if mime_type != USAGE_MIME_TYPE:
-                    self.end_line()
-                    self._console.print(f"[dim]data: {escape(mime_type)}, {len(data):,} bytes[/dim]")
+                self.end_line()
+                said = f"data: {printable(mime_type)}, {len(data):,} bytes"
+                if mime_type == USAGE_MIME_TYPE:
+                    said = f"── {usage_line(read_usage(output))}"
+                self._console.print(f"[dim]{escape(said)}[/dim]")
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
             case Finish():
@@ -65,9 +82,9 @@ class StreamRenderer:
 
     def end_line(self) -> None:
         """Ends the line that text has begun."""
-        if not self._at_line_start:
-            self._console.print()
-        self._at_line_start = True
+        self._print(self._wrap.flush())
+        if not self._wrap.at_line_start:
+            self._print(self._wrap.feed("\n"))
         self._style = None
 
     def _write(self, value: str, style: str) -> None:
@@ -76,8 +93,11 @@ class StreamRenderer:
         if self._style is not None and self._style != style:
             self.end_line()
         self._style = style
-        self._console.print(_printable(value), style=style or None, end="", markup=False, soft_wrap=True)
-        self._at_line_start = value.endswith("\n")
+        self._print(self._wrap.feed(printable(value)))
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._console.print(text, style=self._style or None, end="", markup=False, soft_wrap=True)
 
     def _show_finish(self, finish: Finish) -> None:
         self.end_line()
@@ -88,9 +108,9 @@ class StreamRenderer:
             words.append(usage_line(finish.usage))
         self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
         if finish.error is not None:
-            self._console.print(f"[red]{escape(_printable(finish.error.message))}[/red]")
+            self._console.print(f"[red]{escape(printable(finish.error.message))}[/red]")
         for kind, count in self._unmapped.most_common():
-            self._console.print(f"[dim]   {count} × {escape(_printable(kind))}: has no part[/dim]")
+            self._console.print(f"[dim]   {count} × {escape(printable(kind))}: has no part[/dim]")
 
 
 def usage_line(usage: Usage) -> str:
@@ -104,20 +124,37 @@ def usage_line(usage: Usage) -> str:
     return "tokens " + ", ".join(f"{count:,} {name}" for count, name in pieces if count is not None)
 
 
-def _call_box(call: ToolCallPart) -> Panel:
-    arguments = json.dumps(call.input, indent=2, ensure_ascii=False)
-    return Panel(
-        Syntax(_printable(arguments), "json", background_color="default", word_wrap=True),
-        title=f"tool call [bold]{escape(_printable(call.name))}[/bold]",
-        subtitle=escape(_printable(call.call_id)),
-        title_align="left",
-        subtitle_align="right",
-        border_style="cyan",
-        expand=False,
+def read_usage(part: DataPart) -> Usage:
+    """The tokens that a data part of media type `usage` tells; see :func:`partstream.usage.usage_part`."""
+    payload: dict[str, Any] = loads(part.data)
+    return Usage(
+        payload["prompt_tokens"],
+        payload["completion_tokens"],
+        payload["total_tokens"],
+        payload.get("prompt_tokens_details", {}).get("cached_tokens"),
+        payload.get("completion_tokens_details", {}).get("reasoning_tokens"),
     )
 
 
-def _printable(text: str) -> str:
+def _call_box(call: ToolCallPart) -> Panel:
+    name, call_id = printable(call.name), printable(call.call_id)
+    arguments = json.dumps(call.input, ensure_ascii=False)
+    if cell_len(arguments) > _ARGUMENTS_ON_ONE_LINE:
+        arguments = json.dumps(call.input, indent=2, ensure_ascii=False)
+    # As wide as the longest of its lines, so that nothing of the name and of the id is cut off.
+    widths = (*map(cell_len, arguments.splitlines()), cell_len(f"tool call {name}") + 2, cell_len(call_id) + 2)
+    return Panel(
+        Syntax(printable(arguments), "json", background_color="default", word_wrap=True),
+        title=f"tool call [bold]{escape(name)}[/bold]",
+        subtitle=escape(call_id),
+        title_align="left",
+        subtitle_align="right",
+        border_style="cyan",
+        width=max(widths) + 4,
+    )
+
+
+def printable(text: str) -> str:
     """The text without what would steer the terminal (a recording may hold escape sequences) or break its encoding."""
     clean = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
     return clean.encode("utf-8", "replace").decode()

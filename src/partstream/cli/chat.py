@@ -1,0 +1,241 @@
+"""`partstream chat`: a conversation with a model on any server whose protocol there is a gateway for.
+
+It knows how to ask and to show; what goes over the wire is the gateway's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.markup import escape
+
+from partstream.cli.rendering import StreamRenderer, make_console, printable, read_usage, usage_line
+from partstream.consumer import LanguageModels
+from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.gateway import GatewayConfiguration, GatewayProvider, Secret, Timeouts
+from partstream.messages import ChatMessage
+from partstream.parts import DataPart, TextPart
+from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.provider import LanguageModelChatInformation
+from partstream.streams import StreamOptions, ThinkingMode
+from partstream.usage import USAGE_MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+__all__ = ["command"]
+
+_KEY_VARIABLE: Final = "PARTSTREAM_API_KEY"
+_PROMPT: Final = "> "
+
+
+class _Outcome(IntEnum):
+    """How an answer ended, as an exit code."""
+
+    ANSWERED = 0
+    FAILED = 3
+    CANCELLED = 130
+    """What shells give for Ctrl-C."""
+
+
+@click.command(short_help="Talk to a model on any OpenResponses server.")
+@click.argument("prompt", required=False)
+@click.option("--base-url", required=True, metavar="URL", help="Where the API begins, as https://host/v1.")
+@click.option("--model", "model_id", required=True, metavar="M", help="The model as the server names it.")
+@click.option(
+    "--api-key-env",
+    metavar="VARIABLE",
+    help=f"The environment variable that holds the key; {_KEY_VARIABLE} if left out, which may be unset.",
+)
+@click.option(
+    "--header-env",
+    "header_variables",
+    multiple=True,
+    metavar="HEADER=VARIABLE",
+    help="A header to send, its value from an environment variable; repeat for several.",
+)
+@click.option("--system", metavar="TEXT", help="Instructions for the model.")
+@click.option(
+    "--thinking",
+    type=click.Choice([mode.value for mode in ThinkingMode]),
+    help="What becomes of thinking; part in a terminal, else off.",
+)
+@click.option(
+    "--timeout-first-event",
+    type=click.FloatRange(min=0, min_open=True),
+    default=Timeouts().first_event,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the model may read before it answers.",
+)
+@click.option("--protocol", type=click.Choice(sorted(PROTOCOLS)), default=DEFAULT_PROTOCOL, show_default=True)
+def command(
+    *,
+    prompt: str | None,
+    base_url: str,
+    model_id: str,
+    api_key_env: str | None,
+    header_variables: tuple[str, ...],
+    system: str | None,
+    thinking: str | None,
+    timeout_first_event: float,
+    protocol: str,
+) -> None:
+    """Talk to a model on any OpenResponses server.
+
+    With PROMPT: one answer, then the exit code 0, 3 for a failure, 130 after Ctrl-C; - reads the prompt from standard
+    input. Without: a conversation, one message a line, until /exit or the end of the input; Ctrl-C stops an answer.
+    The answer goes to standard output; tokens and errors go to standard error.
+    """
+    mode = thinking or (ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF)
+    try:
+        configuration = GatewayConfiguration(
+            base_url,
+            models=(_information(model_id),),
+            protocol=protocol,
+            api_key=_key(api_key_env),
+            headers=dict(_header(pair) for pair in header_variables),
+            stream=StreamOptions(thinking=ThinkingMode(mode)),
+            timeouts=replace(Timeouts(), first_event=timeout_first_event),
+        )
+    except CallerError as error:
+        raise click.UsageError(str(error)) from error
+    first = [ChatMessage.system(system)] if system else []
+    with asyncio.Runner() as runner:
+        chat = _Chat(runner, configuration, first)
+        try:
+            sys.exit(chat.converse() if prompt is None else chat.answer(_text_of(prompt)))
+        finally:
+            runner.run(chat.aclose())
+
+
+def _information(model_id: str) -> LanguageModelChatInformation:
+    return LanguageModelChatInformation(model_id, model_id, model_id, "1", 128_000, 16_384)
+
+
+def _key(variable: str | None) -> Secret | None:
+    value = os.environ.get(variable or _KEY_VARIABLE, "").strip()
+    if variable and not value:
+        raise click.UsageError(f"--api-key-env: got no value in the environment variable {variable}, expected a key")
+    return Secret(value) if value else None
+
+
+def _header(pair: str) -> tuple[str, str]:
+    name, equals, variable = pair.partition("=")
+    if not equals:
+        raise click.UsageError(f"--header-env: got {pair!r}, expected HEADER=VARIABLE")
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise click.UsageError(f"--header-env: got no value in the environment variable {variable}, expected one")
+    return name, value
+
+
+def _text_of(prompt: str) -> str:
+    text = sys.stdin.read() if prompt == "-" else prompt
+    if not text.strip():
+        raise click.UsageError("PROMPT: got nothing, expected a message for the model")
+    return text
+
+
+@dataclass(slots=True)
+class _Chat:
+    """One conversation: the messages so far, and who answers."""
+
+    runner: asyncio.Runner
+    configuration: GatewayConfiguration
+    first: list[ChatMessage]
+    messages: list[ChatMessage] = field(init=False)
+    out: Console = field(default_factory=make_console)
+    aside: Console = field(default_factory=lambda: make_console(stderr=True))
+    provider: GatewayProvider = field(init=False)
+    models: LanguageModels = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.messages = list(self.first)
+        self.provider = GatewayProvider(self.configuration)
+        self.models = LanguageModels()
+        self.models.register_language_model_chat_provider("gateway", self.provider)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        await self.models.aclose()
+        await self.provider.aclose()
+
+    def converse(self) -> int:
+        """Answers line after line; the exit code is 0 for a person, and that of the last answer for a pipe."""
+        outcome = _Outcome.ANSWERED
+        interactive = sys.stdin.isatty()
+        if interactive:
+            (model,) = self.configuration.models
+            self.aside.print(f"[bold]{escape(model.id)}[/bold] at {escape(self.configuration.base_url)}")
+            self.aside.print("[dim]Ctrl-C stops an answer, /clear starts anew, /exit or Ctrl-D ends.[/dim]")
+        for line in _typed_lines() if interactive else sys.stdin:
+            said = line.strip()
+            if said == "/exit":
+                break
+            if said == "/clear":
+                self.messages = list(self.first)
+                self.aside.print("[dim]The conversation begins anew.[/dim]")
+            elif said:
+                outcome = self.answer(said)
+        return _Outcome.ANSWERED if interactive else outcome
+
+    def answer(self, said: str) -> _Outcome:
+        """Asks the model and shows its answer; what came of it stays in the conversation."""
+        renderer = StreamRenderer(self.out)
+        parts: list[str] = []
+        outcome, note = _Outcome.ANSWERED, ""
+        try:
+            self.runner.run(self._stream(said, renderer, parts))
+        except KeyboardInterrupt:
+            outcome, note = _Outcome.CANCELLED, "[yellow]Stopped.[/yellow]"
+        except LanguageModelError as error:
+            outcome, note = _Outcome.FAILED, f"[red]{escape(printable(self._sentence(error)))}[/red]"
+        renderer.end_line()
+        if note:
+            self.aside.print(note, soft_wrap=True)
+        if text := "".join(parts):
+            self.messages += (ChatMessage.user(said), ChatMessage.assistant(text))
+        elif outcome is _Outcome.ANSWERED:
+            self.aside.print("[dim]The model said nothing.[/dim]")
+        return outcome
+
+    async def _stream(self, said: str, renderer: StreamRenderer, parts: list[str]) -> None:
+        (model,) = await self.models.select_chat_models()
+        response = await model.send_request([*self.messages, ChatMessage.user(said)])
+        async with response, aclosing(response.stream) as stream:
+            async for part in stream:
+                if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+                    renderer.end_line()
+                    self.aside.print(f"[dim]── {escape(usage_line(read_usage(part)))}[/dim]")
+                    continue
+                if isinstance(part, TextPart):
+                    parts.append(part.value)
+                renderer.show(part)
+
+    def _sentence(self, error: LanguageModelError) -> str:
+        if error.code is LanguageModelErrorCode.NO_PERMISSIONS and self.configuration.api_key is None:
+            return f"{error.message} (no key was sent: put one into the environment variable {_KEY_VARIABLE})"
+        return error.message
+
+
+def _typed_lines() -> Iterator[str]:
+    """What a person types, with line editing where Python has it; Ctrl-D and Ctrl-C end it."""
+    with suppress(ImportError):  # Windows has no readline; its console edits lines by itself
+        import_module("readline")
+    while True:
+        try:
+            yield input(_PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            click.echo(err=True)
+            return

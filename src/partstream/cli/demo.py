@@ -1,0 +1,197 @@
+"""`partstream demo`: a whole conversation turn over real HTTP, told as it happens.
+
+The model server is the replay upstream, the model one of its scenarios; everything between the two is what an
+application uses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.markup import escape
+from rich.rule import Rule
+
+from partstream.cli.rendering import StreamRenderer, make_console, read_usage, usage_line
+from partstream.consumer import (
+    LanguageModels,
+    LoopFinished,
+    PartReceived,
+    RoundStarted,
+    ToolCallStarted,
+    ToolFunction,
+    ToolResultReceived,
+    stream_tool_loop,
+)
+from partstream.gateway import GatewayConfiguration, GatewayProvider
+from partstream.messages import ChatMessage, Tool
+from partstream.parts import TextPart
+from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.testing import ReplayUpstream
+from partstream.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from partstream.consumer import LanguageModelChat, ToolLoopEvent, ToolLoopResult
+
+__all__ = ["command"]
+
+_QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
+_MODEL: Final = LanguageModelChatInformation(
+    id="tools",  # the scenario of the replay upstream that calls tools
+    name="Demo model",
+    family="demo",
+    version="1",
+    max_input_tokens=32_000,
+    max_output_tokens=4_000,
+    capabilities=LanguageModelChatCapabilities(tool_calling=True),
+)
+_SECONDS_PER_EVENT: Final = 0.03
+_PAUSE_SECONDS: Final = 0.5
+
+# ---- the tools ----
+
+_WEATHER: Final = {"Lisbon": "24 °C, sunny, a light wind from the sea"}
+_HOURS_FROM_UTC: Final = {"Tokyo": 9}
+_NOW: Final = datetime(2026, 5, 1, 12, 30, tzinfo=UTC)  # always the same, so that the demo is
+
+
+def _get_weather(arguments: Mapping[str, Any]) -> str:
+    return _WEATHER.get(arguments["city"], "no report")
+
+
+def _get_time(arguments: Mapping[str, Any]) -> str:
+    return f"{_NOW + timedelta(hours=_HOURS_FROM_UTC.get(arguments['city'], 0)):%H:%M}"
+
+
+_CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_TOOLS: Final = (
+    ToolFunction(Tool("get_weather", "Tells the weather in a city.", _CITY), _get_weather),
+    ToolFunction(Tool("get_time", "Tells what time it is in a city.", _CITY), _get_time),
+)
+
+# ---- the command ----
+
+
+@click.command(short_help="Watch a whole conversation turn run over real HTTP.")
+@click.option("--fast", is_flag=True, help="Without pauses.")
+def command(fast: bool) -> None:
+    """Watch a whole conversation turn run over real HTTP.
+
+    Starts a model server on this machine, asks it a question and runs the tools that it calls. Nothing leaves the
+    machine, and no key is needed.
+    """
+    asyncio.run(_run(_Narrator(make_console(), 0.0 if fast else _PAUSE_SECONDS), 0.0 if fast else _SECONDS_PER_EVENT))
+
+
+async def _run(narrator: _Narrator, pace: float) -> None:
+    start = time.monotonic()
+    narrator.title()
+    async with ReplayUpstream(scenario="tools", pace=pace) as upstream:
+        await narrator.step(f"A model server listens on [bold]{upstream.base_url}[/bold] and speaks OpenResponses.")
+        provider = GatewayProvider(GatewayConfiguration(upstream.base_url, models=(_MODEL,)))
+        try:
+            async with LanguageModels() as models:
+                models.register_language_model_chat_provider("demo", provider)
+                (model,) = await models.select_chat_models()
+                await narrator.step(f"A gateway to it is registered: vendor {model.vendor}, model {model.name}.")
+                await narrator.step(f"Tools of ours: {', '.join(tool.tool.name for tool in _TOOLS)}.")
+                result = await _converse(model, narrator, f"{upstream.base_url}/responses")
+        finally:
+            await provider.aclose()
+        events = sum(exchange.delivery.events_sent for exchange in upstream.exchanges)
+    narrator.total(result, events, time.monotonic() - start)
+    narrator.what_next()
+
+
+async def _converse(model: LanguageModelChat, narrator: _Narrator, url: str) -> ToolLoopResult:
+    narrator.question(url)
+    async with aclosing(stream_tool_loop(model, [ChatMessage.user(_QUESTION)], _TOOLS)) as events:
+        async for event in events:
+            await narrator.tell(event)
+            if isinstance(event, LoopFinished):
+                return event.result
+    raise AssertionError("a tool loop ends with LoopFinished or raises")
+
+
+@dataclass(slots=True)
+class _Narrator:
+    """Says what happens, at a pace at which it can be read."""
+
+    console: Console
+    pause: float
+    url: str = ""
+    renderer: StreamRenderer | None = None
+
+    def title(self) -> None:
+        self.console.print("[bold]Partstream[/bold]: one conversation turn over real HTTP, on this machine alone.\n")
+
+    async def step(self, text: str) -> None:
+        self.console.print(f"[green]●[/green] {text}")
+        await asyncio.sleep(self.pause)
+
+    def question(self, url: str) -> None:
+        self.url = url
+        self.console.print(f"\n[bold]You:[/bold] {_QUESTION}")
+
+    async def tell(self, event: ToolLoopEvent) -> None:
+        match event:
+            case RoundStarted(number, messages):
+                await self._round(number, len(messages))
+            case PartReceived(part):
+                if self.renderer is not None:
+                    self.renderer.show(part)
+            case ToolCallStarted(call):
+                await self.step(f"{call.name} runs here, as a Python function.")
+            case ToolResultReceived(call, result):
+                said = "".join(part.value for part in result.content if isinstance(part, TextPart))
+                await self.step(f"{call.name} gave: [bold]{escape(said)}[/bold]")
+
+    async def _round(self, number: int, messages: int) -> None:
+        self.renderer = StreamRenderer(self.console)
+        self.console.print()
+        self.console.print(Rule(f"Round {number}", style="dim", align="left"))
+        sent = "the question" if messages == 1 else "the question, the calls and their results"
+        await self.step(f"POST {self.url}\n  sends {sent}; the answer streams:")
+        self.console.print()
+
+    def total(self, result: ToolLoopResult, events: int, seconds: float) -> None:
+        used = [read_usage(part) for part in result.usage_parts]
+        usage = Usage(
+            input_tokens=sum(one.input_tokens or 0 for one in used),
+            output_tokens=sum(one.output_tokens or 0 for one in used),
+        )
+        self.console.print()
+        self.console.print(Rule("Done", style="dim", align="left"))
+        self.console.print(
+            f"{result.rounds} rounds, {events} server-sent events, {usage_line(usage)}, {seconds:.1f} s in all.\n"
+        )
+
+    def what_next(self) -> None:
+        program = escape(_program())
+        self.console.print("[bold]Try next[/bold], in two terminals:")
+        for line in (
+            f"{program} upstream --port 8421 --pace-ms 30",
+            f"{program} chat --base-url http://127.0.0.1:8421/v1 --model thinking",
+        ):
+            self.console.print(f"  {line}", soft_wrap=True)
+        self.console.print("The second one talks to any OpenResponses server; --help says how.")
+
+
+def _program() -> str:
+    """How the reader calls this program: by its name where the shell finds it, else by its path from here."""
+    if shutil.which("partstream"):
+        return "partstream"
+    path = Path(sys.argv[0]).absolute()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,68 @@
+"""Breaks streamed text between words at the width of a terminal; knows no terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rich.cells import cell_len
+
+__all__ = ["WordWrap"]
+
+_PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+class WordWrap:
+    """Takes text in fragments and gives it back in lines that fit.
+
+    The last word is held back until it is known where it ends.
+
+    Args:
+        width: The columns of a line; 0 for lines of any length, which holds nothing back.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._column = 0
+        self._blank = ""
+        self._word = ""
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether nothing stands on the present line."""
+        return self._column == 0
+
+    def feed(self, text: str) -> str:
+        """What can be written, now that `text` has come."""
+        if not self._width:
+            self._column = 0 if text.endswith("\n") else self._column + len(text)
+            return text
+        written = []
+        for piece in _PIECES.findall(text):
+            if piece.isspace():
+                written.append(self.flush())
+                written.append(self._space(piece))
+            else:
+                self._word += piece
+                if cell_len(self._word) >= self._width:  # no words: a URL, or a script without blanks
+                    written.append(self.flush())
+        return "".join(written)
+
+    def flush(self) -> str:
+        """What was held back."""
+        word, self._word = self._word, ""
+        if not word:
+            return ""
+        blank, self._blank = self._blank, ""
+        if self._column and self._column + cell_len(blank + word) > self._width:
+            self._column = cell_len(word)
+            return "\n" + word
+        self._column += cell_len(blank + word)
+        return blank + word
+
+    def _space(self, piece: str) -> str:
+        if piece != "\n":
+            self._blank += piece
+            return ""
+        self._blank, self._column = "", 0
+        return piece
