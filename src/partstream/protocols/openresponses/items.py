@@ -72,6 +72,8 @@ class Items(Generic[ItemT]):
         """The item that `output_item.added` introduces: new, unless it is known already under the same id, or events
         that came too early have implied it."""
         known = self._by_id.get(item_id) if item_id is not None else None
+        if known is not None and None not in (output_index, known.output_index) and known.output_index != output_index:
+            known = None  # one id for two items: the index tells them apart
         if known is None and output_index is not None:
             at_index = self._by_index.get(output_index)
             known = at_index if at_index is not None and not at_index.announced and not at_index.closed else None
@@ -92,7 +94,7 @@ class Items(Generic[ItemT]):
         if at_index is None:
             return by_id or self._only_unplaced()
         if at_index.closed and by_id is not None:
-            return by_id
+            return at_index if at_index.id == item_id else by_id
         if at_index.closed and item_id is not None and item_id != at_index.id and not at_index.announced:
             return None  # the index is used a second time, and nothing announced the second item
         return at_index
