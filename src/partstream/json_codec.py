@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DECODE_ERRORS", "FAST", "JSONDecodeError", "dumps", "loads", "make_decoder", "make_event_decoder"]
+__all__ = [
+    "DECODE_ERRORS",
+    "FAST",
+    "JSONDecodeError",
+    "dumps",
+    "is_json",
+    "loads",
+    "make_decoder",
+    "make_event_decoder",
+]
 
 JSONDecodeError = json.JSONDecodeError
 """What :func:`loads` raises for text that is not JSON, whichever library reads it."""
@@ -35,6 +44,19 @@ def dumps(value: object) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def is_json(value: object) -> bool:
+    """Whether `value` can be written again: the readers accept NaN and numbers beyond every limit, which JSON has not.
+
+    Args:
+        value: Something that :func:`loads` returned.
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _load_msgspec() -> Any:

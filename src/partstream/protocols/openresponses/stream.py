@@ -256,7 +256,7 @@ class OpenResponsesStream(TextEvents):
         """Calls that no closing event closed. A response that completed has completed them; one that was cut short
         has not, and half a call is never handed out."""
         for call in self._calls.all:
-            if call.emitted:
+            if self._calls.was_emitted(call):
                 continue
             if call.cut or status == "incomplete":
                 outputs.append(Unmapped("function_call (incomplete)", event))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import Item, Items, same_id
 
@@ -50,7 +50,7 @@ class ToolCall(Item):
     """A function call item.
 
     Attributes:
-        call_id: What results refer to; None until an item said it.
+        call_id: What results refer to; None until an item said it. Without one, results refer to the item.
         name: The function; None until an item said it.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
         emitted: Whether it was handed out.
@@ -75,7 +75,8 @@ class ToolCall(Item):
 
     def read(self, item: Wire) -> None:
         """Takes the identity from a function call item; a later item corrects an earlier one."""
-        self.call_id = identifier(item, "call_id") or self.call_id or identifier(item, "id")
+        self.call_id = identifier(item, "call_id") or self.call_id
+        self.id = self.id or identifier(item, "id")
         self.name = identifier(item, "name") or self.name
         self.cut = item.get("status") == "incomplete"
 
@@ -101,10 +102,11 @@ class ToolCall(Item):
         """
         if self.emitted or self.cut:
             return None
-        value = self._parsed()
-        usable = isinstance(value, dict) and (point.empty_is_complete or bool(self.arguments))
-        if usable and self.call_id is not None and self.name is not None:
-            return CompleteCall(self.call_id, self.name, value)
+        value = _parsed(self.arguments)
+        usable = value is not None and (point.empty_is_complete or bool(self.arguments))
+        call_id = self.call_id or (self.id if point.must_be_whole else None)
+        if value is not None and usable and call_id is not None and self.name is not None:
+            return CompleteCall(call_id, self.name, value)
         if point.must_be_whole:
             raise ToolArgumentsError(
                 call_id=self.call_id,
@@ -114,16 +116,17 @@ class ToolCall(Item):
             )
         return None
 
-    def _parsed(self) -> Any:
-        arguments = self.arguments
-        if isinstance(arguments, dict):
-            return arguments
-        if not arguments.strip():
-            return {}
+
+def _parsed(arguments: str | dict[str, Any]) -> dict[str, Any] | None:
+    """The object that the arguments are, or None."""
+    if isinstance(arguments, str):
         try:
-            return loads(arguments)
+            value = loads(arguments) if arguments.strip() else {}
         except JSONDecodeError:
             return None
+    else:
+        value = arguments
+    return value if isinstance(value, dict) and is_json(value) else None
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
@@ -163,6 +166,10 @@ class ToolCalls(Items[ToolCall]):
         self._emitted.add(complete.call_id)
         return complete
 
+    def was_emitted(self, call: ToolCall) -> bool:
+        """Whether `call`, or another one with its call id, was handed out."""
+        return call.emitted or call.call_id in self._emitted
+
     def closing(self, item_id: str | None, output_index: int | None, item: Wire) -> ToolCall:
         """The call that an `output_item.done` closes: another one, if the one found was closed under another id."""
         found = self.find(item_id, output_index)
@@ -185,7 +192,12 @@ def _same_call_id(call: ToolCall, _place: int, wire: Wire) -> bool:
 
 
 def _same_content(call: ToolCall, _place: int, wire: Wire) -> bool:
-    return call.name == wire.get("name") and call.arguments == (wire.get("arguments") or "")
+    if call.name != wire.get("name"):
+        return False
+    arguments = wire.get("arguments") or ""
+    return call.arguments == arguments or (
+        isinstance(arguments, str | dict) and _parsed(call.arguments) == _parsed(arguments) is not None
+    )
 
 
 def _same_place(call: ToolCall, place: int, wire: Wire) -> bool:
