@@ -67,7 +67,7 @@ class TextEvents:
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
         if (channel, part_index) not in item.slots:
-            self._new_slot(item, channel, part_index)
+            self._new_slot(item, channel, part_index).announced = True
         self._active = None
 
     def _part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
@@ -139,7 +139,7 @@ class TextEvents:
     def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
         """Emits what a closing event says beyond what the slot has emitted."""
         if slot.is_empty and whole:
-            slot = self._items(slot.channel).saying(slot.channel, whole) or slot
+            slot = self._items(slot.channel).saying(slot, whole) or slot
         self._activate(slot, outputs)
         missing, agrees = slot.close(whole)
         if missing and slot.make is not None:
@@ -157,7 +157,10 @@ class TextEvents:
                 self._close_annotations(parts, slot, outputs)
                 continue
             for place, part in enumerate(parts):
-                slot = slots[place] if place < len(slots) else self._new_slot(item, channel, place)
+                if place == len(slots):
+                    slots.append(self._new_slot(item, channel, place))
+                    slots[place].announced = True
+                slot = slots[place]
                 slot = self._close(slot, text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
 
@@ -180,13 +183,16 @@ class TextEvents:
         if not item.is_empty:
             # What one channel has said is not said again through the other (xAI, DeepSeek: facts 7.2).
             groups = {channel: parts for channel, parts in groups.items() if item.of_channel(channel)}
+        if self._active not in item.slots.values():
+            self._release(outputs)
+        before = len(outputs)
         self._close_parts(item, groups, event, outputs)
         self._release(outputs)
         if not item.closed:
             item.closed = True
-            self._close_metadata(item, wire, outputs)
+            self._close_metadata(item, wire, outputs, before)
 
-    def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs) -> None:
+    def _close_metadata(self, item: TextItem, wire: Wire, outputs: Outputs, before: int) -> None:
         """Gives the item's last thinking part what the upstream needs back. Copilot keeps only the last metadata of a
         model call, so it lists the reasoning items before this one as well."""
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
@@ -195,7 +201,8 @@ class TextEvents:
             return
         self._reasoning_items.append(known)
         metadata = {**known, "reasoning_items": list(self._reasoning_items)}
-        last = outputs[-1] if outputs else None
+        # Only a part that this very event gave: what came before may have gone out already.
+        last = outputs[-1] if len(outputs) > before else None
         if isinstance(last, ThinkingPart):
             outputs[-1] = ThinkingPart(last.value, last.id, metadata)
         else:

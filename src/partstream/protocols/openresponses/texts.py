@@ -71,10 +71,12 @@ class Slot(StreamedText):
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
         sink: The short way for deltas, see :class:`partstream.streams.ResponseStream`.
+        item: The item that it belongs to, set when it is added to one.
+        announced: Whether it is known to be a part of its own, however much its text is like another's.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
     """
 
-    __slots__ = ("annotated", "channel", "make", "output_index", "part_index", "sink")
+    __slots__ = ("annotated", "announced", "channel", "item", "make", "output_index", "part_index", "sink")
 
     def __init__(
         self,
@@ -88,6 +90,8 @@ class Slot(StreamedText):
         self.output_index = output_index
         self.part_index = part_index
         self.make = make
+        self.item: TextItem | None = None
+        self.announced = False
         self.annotated = False
         self.sink = self._make_sink()
 
@@ -149,6 +153,7 @@ class TextItem(Item):
 
     def add(self, slot: Slot) -> Slot:
         """Takes a new slot, which is the open one of its channel from now on."""
+        slot.item = self
         self.slots[slot.channel, slot.part_index] = slot
         self._current[slot.channel] = slot
         return slot
@@ -171,13 +176,17 @@ class TextItems(Items[TextItem]):
     def __init__(self) -> None:
         super().__init__(TextItem)
 
-    def saying(self, channel: Channel, whole: str) -> Slot | None:
-        """The slot whose text `whole` says again though the ids do not fit, or None.
+    def saying(self, empty: Slot, whole: str) -> Slot | None:
+        """The slot whose text `whole` says again though it came for the slot `empty`, or None.
 
-        LiteLLM closes a message under an id that was never opened (facts 7.2).
+        LiteLLM closes a message under an id that was never opened, vLLM a part under an index that was never opened
+        (facts 7.1, 7.2). What was announced is itself: two messages may say the same.
         """
         for item in reversed(self.all):
-            for slot in item.of_channel(channel):
+            announced = empty.announced if item is empty.item else empty.item is not None and empty.item.announced
+            if announced:
+                continue
+            for slot in item.of_channel(empty.channel):
                 if not slot.is_empty and slot.begins(whole) and not (slot.closed and slot.length < len(whole)):
                     return slot
         return None
