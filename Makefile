@@ -76,3 +76,22 @@ bench: setup
 # The same, and the figures go into the page that explains them.
 bench-docs: setup
 	$(BIN)/python -m benchmarks --docs docs/performance.md
+
+# The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
+# missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.
+E2E_LEFT_OUT := 75
+
+.PHONY: e2e bench-vscode
+
+define in_vscode
+@status=0; ./e2e/setup.sh || status=$$?; \
+if [ $$status -eq $(E2E_LEFT_OUT) ] && [ -z "$(E2E_REQUIRED)" ]; then exit 0; fi; \
+[ $$status -eq 0 ] || exit $$status; \
+$(MAKE) --no-print-directory vsix && node e2e/$(1)
+endef
+
+e2e: setup
+	$(call in_vscode,run.js)
+
+bench-vscode: setup
+	$(call in_vscode,bench.js)

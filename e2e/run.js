@@ -2,7 +2,7 @@
 /**
  * Installs the packed extension into a real VS Code and checks it there.
  *
- *     node run.js --vsix FILE [--artifacts FOLDER] [--only REGULAR_EXPRESSION] [--keep-logs]
+ *     node run.js [--vsix FILE] [--artifacts FOLDER] [--only REGULAR_EXPRESSION] [--keep-logs]
  */
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,6 +11,7 @@ import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
+import { findPackage } from "./driver/extensionPackage.js";
 import { runChecks } from "./driver/runner.js";
 import { ROOT, Session } from "./driver/session.js";
 
@@ -22,13 +23,12 @@ const { values } = parseArgs({
     "keep-logs": { type: "boolean", default: false },
   },
 });
-if (!values.vsix) throw new Error("--vsix FILE is needed: the packed extension");
-
+const extension = findPackage(values.vsix);
 const session = new Session(resolve(values.artifacts));
 let results = [];
 try {
   const begin = performance.now();
-  await session.start({ fixtures: ["direct-provider", "consumer"], extension: resolve(values.vsix), groups, settings });
+  await session.start({ fixtures: ["direct-provider", "consumer"], extension, groups, settings });
   console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   const only = values.only && new RegExp(values.only);
   results = await runChecks([...PANEL_CHECKS, ...API_CHECKS, ...ENDING_CHECKS], session, { only });

@@ -1,4 +1,5 @@
-"""Runs the replay upstream for the end-to-end checks: one JSON line when it listens, and one for each exchange that ended.
+# ruff: noqa: INP001 - one Python file among JavaScript, no package
+"""Runs the replay upstream for the end-to-end checks and prints JSON lines: when it listens, and after each exchange.
 
 A line holds the whole request body, so that a check can look at what VS Code sent.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 def write(**fields: Any) -> None:
     """One line, at once: the reader of the file waits for it."""
-    print(json.dumps(fields, ensure_ascii=False), flush=True)
+    sys.stdout.write(json.dumps(fields, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def usage(exchange: Exchange) -> dict[str, Any] | None:
@@ -29,7 +32,8 @@ def usage(exchange: Exchange) -> dict[str, Any] | None:
         return None
     name, _, value = exchange.choice.partition("=")
     events = scenario_events(name, exchange.request.body, value, exchange.request.path)
-    return events[-1]["response"]["usage"]
+    counts: dict[str, Any] = events[-1]["response"]["usage"]
+    return counts
 
 
 def report(exchange: Exchange) -> None:

@@ -12,7 +12,11 @@ const TOOL = {
 /** How often a second may take before a step counts as hanging, on a slow machine with everything running at once. */
 const AT_ONCE = 1000;
 
-const textOf = ({ parts }) => parts.filter(({ type }) => type === "text").map(({ value }) => value).join("");
+const textOf = ({ parts }) =>
+  parts
+    .filter(({ type }) => type === "text")
+    .map(({ value }) => value)
+    .join("");
 const typesOf = ({ parts }) => [...new Set(parts.map(({ type }) => type))];
 
 export const API_CHECKS = [
@@ -23,7 +27,10 @@ export const API_CHECKS = [
       const { models, took } = await consumer.perform({ kind: "select", selector: REPLAY });
       assert.equal(models.length, 1);
       const [{ name, family, maxInputTokens, capabilities }] = models;
-      assert.deepEqual({ name, family, maxInputTokens }, { name: MODEL, family: "replay", maxInputTokens: MAX_INPUT_TOKENS });
+      assert.deepEqual(
+        { name, family, maxInputTokens },
+        { name: MODEL, family: "replay", maxInputTokens: MAX_INPUT_TOKENS },
+      );
       assert.equal(capabilities.supportsToolCalling, true);
       assert.ok(took < AT_ONCE, `took ${took} ms`);
     },
@@ -46,7 +53,9 @@ export const API_CHECKS = [
     async run({ consumer }) {
       const answer = await consumer.request({ selector: REPLAY, text: "scenario:thinking" });
       assert.deepEqual(typesOf(answer).slice(0, 2), ["thinking", "text"]);
-      const thinking = answer.parts.filter(({ type }) => type === "thinking").map(({ value }) => [value].flat().join(""));
+      const thinking = answer.parts
+        .filter(({ type }) => type === "thinking")
+        .map(({ value }) => [value].flat().join(""));
       assert.match(thinking.join(""), /30 \+ 12/);
     },
   },
@@ -79,7 +88,9 @@ export const API_CHECKS = [
       assert.deepEqual({ name: call.name, input: call.input }, { name: TOOL.name, input: { place: "Lisbon" } });
       assert.match(textOf(rounds[1]), /22 degrees and windy/);
       const sent = upstream.since.at(-1).body.input;
-      const [called, output] = ["function_call", "function_call_output"].map((type) => sent.find((item) => item.type === type));
+      const [called, output] = ["function_call", "function_call_output"].map((type) =>
+        sent.find((item) => item.type === type),
+      );
       assert.equal(output.call_id, called.call_id);
       assert.match(JSON.stringify(output.output), /22 degrees and windy/);
     },
@@ -93,7 +104,11 @@ export const API_CHECKS = [
     name: "api: cancelling ends the stream and the upstream's connection within a second",
     async run({ consumer, upstream }) {
       upstream.mark();
-      const answer = await consumer.request({ selector: REPLAY, text: "scenario:long=2000 pace:30", cancelAfterTexts: 5 });
+      const answer = await consumer.request({
+        selector: REPLAY,
+        text: "scenario:long=2000 pace:30",
+        cancelAfterTexts: 5,
+      });
       const took = answer.endedAt - answer.cancelledAt;
       assert.ok(took < AT_ONCE, `the stream ended after ${took} ms`);
       await upstream.next("closed by the client", ({ outcome }) => outcome === "client_closed", AT_ONCE);
@@ -102,9 +117,15 @@ export const API_CHECKS = [
   {
     name: "api: counting tokens gives the same number again, and faster",
     async run({ consumer }) {
-      const texts = Array.from({ length: 50 }, (_, index) => `A text of its own, number ${index}: ${"word ".repeat(index)}`);
+      const texts = Array.from(
+        { length: 50 },
+        (_, index) => `A text of its own, number ${index}: ${"word ".repeat(index)}`,
+      );
       const { counts, times } = await consumer.perform({ kind: "count", selector: REPLAY, texts, repeat: 2 });
-      assert.ok(counts.every((count) => Number.isInteger(count) && count > 0), counts.join());
+      assert.ok(
+        counts.every((count) => Number.isInteger(count) && count > 0),
+        counts.join(),
+      );
       assert.ok(counts.at(-1) > counts[0]);
       const sum = (values) => values.reduce((total, value) => total + value, 0);
       assert.ok(sum(times.slice(50)) < sum(times.slice(0, 50)), "the second time was no faster");
@@ -114,7 +135,9 @@ export const API_CHECKS = [
     name: "api: headers of the group reach the upstream and no log",
     async run({ upstream, server }) {
       assert.ok(upstream.exchanges.some(({ headers }) => headers[HEADER.name] === HEADER.value));
-      const logs = readdirSync(server.logFolder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const logs = readdirSync(server.logFolder, { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      );
       const ours = logs.filter(({ name }) => /partstream/i.test(name));
       assert.ok(ours.length > 0, "the extension wrote no log");
       for (const { parentPath, name } of ours) {

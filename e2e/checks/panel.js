@@ -26,17 +26,21 @@ export const PANEL_CHECKS = [
     name: "panel: text is shown while the upstream still sends",
     async run({ panel, upstream, screenshot }) {
       upstream.mark();
-      await panel.send("scenario:long=155 pace:25");
+      await panel.send("scenario:long=62 pace:40");
       const lengths = new Set();
       await panel.shows("A heading");
-      assert.equal(upstream.since.filter(isAgentRequest).length, 0, "the upstream had ended before the first text was shown");
+      assert.equal(
+        upstream.since.filter(isAgentRequest).length,
+        0,
+        "the upstream had ended before the first text was shown",
+      );
       await screenshot("streaming");
       await until("the answer to be whole", async () => {
         lengths.add((await panel.text()).length);
         return !(await panel.isBusy());
       });
       assert.ok(lengths.size >= 10, `the text grew in ${lengths.size} steps only`);
-      assert.equal((await panel.text()).match(/A paragraph with bold, code and a link/g).length, 155 / 31);
+      assert.equal((await panel.text()).match(/A paragraph with bold, code and a link/g).length, 62 / 31);
     },
   },
   {
@@ -68,8 +72,14 @@ export const PANEL_CHECKS = [
       assert.equal(rounds.length, 2, "the upstream should have been asked twice");
       const outputs = rounds[1].body.input.filter(({ type }) => type === "function_call_output");
       const called = rounds[1].body.input.filter(({ type }) => type === "function_call");
-      assert.deepEqual(called.map(({ name }) => name), ["list_dir", "read_file"]);
-      assert.deepEqual(outputs.map((output) => output.call_id), called.map((call) => call.call_id));
+      assert.deepEqual(
+        called.map(({ name }) => name),
+        ["list_dir", "read_file"],
+      );
+      assert.deepEqual(
+        outputs.map((output) => output.call_id),
+        called.map((call) => call.call_id),
+      );
       assert.match(JSON.stringify(outputs[0]), new RegExp(FILE.name));
       assert.match(JSON.stringify(outputs[1]), /lamp burns green/);
       await panel.openSteps();
@@ -113,8 +123,18 @@ export const PANEL_CHECKS = [
   },
   failure("an upstream's 401", "fault:status=401", /401|key|unauthori[sz]ed|authenticat|permission/i, "error-401"),
   failure("an upstream's 429", "fault:status=429:1", /429|rate|too many|limit/i, "error-429"),
-  failure("a cut connection", "scenario:long=300 pace:20 fault:cut=20", /connection|broke|cut|closed|ended/i, "error-cut"),
-  failure("an answer of thinking only", "scenario:thinking_only", /no (text|answer)|empty|without|only/i, "error-thinking-only"),
+  failure(
+    "a cut connection",
+    "scenario:long=300 pace:20 fault:cut=20",
+    /connection|broke|cut|closed|ended/i,
+    "error-cut",
+  ),
+  failure(
+    "an answer of thinking only",
+    "scenario:thinking_only",
+    /no (text|answer)|empty|without|only/i,
+    "error-thinking-only",
+  ),
   {
     name: "panel: a killed sidecar gives one clear sentence, and the next message works",
     async run({ panel, processes, screenshot }) {

@@ -104,13 +104,19 @@ export class ChatPanel {
   /** Waits until the last answer shows `expected`, a text or a regular expression. */
   async shows(expected, limit = ANSWER_LIMIT) {
     const fits = (text) => (expected instanceof RegExp ? expected.test(text) : text.includes(expected));
-    await until(`the answer to show ${expected}`, async () => fits(await this.text()), { limit, describe: () => this.text() });
+    await until(`the answer to show ${expected}`, async () => fits(await this.text()), {
+      limit,
+      describe: () => this.text(),
+    });
   }
 
   /** Opens the row of completed steps and the thinking in it, as far as the last answer has them closed. */
   async openSteps() {
     const answer = this.#page.locator(ANSWER).last();
-    for (const closed of ["details:not([open]) > summary", ".chat-used-context-collapsed > .chat-used-context-label a"]) {
+    for (const closed of [
+      "details:not([open]) > summary",
+      ".chat-used-context-collapsed > .chat-used-context-label a",
+    ]) {
       const label = answer.locator(closed).first();
       if (await label.count()) await label.click();
     }

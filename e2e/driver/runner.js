@@ -17,7 +17,9 @@ export async function runChecks(checks, session, { only } = {}) {
     console.log(`${failure ? "FAIL" : "ok  "} ${name} (${seconds.toFixed(1)} s)`);
     if (failure) {
       console.log(indented(failure.stack ?? String(failure)));
-      await session.screenshot(`failed-${name.replaceAll(/\W+/g, "-")}`).catch((error) => console.log(indented(String(error))));
+      await session
+        .screenshot(`failed-${name.replaceAll(/\W+/g, "-")}`)
+        .catch((error) => console.log(indented(String(error))));
     }
     results.push({ name, passed: !failure, seconds, ...(failure && { failure: String(failure) }) });
   }
