@@ -1,0 +1,77 @@
+"""The public surface as a typed program uses it: never run, checked by mypy."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import assert_type
+
+from partstream import (
+    CancellationToken,
+    CancellationTokenSource,
+    ChatMessage,
+    DataPart,
+    GatewayProvider,
+    LanguageModelChat,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+    LanguageModels,
+    Progress,
+    RequestOptions,
+    ResponsePart,
+    TextPart,
+    Tool,
+    ToolCallPart,
+    ToolMode,
+    ToolResultPart,
+)
+from partstream.gateway import GatewayConfiguration
+from partstream.simple import chat_model
+
+
+class OwnProvider(LanguageModelChatProvider):
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        return [LanguageModelChatInformation("own", "Own", "own", "1", 1000, 1000)]
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        progress.report(TextPart(model.name))
+        progress.report(ToolCallPart("call", "tool", {"key": 1}))
+        progress.report(DataPart.json({"key": [1]}))
+        progress.report(ToolResultPart("call"))  # type: ignore[arg-type]
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        return len(text) if isinstance(text, str) else len(text.content)
+
+
+@chat_model(name="Function")
+async def function_provider(
+    messages: Sequence[ChatMessage], options: RequestOptions
+) -> AsyncGenerator[str | ResponsePart, None]:
+    yield "text"
+    yield TextPart("text")
+
+
+async def consume(configuration: GatewayConfiguration) -> None:
+    source = CancellationTokenSource()
+    options = RequestOptions(tools=(Tool("tool", "Does it.", {"type": "object"}),), tool_mode=ToolMode.REQUIRED)
+    async with LanguageModels() as models:
+        models.register_language_model_chat_provider("own", OwnProvider()).dispose()
+        models.register_language_model_chat_provider("function", function_provider)
+        models.register_language_model_chat_provider("gateway", GatewayProvider(configuration))
+        found = await models.select_chat_models()
+        assert_type(found, list[LanguageModelChat])
+        response = await found[0].send_request([ChatMessage.user("hello")], options, source.token)
+        async for part in response.stream:
+            assert_type(part, ResponsePart)
+        assert_type(await response.read_text(), str)
+        assert_type(await found[0].count_tokens("hello"), int)
