@@ -36,14 +36,22 @@ if TYPE_CHECKING:
     from partstream.parts import MessagePart, ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["AnswerFunction", "FunctionProvider", "chat_model", "estimate_tokens", "text_of"]
+__all__ = [
+    "CHARACTERS_PER_TOKEN",
+    "AnswerFunction",
+    "FunctionProvider",
+    "characters_of",
+    "chat_model",
+    "estimate_tokens",
+    "text_of",
+]
 
 AnswerFunction: TypeAlias = (
     "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart, None]]"
 )
 """An async generator function: it yields text, or parts, as they come."""
 
-_CHARACTERS_PER_TOKEN: Final = 4
+CHARACTERS_PER_TOKEN: Final = 4
 """An estimate for English prose and code with the vocabularies in use."""
 
 _MESSAGE_TOKENS: Final = 3
@@ -120,9 +128,9 @@ class FunctionProvider(LanguageModelChatProvider):
 def estimate_tokens(text: str | ChatMessage) -> int:
     """About how many tokens a text or a message takes: four characters a token, data parts left out."""
     if isinstance(text, str):
-        return math.ceil(len(text) / _CHARACTERS_PER_TOKEN)
-    characters = sum(_length(part) for part in text.content)
-    return _MESSAGE_TOKENS + math.ceil(characters / _CHARACTERS_PER_TOKEN)
+        return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+    characters = sum(characters_of(part) for part in text.content)
+    return _MESSAGE_TOKENS + math.ceil(characters / CHARACTERS_PER_TOKEN)
 
 
 def chat_model(
@@ -179,6 +187,17 @@ def chat_model(
     return decorate
 
 
+def characters_of(part: MessagePart) -> int:
+    """How many characters of a part a model reads; none of a data part's."""
+    if isinstance(part, TextPart | ThinkingPart):
+        return len(part.value)
+    if isinstance(part, ToolCallPart):
+        return len(part.name) + len(dumps(part.input))
+    if isinstance(part, ToolResultPart):
+        return sum(characters_of(item) for item in part.content)
+    return 0
+
+
 def text_of(message: ChatMessage) -> str:
     """The text of a message: its text parts joined."""
     return "".join(part.value for part in message.content if isinstance(part, TextPart))
@@ -190,14 +209,3 @@ def _as_part(piece: object) -> ResponsePart:
     if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
         return piece
     raise TypeError(f"got a yielded {type(piece).__name__}, expected text, or a part that a response may hold")
-
-
-def _length(part: MessagePart) -> int:
-    """The characters of a part that a model reads."""
-    if isinstance(part, TextPart | ThinkingPart):
-        return len(part.value)
-    if isinstance(part, ToolCallPart):
-        return len(part.name) + len(dumps(part.input))
-    if isinstance(part, ToolResultPart):
-        return sum(_length(item) for item in part.content)
-    return 0

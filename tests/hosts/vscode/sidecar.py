@@ -6,13 +6,15 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64decode
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
-from partstream.json_codec import dumps
+from partstream.json_codec import dumps, loads
 from partstream.rpc.connection import Connection, Notification, Reply
 from partstream.rpc.framing import encode_frame
+from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,10 +99,16 @@ class Sidecar:
         return self.text(request_id)
 
     def parts(self, request_id: int, *, before: object = None) -> list[dict[str, Any]]:
-        """The parts that came for a request so far, or before some other message."""
+        """The parts that came for a request so far, or before some other message; without the usage."""
         messages = list(self.messages)
         end = len(messages) if before is None else messages.index(before)
-        return [part for message in messages[:end] if _carries(message, request_id) for part in _parts(message)]
+        parts = [part for message in messages[:end] if _carries(message, request_id) for part in _parts(message)]
+        return [part for part in parts if part.get("mimeType") != USAGE_MIME_TYPE]
+
+    def usages(self, request_id: int) -> list[Any]:
+        """What the usage parts of a request say."""
+        parts = [part for message in list(self.messages) if _carries(message, request_id) for part in _parts(message)]
+        return [loads(b64decode(part["data"])) for part in parts if part.get("mimeType") == USAGE_MIME_TYPE]
 
     def text(self, request_id: int) -> str:
         return "".join(part["value"] for part in self.parts(request_id) if part["type"] == "text")

@@ -48,7 +48,9 @@ def test_a_gateway_group_lists_its_models_under_their_own_ids_and_answers():
         request_id = sidecar.respond("text", "Hello", group=group)
         assert sidecar.wait(request_id).error is None
         assert sidecar.text(request_id)
-        assert [part["mimeType"] for part in sidecar.parts(request_id) if part["type"] == "data"] == ["usage"]
+        [usage] = sidecar.usages(request_id)
+        assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+        assert "partstream_source" not in usage  # it is the upstream's own
 
 
 def test_a_restarted_sidecar_answers_a_group_that_it_was_never_asked_to_list():

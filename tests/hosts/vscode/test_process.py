@@ -209,6 +209,31 @@ def test_cancelling_what_was_answered_already_does_nothing():
         assert len(sidecar.information()["models"]) == 1
 
 
+def test_an_answer_without_a_usage_gets_one_that_says_it_is_estimated(write):
+    tool = {"name": "t", "description": "d"}  # `[["t","d",null]]`
+    with running(write(ECHO)) as sidecar:
+        request_id = sidecar.respond("own/echo", "12345678", tools=[tool])
+        assert sidecar.wait(request_id).error is None
+        assert sidecar.usages(request_id) == [
+            {"prompt_tokens": 5 + 4, "completion_tokens": 2, "total_tokens": 11, "partstream_source": "estimated"}
+        ]
+
+
+def test_a_usage_of_the_providers_own_is_the_only_one(write):
+    path = write("""
+        from partstream.usage import Usage, usage_part
+
+        @chat_model(name="Own usage")
+        async def provider(messages, options):
+            yield usage_part(Usage(input_tokens=1, output_tokens=2))
+            yield "text"
+    """)
+    with running(path) as sidecar:
+        request_id = sidecar.respond("own/provider", "go")
+        assert sidecar.wait(request_id).error is None
+        assert [usage["total_tokens"] for usage in sidecar.usages(request_id)] == [3]
+
+
 def test_two_answers_stream_side_by_side(write):
     path = write("""
         turns = [asyncio.Event(), asyncio.Event()]
@@ -330,6 +355,7 @@ def test_providers_that_fail_are_named_and_the_others_still_work(write):
         write("raise RuntimeError('no GPU')", "importing.py"),
         write("class P(Base):\n async def provide_language_model_chat_information(self, *_): 1 / 0", "listing.py"),
         write("x = 1", "empty.py"),
+        write("sys.exit(3)", "script.py"),
         "nowhere.py",
         "no_such_module:provider",
         write(ECHO, "good.py"),
@@ -338,10 +364,11 @@ def test_providers_that_fail_are_named_and_the_others_still_work(write):
         result = sidecar.information()
         assert [model["id"] for model in result["models"]] == ["good/echo"]
         messages = {error["provider"]: error["message"] for error in result["errors"]}
-        assert list(messages) == ["importing", "listing", "empty", "nowhere", "no_such_module"]
+        assert list(messages) == ["importing", "listing", "empty", "script", "nowhere", "no_such_module"]
         assert messages["importing"] == "the provider importing failed: RuntimeError: no GPU"
         assert "ZeroDivisionError" in messages["listing"]
         assert "got no provider, expected one LanguageModelChatProvider" in messages["empty"]
+        assert messages["script"] == "the provider script failed: SystemExit: 3"
         assert messages["nowhere"] == "nowhere.py: got no file there, expected a Python file"
         assert "got no module of that name" in messages["no_such_module"]
         sidecar.until_logged("raise RuntimeError('no GPU')")

@@ -20,18 +20,18 @@ class ProviderFailedError(PartstreamError):
         error: What it raised.
     """
 
-    def __init__(self, provider: str, error: Exception) -> None:
+    def __init__(self, provider: str, error: BaseException) -> None:
         super().__init__(sentence(error, provider))
         self.provider = provider
         self.error = error
 
 
-def says_all(error: Exception) -> bool:
+def says_all(error: BaseException) -> bool:
     """Whether the error was meant to be read by a person; any other one is a bug, to be found by its traceback."""
     return isinstance(error, PartstreamError)
 
 
-def sentence(error: Exception, provider: str) -> str:
+def sentence(error: BaseException, provider: str) -> str:
     """One sentence for a person; a bug is named with its type and the provider that has it."""
     if says_all(error):
         return str(error)

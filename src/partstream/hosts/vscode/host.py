@@ -17,6 +17,7 @@ from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
+from partstream.hosts.vscode.usage_report import UsageWatch, estimated_usage
 from partstream.simple import estimate_tokens
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation
     from partstream.messages import ChatMessage
-    from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.provider import DrainingProgress, LanguageModelChatInformation
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]
 
@@ -72,8 +73,8 @@ class ProviderHost:
             result["errors"] += errors
         return result
 
-    async def respond(self, params: wire.ResponseParams, progress: Progress, token: CancellationToken) -> None:
-        """Answers a conversation.
+    async def respond(self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken) -> None:
+        """Answers a conversation, with a usage at its end.
 
         Raises:
             ProviderFailedError: The provider failed, or there is no such model.
@@ -82,13 +83,21 @@ class ProviderHost:
         messages = _decode_messages(params["messages"])
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
+        watch = UsageWatch(progress)
         async with hosted.using(generation):
             try:
-                await generation.provider.provide_language_model_chat_response(
-                    model, messages, options, progress, token
-                )
+                await generation.provider.provide_language_model_chat_response(model, messages, options, watch, token)
             except Exception as error:
                 raise hosted.failed(error, "could not answer") from error
+            if not watch.has_usage and not token.is_cancellation_requested:
+                counts = [await _count(generation, model, message, token) for message in messages]
+                prompt_tokens = sum(count["count"] for count, _ in counts)
+                progress.report(estimated_usage(prompt_tokens, options, watch.characters))
+
+    async def count(message: ChatMessage) -> int:
+                    return (await _count(generation, model, message, token))["count"]
+
+                progress.report(await count_usage(messages, options, watch.characters, count))
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
@@ -98,7 +107,11 @@ class ProviderHost:
         except ProviderFailedError:
             return {"counts": [_estimate(item) for item in items]}
         async with hosted.using(generation):
-            return {"counts": [await _count(generation, model, item, token) for item in items]}
+            counts = [await _count(generation, model, item, token) for item in items]
+        failure = next((error for _, error in counts if error is not None), None)
+        if failure is not None:  # said once, however many texts there are
+            hosted.failed(failure, "could not count tokens, which are estimated now")
+        return {"counts": [count for count, _ in counts]}
 
     async def aclose(self) -> None:
         """Closes all providers."""
@@ -189,13 +202,13 @@ def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
 
 async def _count(
     generation: Generation, model: LanguageModelChatInformation, item: str | ChatMessage, token: CancellationToken
-) -> wire.TokenCount:
+) -> tuple[wire.TokenCount, Exception | None]:
+    """The count, or an estimate and why: a count that fails would end the person's turn, so none may."""
     try:
         count = await generation.provider.provide_token_count(model, item, token)
     except Exception as error:
-        _logger.warning("the tokens of a text are estimated: counting them failed", exc_info=error)
-        return _estimate(item)
-    return {"count": count, "source": "counted"}
+        return _estimate(item), error
+    return {"count": count, "source": "counted"}, None
 
 
 def _estimate(item: str | ChatMessage) -> wire.TokenCount:

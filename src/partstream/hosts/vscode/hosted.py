@@ -155,7 +155,7 @@ class HostedProvider:
             generation.end()
             await self._close_if_finished(generation)
 
-    def failed(self, error: Exception, what: str) -> ProviderFailedError:
+    def failed(self, error: BaseException, what: str) -> ProviderFailedError:
         """Logs what happened under this provider's name, and returns the error that says so."""
         traceback = None if says_all(error) else error
         _logger.error("the provider %s %s: %s", self.name, what, error, exc_info=traceback)
@@ -191,7 +191,8 @@ class HostedProvider:
             # In a thread: what the user's file imports may take seconds, and the other requests go on.
             provider = await asyncio.to_thread(self._loader.load)
             self._generation = Generation(provider, self._changed)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # A script that ends with `sys.exit(main())` must not end the others.
             kept = "the version before goes on" if old is not None else "it is left out"
             self._failure = self.failed(error, f"could not be loaded, {kept}")
             return
@@ -209,11 +210,14 @@ class HostedProvider:
     async def _list(
         self, generation: Generation, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
+        self._listing += 1
         try:
             models = await generation.provider.provide_language_model_chat_information(silent, token)
             generation.models = {model.id: model for model in models}
         except Exception as error:
             raise self.failed(error, "could not list its models") from error
+        finally:
+            self._listing -= 1
         return tuple(generation.models.values())
 
     def _changed(self) -> None:
