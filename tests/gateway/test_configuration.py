@@ -84,7 +84,7 @@ WRONG = {
         {"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": True}]},
         "models[0].maxInputTokens",
     ),
-    "tools that are 'yes'": ({"baseUrl": URL, "models": [{"id": "a", "toolCalling": "yes"}]}, "models[0].toolCalling"),
+    "yes for tools": ({"baseUrl": URL, "models": [{"id": "a", "toolCalling": "yes"}]}, "models[0].toolCalling"),
 }
 
 

@@ -203,7 +203,7 @@ class _Chat:
             outcome, note = _Outcome.FAILED, f"[red]{escape(printable(self._sentence(error)))}[/red]"
         renderer.end_line()
         if note:
-            self.aside.print(note, soft_wrap=True)
+            self.aside.print(note, soft_wrap=not self.aside.is_terminal)
         if text := "".join(parts):
             self.messages += (ChatMessage.user(said), ChatMessage.assistant(text))
         elif outcome is _Outcome.ANSWERED:

@@ -140,9 +140,7 @@ def _check_key(key: str, where: str) -> None:
 def _check_headers(headers: Mapping[str, str], where: str) -> None:
     for name, text in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"{where}.{name!r:.40}", "no name of a header", "letters, digits, hyphens"
-            )
+            raise ConfigurationError(f"{where}.{name!r:.40}", "no name of a header", "letters, digits, hyphens")
         if not _fits_header(text):
             raise ConfigurationError(f"{where}.{name}", "characters that no header can hold", "printable ASCII")
 

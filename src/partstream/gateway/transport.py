@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -29,7 +30,7 @@ from partstream.gateway.http_errors import http_error
 from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.protocols.reader import StreamReader
@@ -41,6 +42,7 @@ _logger = logging.getLogger("partstream.gateway")
 
 _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
+_REST_SECONDS: Final = 0.1
 _SHORTEST_SECRET: Final = 8
 """What is shorter would be cut out of words; a key is not that short."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -93,7 +95,7 @@ class Transport:
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
         client, self._client = self._client, None
-        if client is not None:
+        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
             await client.aclose()
 
     async def _attempt(self, url: str, content: bytes, reader: StreamReader) -> AsyncGenerator[list[StreamOutput]]:
@@ -128,6 +130,7 @@ class Transport:
                 deadlines.arrived(loop.time(), events=reader.events > 0, failing=reader.failing)
                 if outputs:
                     yield outputs
+            await _read_away(chunks)
         finally:
             await response.aclose()
 
@@ -207,6 +210,15 @@ async def _error_body(response: httpx2.Response) -> bytes:
     except (TimeoutError, httpx2.RequestError) as error:
         _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
     return body
+
+
+async def _read_away(chunks: AsyncIterator[bytes]) -> None:
+    """Reads what follows the last event, mostly nothing: only a connection that was read to its end is used again."""
+    # The answer is whole: whatever this meets changes nothing, and the connection is closed then.
+    with suppress(TimeoutError, httpx2.RequestError):
+        async with asyncio.timeout(_REST_SECONDS):
+            async for _ in chunks:
+                pass
 
 
 def _can_be_retried(error: UpstreamError) -> bool:
