@@ -94,11 +94,6 @@ class ProviderHost:
                 prompt_tokens = sum(count["count"] for count, _ in counts)
                 progress.report(estimated_usage(prompt_tokens, options, watch.characters))
 
-    async def count(message: ChatMessage) -> int:
-                    return (await _count(generation, model, message, token))["count"]
-
-                progress.report(await count_usage(messages, options, watch.characters, count))
-
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
         items = [_countable(item, f"params.items[{index}]") for index, item in enumerate(params["items"])]
