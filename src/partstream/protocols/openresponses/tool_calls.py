@@ -88,8 +88,8 @@ class ToolCall(Item):
         (LM Studio), some say nothing in the end: facts 7.3.
         """
         for source in _PRECEDENCE:
-            if source == "deltas" and self.deltas:
-                return "".join(self.deltas)
+            if source == "deltas" and (joined := "".join(self.deltas)):
+                return joined
             if source in self._arguments:
                 return self._arguments[source]
         return ""
