@@ -142,12 +142,17 @@ def long_prompt(opened: Peer) -> float:
     return taken
 
 
+def texts(message: Notification) -> list[str]:
+    """The values of the text parts; the usage comes last and is none."""
+    return [part["value"] for part in message.params["value"]["parts"] if part["type"] == "text"]
+
+
 def parts_per_second(opened: Peer) -> float:
     request_id = opened.respond(f"{PARTS} 0")
     began, count = time.perf_counter(), 0
     for message in opened.messages():
         if isinstance(message, Notification):
-            count += len(message.params["value"]["parts"])
+            count += len(texts(message))
         elif message.id == request_id:
             break
     assert count == PARTS
@@ -161,7 +166,7 @@ def latencies(opened: Peer, per_second: int = 1000, seconds: int = 3) -> list[fl
     for message in opened.messages():
         now = time.monotonic()
         if isinstance(message, Notification):
-            taken += [(now - float(part["value"])) * 1e6 for part in message.params["value"]["parts"]]
+            taken += [(now - float(text)) * 1e6 for text in texts(message)]
         elif message.id == request_id:
             break
     return taken
