@@ -1,0 +1,105 @@
+"""The table of the legal order is whole: every state decides every kind of event, and can be reached."""
+
+import pytest
+
+from partstream.errors import AdapterUsageError
+from partstream.protocols.openresponses.order import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.openresponses.stream import DISPATCH, EVENTS, OpenResponsesStream
+from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
+from partstream.streams import Finish, StreamOptions, Unmapped
+from protocols.openresponses.wire import delta, event, terminal
+
+OPEN_STATES = [state for state in State if state is not State.ENDED]
+
+
+@pytest.mark.parametrize("state", OPEN_STATES)
+@pytest.mark.parametrize("kind", EventKind)
+def test_every_state_decides_every_kind_of_event(state: State, kind: EventKind) -> None:
+    assert kind in TRANSITIONS[state]
+
+
+def test_after_the_end_nothing_is_legal() -> None:
+    assert TRANSITIONS[State.ENDED] == {}
+    assert set(TRANSITIONS) == set(State)
+
+
+def test_every_state_can_be_reached_and_can_be_left() -> None:
+    reached = {State.IDLE}
+    while more := {step.next_state for state in reached for step in TRANSITIONS[state].values()} - reached:
+        reached |= more
+    assert reached == set(OPEN_STATES), "and ENDED by end() alone"
+    for state in OPEN_STATES[:-1]:
+        assert TRANSITIONS[state][EventKind.TERMINAL].next_state is State.FINISHED
+
+
+def test_every_action_and_every_kind_is_used() -> None:
+    assert {step.action for row in TRANSITIONS.values() for step in row.values()} == set(Action)
+    assert {row.kind for row in EVENTS.values()} == set(EventKind)
+
+
+def test_states_only_go_forward() -> None:
+    for state, row in TRANSITIONS.items():
+        for step in row.values():
+            assert step.next_state >= state
+
+
+def test_every_channel_is_fed_by_events_and_by_parts() -> None:
+    channels = {OUTPUT_TEXT, REFUSAL, REASONING, SUMMARY}
+    assert {row.argument for row in EVENTS.values() if row.argument in channels} == channels
+    assert set(PART_CHANNELS.values()) == channels
+    for channel in channels:
+        endings = [name.rpartition(".")[2] for name, row in EVENTS.items() if row.argument == channel]
+        assert endings.count("delta") == endings.count("done") > 0
+
+
+def test_the_tables_put_together_have_every_event_in_every_open_state() -> None:
+    for state in OPEN_STATES:
+        assert DISPATCH[state].keys() == EVENTS.keys()
+    assert DISPATCH[State.ENDED] == {}
+
+
+ONE_OF_EACH = {
+    EventKind.LIFECYCLE: event("created"),
+    EventKind.CONTENT: delta("Hi"),
+    EventKind.ERROR: event("error", message="no"),
+    EventKind.TERMINAL: terminal(),
+    EventKind.SILENT: event("keepalive"),
+}
+WAY_TO = {
+    State.IDLE: [],
+    State.OPEN: [event("created")],
+    State.FAILING: [event("error", message="no")],
+    State.FINISHED: [terminal()],
+}
+
+
+@pytest.mark.parametrize("kind", EventKind)
+@pytest.mark.parametrize("state", OPEN_STATES)
+def test_a_stream_does_what_the_table_says(state: State, kind: EventKind) -> None:
+    stream = OpenResponsesStream(StreamOptions())
+    for before in WAY_TO[state]:
+        stream.feed(before)
+    outputs = stream.feed(ONE_OF_EACH[kind])
+    step = TRANSITIONS[state][kind]
+    assert stream._state is step.next_state
+    if step.action is Action.COUNT:
+        assert [type(output) for output in outputs] == [Unmapped]
+    elif step.action is Action.IGNORE:
+        assert outputs == []
+    else:
+        expected = {EventKind.CONTENT: 1, EventKind.TERMINAL: 1}
+        assert len(outputs) == expected.get(kind, 0)
+    assert stream.finished == (step.next_state is State.FINISHED)
+    assert stream.failing == (step.next_state is State.FAILING)
+
+
+def test_feeding_or_ending_after_the_end_is_our_callers_mistake() -> None:
+    stream = OpenResponsesStream(StreamOptions())
+    assert [type(output) for output in stream.end()] == [Finish]
+    with pytest.raises(AdapterUsageError, match=r"'response\.output_text\.delta' after the stream was ended"):
+        stream.feed(delta("late"))
+    with pytest.raises(AdapterUsageError, match="after the stream was ended"):
+        stream.feed({})
+    with pytest.raises(AdapterUsageError, match="ended before"):
+        stream.end()
+    assert stream.finished

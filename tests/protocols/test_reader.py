@@ -1,0 +1,232 @@
+"""From bytes to outputs: what is no event, what the line before an event says, and where a stream may be cut."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partstream.errors import (
+    EventTooLargeError,
+    TimeoutPhase,
+    TruncatedStreamError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+)
+from partstream.parts import TextPart
+from partstream.protocols.registry import PROTOCOLS
+from partstream.sse import JSONLinesDecoder, SSEDecoder
+from partstream.streams import Finish, Outcome, StreamOptions
+from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
+
+START, END = sse([created(), delta("Hi")]), sse([terminal()])
+DELTA = "response.output_text.delta"
+
+
+def _named(name: str, data: bytes) -> bytes:
+    return f"event: {name}\n".encode() + b"data: " + data + b"\n\n"
+
+
+def _data(**fields: Any) -> bytes:
+    return json.dumps({"item_id": "msg_0", "output_index": 0, "content_index": 0} | fields).encode()
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        b"data: [DONE]\n\n",
+        b"data:  [DONE] \n\n",
+        b": OPENROUTER PROCESSING\n\n",
+        b"data:\n\n",
+        b"data: \n\n",
+        b"\n\n",
+        b"data\ndata\n\n",
+        b"data:   \n\n",
+        b"event: ping\n\n",
+        b"event: message\ndata: [DONE]\n\n",
+        b"id: 3\n\n",
+        _named(DELTA, b"[DONE]"),
+        _named(DELTA, b" "),
+    ],
+)
+def test_what_is_no_event_of_the_response_is_passed_over_wherever_it_stands(nothing: bytes) -> None:
+    chunks = [nothing, START[0], nothing, START[1], nothing, *sse([delta(" there")]), nothing, *END, nothing]
+    for fed in (chunks, [b"".join(chunks)]):
+        result = read_bytes(fed)
+        assert result.text == "Hi there"
+        assert result.unmapped == {}
+        assert result.finish.outcome is Outcome.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"nonsense", b"[1]", b'"text"', b"7", b"null", b"true", b"{]", b"{}{}", b"\xff"]
+)
+@pytest.mark.parametrize("name", ["", "response.created", DELTA])
+def test_data_that_is_no_json_object_is_a_clear_error(data: bytes, name: str) -> None:
+    broken = _named(name, data) if name else b"data: " + data + b"\n\n"
+    rest = [*sse([delta(" more"), delta(" and more")]), *END]
+    for chunks in ([*START, broken, *rest], [b"".join([*START, broken, *rest])]):
+        result = read_bytes(chunks)
+        assert result.text == "Hi", "nothing comes after the error"
+        assert result.finish.outcome is Outcome.FAILED
+        error = result.finish.error
+        assert isinstance(error, UpstreamProtocolError)
+        assert error.field == "data"
+        assert error.expected == "a JSON object"
+        assert error.provider_code == "protocol_violation"
+        assert data.decode(errors="replace") in str(error)
+
+
+def test_the_json_says_what_an_event_is_and_not_the_line_before_it() -> None:
+    events = [
+        _named(DELTA, _data(type=DELTA, delta="a")),
+        _named(DELTA, _data(type=DELTA, delta="b")),
+        _named(DELTA, _data(type="response.reasoning.delta", delta="thought")),
+        _named("response.output_text.done", _data(type=DELTA, delta="c")),
+        _named(DELTA, _data(type=DELTA, delta="d")),
+        _named(DELTA, _data(type="acme:event", delta="e")),
+        _named("message", _data(type=DELTA, delta="f")),
+    ]
+    for chunks in (events, [b"".join(events)]):
+        result = read_bytes([*chunks, *END])
+        assert result.text == "abcdf"
+        assert result.thinking == "thought"
+        assert result.unmapped == {"acme:event": 1}
+
+
+def test_the_line_before_stands_in_where_the_json_does_not_say_what_it_is() -> None:
+    events = [
+        _named("response.created", b'{"response":{"id":"resp_7"}}'),
+        *(_named(DELTA, _data(delta=text)) for text in "abc"),
+        _named("response.completed", b'{"response":{}}'),
+    ]
+    for chunks in (events, [b"".join(events)]):
+        result = read_bytes(chunks)
+        assert result.text == "abc"
+        assert result.finish.outcome is Outcome.COMPLETED
+        assert result.finish.response_id == "resp_7"
+
+
+def test_an_event_that_nothing_says_the_type_of_is_a_clear_error() -> None:
+    error = read_bytes([b'data: {"delta":"x"}\n\n']).finish.error
+    assert isinstance(error, UpstreamProtocolError)
+    assert error.field == "type"
+    assert "no type" in str(error)
+
+
+def test_text_that_is_no_utf_8_is_read_with_replacement_characters() -> None:
+    pieces = [
+        json.dumps({"type": DELTA, "delta": "ab"}).encode().replace(b"ab", raw) for raw in (b"a\xff", b"b", b"\xe2\x82")
+    ]
+    for events in ([_named(DELTA, data) for data in pieces], [b"data: " + data + b"\n\n" for data in pieces]):
+        assert read_bytes([*events, *END]).text == "a\ufffdb\ufffd"
+
+
+def test_half_of_a_surrogate_pair_is_text_like_any_other() -> None:
+    data = [b'{"type":"%s","delta":"\\ud83d"}' % DELTA.encode(), b'{"type":"%s","delta":"\\ude00"}' % DELTA.encode()]
+    assert read_bytes([*(_named(DELTA, one) for one in data), *END]).text == "\ud83d\ude00"
+
+
+@pytest.mark.parametrize("value", [b"1" * 5000, b"-" + b"1" * 5000, b"1e999", b"NaN", b"[" * 100_000 + b"]" * 100_000])
+@pytest.mark.parametrize("name", ["response.created", DELTA])
+def test_a_value_that_no_number_or_memory_holds_is_no_crash(value: bytes, name: str) -> None:
+    data = b'{"type":"%s","sequence_number":%s}' % (name.encode(), value)
+    chunks = [*START, _named(name, data), *END]
+    for fed in (chunks, [b"".join(chunks)]):
+        result = read_bytes(fed)
+        assert result.text == "Hi"
+        assert result.finish.error is None or isinstance(result.finish.error, UpstreamProtocolError)
+
+
+def test_a_type_that_is_no_string_is_a_clear_error() -> None:
+    for value in (b"null", b"7", b"[]", b"{}", b'""', b"true"):
+        for head in (b"", b"event: " + DELTA.encode() + b"\n"):
+            result = read_bytes([*START, head + b'data: {"type":' + value + b"}\n\n"])
+            error = result.finish.error
+            assert isinstance(error, UpstreamProtocolError), value
+            assert error.field == "type"
+            assert error.expected == "a string"
+
+
+@pytest.mark.parametrize("framing", ["sse", "jsonl"])
+def test_a_stream_cut_at_any_byte_is_truncated_and_nothing_else(framing: str) -> None:
+    events = [
+        created(),
+        delta("Hé"),
+        thinking_delta("hm", 1),
+        delta("llo"),
+        text_done("Héllo"),
+        terminal(output=(message("Héllo"),)),
+    ]
+    chunks = sse(events) if framing == "sse" else [json.dumps(event).encode() + b"\n" for event in events]
+    data = b"".join(chunks)
+    last = data.rindex(b"}")
+    for cut in range(last + 1):
+        for fed in ([data[:cut]], [data[: cut - 3], data[cut - 3 : cut]] if cut > 3 else [b"", data[:cut]]):
+            result = read_bytes(fed, framing=framing)
+            assert result.finish.outcome is Outcome.TRUNCATED, data[:cut][-40:]
+            assert isinstance(result.finish.error, TruncatedStreamError)
+            assert "Héllo".startswith(result.text)
+    assert read_bytes([data[: last + 1]], framing=framing).finish.outcome is Outcome.COMPLETED
+
+
+def test_an_event_over_the_size_limit_fails_the_response_and_what_came_before_stays() -> None:
+    for decoder in (SSEDecoder(200), JSONLinesDecoder(200)):
+        reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), decoder)
+        frame = sse if isinstance(decoder, SSEDecoder) else lambda events: [json.dumps(events[0]).encode() + b"\n"]
+        outputs = reader.feed(frame([delta("Hi")])[0])
+        for _ in range(3):
+            outputs += reader.feed(frame([delta("x" * 300)])[0])
+        outputs += reader.feed(frame([delta("late")])[0])
+        outputs += reader.end()
+        assert outputs[0] == TextPart("Hi")
+        finish = outputs[-1]
+        assert isinstance(finish, Finish)
+        assert len(outputs) == 2
+        assert isinstance(finish.error, EventTooLargeError)
+        assert finish.outcome is Outcome.FAILED
+
+
+def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
+    reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    reader.feed(b"".join(START))
+    error = UpstreamTimeoutError(TimeoutPhase.IDLE, 5)
+    (finish,) = reader.fail(error)
+    assert isinstance(finish, Finish)
+    assert finish.error is error
+    assert finish.outcome is Outcome.FAILED
+    assert reader.finished
+    assert reader.fail(error) == []
+    assert reader.feed(b"".join([*sse([delta("late"), delta("later")]), *END])) == []
+    assert reader.end() == []
+
+
+def test_the_reader_says_when_the_response_is_finished_and_counts_events() -> None:
+    reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    reader.feed(b"".join(START))
+    assert not reader.finished
+    assert not reader.failing
+    reader.feed(sse([{"type": "error", "message": "no"}])[0])
+    assert reader.failing
+    assert not reader.finished
+    reader.feed(b"".join(sse([terminal("failed")])))
+    assert reader.finished
+    assert not reader.failing
+    assert reader.events == 4
+
+
+def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
+    row = PROTOCOLS["openresponses"]
+    readers = [row.make_reader(StreamOptions(), SSEDecoder()) for _ in range(2)]
+    streams = [
+        sse([created(id=f"resp_{number}"), *(delta(f"{number}") for _ in range(5)), terminal(id=f"resp_{number}")])
+        for number in range(2)
+    ]
+    data = [b"".join(stream) for stream in streams]
+    outputs: list[list[Any]] = [[], []]
+    for place in range(0, max(map(len, data)), 3):
+        for number in range(2):
+            outputs[number] += readers[number].feed(data[number][place : place + 3])
+    for number in range(2):
+        outputs[number] += readers[number].end()
+        assert outputs[number][:-1] == [TextPart(f"{number}")] * 5
+        assert outputs[number][-1].response_id == f"resp_{number}"

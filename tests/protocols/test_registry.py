@@ -1,0 +1,28 @@
+"""The table of protocols: every row is whole."""
+
+import pytest
+
+from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol
+from partstream.streams import StreamOptions
+
+
+@pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_every_row_names_what_exists(row: Protocol) -> None:
+    stream = row.make_stream(StreamOptions())
+    assert not stream.finished
+    assert not stream.failing
+    for framing in FRAMINGS.values():
+        assert not row.make_reader(StreamOptions(), framing()).finished
+    assert callable(row.load_request())
+    assert row.path.startswith("/")
+    assert row.event_types
+
+
+def test_the_default_is_one_of_them_and_names_are_unique() -> None:
+    assert DEFAULT_PROTOCOL in PROTOCOLS
+    assert all(name == row.name for name, row in PROTOCOLS.items())
+
+
+def test_two_streams_of_one_row_share_nothing() -> None:
+    row = PROTOCOLS[DEFAULT_PROTOCOL]
+    assert row.make_stream(StreamOptions()) is not row.make_stream(StreamOptions())
