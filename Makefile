@@ -67,7 +67,7 @@ wheel: setup
 	rm -f dist/*.whl
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
 
-# Measures, shows and writes artifacts/bench.json; takes about three minutes. Node is needed for the JavaScript floor only.
+# Measures, shows and writes artifacts/bench.json; takes two to four minutes. Node is needed for the JavaScript floor only.
 .PHONY: bench bench-docs
 
 bench: setup

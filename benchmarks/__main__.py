@@ -1,0 +1,68 @@
+"""The command behind `make bench`: measures, shows, writes; its exit says whether it ran, never what it found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from benchmarks import competitors, imports, machine, race, report, scaling, targets
+
+
+@click.command()
+@click.option("--events", default=20_000, show_default=True, help="How many events a stream has.")
+@click.option("--rounds", default=21, show_default=True, help="How often each reader runs; the slow run less often.")
+@click.option("--large-event", default=2_000_000, show_default=True, help="Bytes of the one large event.")
+@click.option("--output", type=click.Path(path_type=Path), default=competitors.ROOT / "artifacts" / "bench.json")
+@click.option("--docs", type=click.Path(path_type=Path, exists=True), help="Rewrite the figures in this page.")
+@click.option("--install/--no-install", default=True, help="Install what the JavaScript floor needs when missing.")
+def main(events: int, rounds: int, large_event: int, output: Path, docs: Path | None, install: bool) -> None:
+    """Measures Partstream beside others on the same bytes."""
+    console = Console()
+    folder = output.parent / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    if install:
+        competitors.make_ready()
+    results = _measure(console, folder, events, rounds, large_event)
+    for name, value in results.machine.items():
+        console.print(f"{name}: {value}")
+    report.show(results, console)
+    output.write_text(json.dumps(results.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    console.print(f"written to {output}")
+    if docs is not None:
+        report.write_docs(results, docs)
+        console.print(f"written to {docs}")
+
+
+def _measure(console: Console, folder: Path, events: int, rounds: int, large_event: int) -> report.Results:
+    missing = {competitor: competitor.missing() for competitor in competitors.COMPETITORS}
+    present = [competitor for competitor, why in missing.items() if why is None]
+    few = max(1, rounds // 3)
+    facts = machine.facts()
+    with console.status("measuring") as status:
+        raced = race.race(present, folder, events, rounds, lambda case: status.update(f"racing: {case}"))
+        status.update("streams of several lengths")
+        grown = scaling.growth(folder, events, few)
+        status.update("memory")
+        peaks = scaling.memory(folder, events)
+        status.update("one large event")
+        large = scaling.large_event(large_event, rounds)
+        status.update("import time")
+        imported = imports.import_time(few)
+    return report.Results(
+        machine=facts,
+        settings={"events": events, "rounds": rounds},
+        skipped={competitor.name: why for competitor, why in missing.items() if why is not None},
+        raced=raced,
+        grown=grown,
+        peaks=peaks,
+        large=large,
+        imported=imported,
+        targets=targets.judge(raced, grown, peaks, large, imported),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Who is measured: one row each, with the command that starts its worker and what keeps it from being measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMPETITORS", "FAST", "FLOOR", "OPENAI", "PLAIN", "Competitor", "Worker", "make_ready"]
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+_NODE_FOLDER: Final = ROOT / "benchmarks" / "node"
+
+
+def _python(module: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"benchmarks.workers.{module}", *arguments)
+
+
+def _needs(*modules: str) -> Callable[[], str | None]:
+    def missing() -> str | None:
+        absent = [module for module in modules if find_spec(module) is None]
+        return f"{', '.join(absent)} is not installed" if absent else None
+
+    return missing
+
+
+def _node_missing() -> str | None:
+    if shutil.which("node") is None:
+        return "node is not installed"
+    if not (_NODE_FOLDER / "node_modules" / "eventsource-parser").is_dir():
+        return "eventsource-parser is not installed: run `npm ci` in benchmarks/node"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Competitor:
+    """A reader that is measured.
+
+    Attributes:
+        name: What tables and figures call it.
+        command: Starts its worker.
+        missing: Says what keeps it from being measured, or None.
+        every: It takes part in every n-th round; more than one for the slow.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    missing: Callable[[], str | None]
+    every: int = 1
+
+
+FAST: Final = Competitor("partstream, fast", _python("partstream_reader"), _needs("msgspec"))
+PLAIN: Final = Competitor("partstream", _python("partstream_reader", "--without-msgspec"), _needs())
+FLOOR: Final = Competitor("JavaScript floor", ("node", str(_NODE_FOLDER / "floor.mjs")), _node_missing)
+OPENAI: Final = Competitor("openai package", _python("openai_package"), _needs("openai"), every=3)
+HTTPX_SSE: Final = Competitor("httpx-sse + json", _python("httpx_sse_json"), _needs("httpx_sse", "httpx2"))
+
+COMPETITORS: Final = (FAST, PLAIN, FLOOR, OPENAI, HTTPX_SSE)
+
+
+def make_ready() -> None:
+    """Installs what the JavaScript floor needs, when npm is there and it is missing."""
+    if _node_missing() and shutil.which("npm") is not None:
+        subprocess.run(["npm", "ci", "--silent"], cwd=_NODE_FOLDER, check=False, timeout=120)
+
+
+class Worker:
+    """A competitor's process, from `with` to its end."""
+
+    def __init__(self, competitor: Competitor) -> None:
+        self.competitor = competitor
+        self._process = subprocess.Popen(
+            competitor.command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=10)
+
+    def ask(self, command: str, stream: str, **fields: str) -> dict[str, Any]:
+        """Sends a command and waits for its answer.
+
+        Raises:
+            RuntimeError: The worker ended instead; it has said why on standard error.
+        """
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"command": command, "stream": stream, **fields}) + "\n")
+        stdin.flush()
+        line = stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker of {self.competitor.name!r} ended on {command} {stream}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer

@@ -1,0 +1,121 @@
+// The JavaScript floor: the least that a reader in JavaScript does to turn the same bytes into the same parts.
+// Speaks the protocol of benchmarks/workers/worker.py over standard input and output.
+import { existsSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { createParser } from "eventsource-parser";
+
+class TextPart {
+  constructor(value) {
+    this.value = value;
+  }
+}
+
+class ThinkingPart {
+  constructor(value, id) {
+    this.value = value;
+    this.id = id;
+  }
+}
+
+class ToolCallPart {
+  constructor(callId, name, input) {
+    this.callId = callId;
+    this.name = name;
+    this.input = input;
+  }
+}
+
+/** Reads one stream; every part goes to `take`. */
+function read(chunks, take) {
+  const text = new TextDecoder();
+  const items = new Map();
+  const parser = createParser({
+    onEvent(message) {
+      const event = JSON.parse(message.data);
+      switch (event.type) {
+        case "response.output_text.delta":
+          take(new TextPart(event.delta));
+          break;
+        case "response.reasoning_summary_text.delta":
+          take(new ThinkingPart(event.delta, event.item_id));
+          break;
+        case "response.output_item.added":
+          items.set(event.output_index, { item: event.item, arguments: "" });
+          break;
+        case "response.function_call_arguments.delta":
+          items.get(event.output_index).arguments += event.delta;
+          break;
+        case "response.output_item.done": {
+          const open = items.get(event.output_index);
+          if (event.item.type === "function_call") {
+            take(new ToolCallPart(event.item.call_id, event.item.name, JSON.parse(open.arguments)));
+          }
+          break;
+        }
+      }
+    },
+  });
+  for (const chunk of chunks) {
+    parser.feed(text.decode(chunk, { stream: true }));
+  }
+}
+
+function load(path, sizesPath) {
+  const bytes = readFileSync(path);
+  let start = 0;
+  return JSON.parse(readFileSync(sizesPath, "utf8")).map((size) => {
+    const chunk = bytes.subarray(start, start + size);
+    start += size;
+    return chunk;
+  });
+}
+
+function tally(chunks) {
+  const counts = { text: 0, thinking: 0, tool_calls: 0 };
+  read(chunks, (part) => {
+    if (part instanceof TextPart) counts.text += part.value.length;
+    else if (part instanceof ThinkingPart) counts.thinking += part.value.length;
+    else counts.tool_calls += 1;
+  });
+  return counts;
+}
+
+// Linux counts the time of a thread up to when it last gave the processor away, so it sleeps before it asks.
+const never = new Int32Array(new SharedArrayBuffer(4));
+const threadStatistics = "/proc/thread-self/schedstat";
+const ofTheThread = existsSync(threadStatistics);
+
+/** Seconds of processor time: of the main thread alone where that can be known, so without the garbage collector's
+ * and the compiler's helper threads. */
+function processorTime() {
+  if (ofTheThread) {
+    Atomics.wait(never, 0, 0, 1);
+    return Number(readFileSync(threadStatistics, "utf8").split(" ")[0]) / 1e9;
+  }
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+function run(chunks) {
+  let last;
+  const start = processorTime();
+  read(chunks, (part) => {
+    last = part;
+  });
+  return { seconds: processorTime() - start, emitted: last !== undefined };
+}
+
+const loaded = new Map();
+const commands = {
+  load: ({ stream, path, sizes }) => {
+    loaded.set(stream, load(path, sizes));
+    return {};
+  },
+  tally: ({ stream }) => tally(loaded.get(stream)),
+  run: ({ stream }) => run(loaded.get(stream)),
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  process.stdout.write(`${JSON.stringify(commands[command.command](command))}\n`);
+}

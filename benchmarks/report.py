@@ -1,0 +1,187 @@
+"""Shows the results: tables in the terminal, JSON in a file, Markdown in docs/performance.md; measures nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+
+from benchmarks.competitors import FLOOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from benchmarks.race import Case, Figure
+    from benchmarks.targets import Target
+
+__all__ = ["Grid", "Results", "grids", "show", "write_docs"]
+
+BEGIN: Final = "<!-- figures: begin (written by `make bench-docs`) -->"
+END: Final = "<!-- figures: end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a run found.
+
+    Attributes:
+        machine: On what.
+        settings: With how many events and rounds.
+        skipped: Who was not measured, and why.
+        raced: Figures by case and competitor.
+        grown: Figures by reader and length.
+        peaks: Bytes by reader, length and kind.
+        large: Nanoseconds a byte.
+        imported: See :func:`benchmarks.imports.import_time`.
+        targets: What was to be reached.
+    """
+
+    machine: Mapping[str, str]
+    settings: Mapping[str, int]
+    skipped: Mapping[str, str]
+    raced: Mapping[Case, Mapping[str, Figure]]
+    grown: Mapping[str, Mapping[int, Figure]]
+    peaks: Mapping[str, Mapping[int, Mapping[str, int]]]
+    large: Mapping[str, float]
+    imported: Mapping[str, Any]
+    targets: Sequence[Target]
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file of results."""
+        return {
+            "machine": dict(self.machine),
+            "settings": dict(self.settings),
+            "skipped": dict(self.skipped),
+            "microseconds_per_event": [
+                asdict(case) | {"readers": {name: asdict(figure) for name, figure in figures.items()}}
+                for case, figures in self.raced.items()
+            ],
+            "growth": {
+                name: {str(count): asdict(figure) for count, figure in figures.items()}
+                for name, figures in self.grown.items()
+            },
+            "peak_memory_bytes": {
+                name: {str(c): dict(p) for c, p in peaks.items()} for name, peaks in self.peaks.items()
+            },
+            "large_event_nanoseconds_per_byte": dict(self.large),
+            "import": dict(self.imported),
+            "targets": [target.as_json() for target in self.targets],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table before it is drawn."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def grids(results: Results) -> list[Grid]:
+    """The results as tables."""
+    return [
+        Grid("Targets", ("what", "measured", "target", ""), [_target_row(target) for target in results.targets]),
+        *_raced(results.raced),
+        _grown(results.grown),
+        _peaks(results.peaks),
+        _others(results),
+    ]
+
+
+def _target_row(target: Target) -> tuple[str, str, str, str]:
+    sign = "≥" if target.at_least else "≤"
+    unit = f" {target.unit}" if target.unit else ""
+    measured, limit = f"{target.figure:.4g}{unit}", f"{sign} {target.limit:g}{unit}"
+    return target.what, measured, limit, "reached" if target.reached else "not reached"
+
+
+def _raced(raced: Mapping[Case, Mapping[str, Figure]]) -> Iterator[Grid]:
+    for case, figures in raced.items():
+        floor = figures.get(FLOOR.name)
+        rows = []
+        for name, figure in figures.items():
+            ratio = f"{figure.ratio_to(floor):.2f} ×" if floor else "–"
+            quartiles = f"{figure.lower:.2f} – {figure.upper:.2f}"
+            rows.append((name, f"{figure.median:.2f}", quartiles, ratio, str(len(figure.samples))))
+        yield Grid(case.name, ("reader", "µs an event", "quartiles", "to the floor", "rounds"), rows)
+
+
+def _grown(grown: Mapping[str, Mapping[int, Figure]]) -> Grid:
+    counts = sorted({count for figures in grown.values() for count in figures})
+    rows = [(name, *(f"{figures[count].median:.2f}" for count in counts)) for name, figures in grown.items()]
+    return Grid("time an event by the length of the stream, µs", ("reader", *(f"{count:,}" for count in counts)), rows)
+
+
+def _peaks(peaks: Mapping[str, Mapping[int, Mapping[str, int]]]) -> Grid:
+    rows = [
+        (name, f"{count:,}", f"{peak['deltas'] / 1024:.0f}", f"{peak['whole'] / 1024:.0f}")
+        for name, by_length in peaks.items()
+        for count, peak in by_length.items()
+    ]
+    return Grid("peak memory, KiB", ("reader", "events", "until the last delta", "with the closing events"), rows)
+
+
+def _others(results: Results) -> Grid:
+    large, imported = results.large, results.imported
+    return Grid(
+        "others",
+        ("what", "measured"),
+        [
+            (f"{large['bytes']:,}-byte event in one read", f"{large['one_read']:.2f} ns a byte"),
+            ("the same in 1,460-byte reads", f"{large['small_reads']:.2f} ns a byte"),
+            ("import partstream", f"{imported['import']:.0f} ms"),
+            ("a process that imports it", f"{imported['process']:.0f} ms"),
+            ("a process that imports nothing", f"{imported['bare_process']:.0f} ms"),
+            ("packages that the import loads", ", ".join(imported["packages"]) or "none"),
+        ],
+    )
+
+
+def show(results: Results, console: Console) -> None:
+    """Prints everything."""
+    for grid in reversed(grids(results)):
+        table = Table(title=grid.title, title_justify="left")
+        for place, name in enumerate(grid.head):
+            table.add_column(name, justify="left" if place == 0 else "right")
+        for row in grid.rows:
+            table.add_row(*row, style="red" if row[-1] == "not reached" else None)
+        console.print(table)
+    for name, why in results.skipped.items():
+        console.print(f"[yellow]{name} was not measured: {why}")
+
+
+def write_docs(results: Results, page: Path) -> None:
+    """Puts the tables between the two markers of a page.
+
+    Raises:
+        ValueError: The page has no such markers.
+    """
+    content = page.read_text(encoding="utf-8")
+    before, begin, rest = content.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{page} needs the lines {BEGIN!r} and {END!r}")
+    page.write_text(f"{before}{BEGIN}\n\n{_markdown(results)}\n{END}{after}", encoding="utf-8", newline="\n")
+
+
+def _markdown(results: Results) -> str:
+    lines = [f"- {name}: {value}" for name, value in (*results.machine.items(), *_counts(results.settings))]
+    lines += [f"- not measured: {name}, {why}" for name, why in results.skipped.items()]
+    for grid in grids(results):
+        lines += ["", f"### {grid.title[0].upper()}{grid.title[1:]}", "", _row(grid.head)]
+        lines.append(_row(["---", *["---:"] * (len(grid.head) - 1)]))
+        lines += [_row(row) for row in grid.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(settings: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    return ((name, f"{count:,}") for name, count in settings.items())
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,94 @@
+"""What is to be reached, as a table; knows how a figure is compared, not how it is measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.competitors import FAST, FLOOR, OPENAI, PLAIN
+from benchmarks.race import TARGETED, Case, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Target", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing to reach.
+
+    Attributes:
+        what: In words.
+        figure: What was measured.
+        unit: Of both numbers.
+        limit: What it is compared with.
+        at_least: Whether the figure has to be no less than the limit; else no more.
+    """
+
+    what: str
+    figure: float
+    limit: float
+    unit: str
+    at_least: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is."""
+        return self.figure >= self.limit if self.at_least else self.figure <= self.limit
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file of results."""
+        return asdict(self) | {"reached": self.reached}
+
+
+_RATIOS = (
+    # whose time, divided by whose, limit, at least
+    (FAST, FLOOR, 1.0, False),
+    (OPENAI, FAST, 30.0, True),
+    (PLAIN, FLOOR, 3.0, False),
+)
+
+_TOLERATED_GROWTH = 1.15
+"""The longest stream against the one a quarter as long; the rest is noise."""
+
+
+def judge(
+    raced: Mapping[Case, Mapping[str, Figure]],
+    grown: Mapping[str, Mapping[int, Figure]],
+    peaks: Mapping[str, Mapping[int, Mapping[str, int]]],
+    large: Mapping[str, float],
+    imported: Mapping[str, Any],
+) -> list[Target]:
+    """All targets with what was measured; those that could not be measured are left out."""
+    return [
+        *_ratios(raced),
+        *_growth(grown),
+        *_memory(peaks),
+        Target("2 MB event: 1,460-byte reads / one read", large["small_reads"] / large["one_read"], 5.0, "×"),
+        Target("import partstream", imported["import"], 150.0, "ms"),
+        Target("packages that it loads", len(imported["packages"]), 0, ""),
+    ]
+
+
+def _ratios(raced: Mapping[Case, Mapping[str, Figure]]) -> Iterator[Target]:
+    for upper, lower, limit, at_least in _RATIOS:
+        for case in TARGETED:
+            figures = raced[case]
+            if upper.name in figures and lower.name in figures:
+                ratio = figures[upper.name].ratio_to(figures[lower.name])
+                yield Target(f"{case.stream}: {upper.name} / {lower.name}", ratio, limit, "×", at_least)
+
+
+def _growth(grown: Mapping[str, Mapping[int, Figure]]) -> Iterator[Target]:
+    for name, figures in grown.items():
+        *_, shorter, longest = sorted(figures)
+        ratio = figures[longest].ratio_to(figures[shorter])
+        yield Target(f"{name}: µs an event, {longest:,} / {shorter:,} events", ratio, _TOLERATED_GROWTH, "×")
+
+
+def _memory(peaks: Mapping[str, Mapping[int, Mapping[str, int]]]) -> Iterator[Target]:
+    for name, by_length in peaks.items():
+        shorter, longest = sorted(by_length)
+        ratio = by_length[longest]["deltas"] / by_length[shorter]["deltas"]
+        yield Target(f"{name}: peak memory, {longest:,} / {shorter:,} events", ratio, _TOLERATED_GROWTH, "×")

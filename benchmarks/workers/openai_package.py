@@ -1,0 +1,62 @@
+"""The openai package: its own stream class over the bytes, as `for event in stream` reads it.
+
+The response below it is a stand-in that hands out the chunks, so no HTTP is measured, and no parts are made of the
+events: both are in its favour.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openai import OpenAI, Stream
+from openai.types.responses import ResponseStreamEvent
+
+from benchmarks.workers.worker import Chunks, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class _Response:
+    """What the stream class asks of a response."""
+
+    request = None
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks = chunks
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        return iter(self._chunks)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def main() -> None:
+    """Serves commands."""
+    client = OpenAI(api_key="unused", base_url="http://127.0.0.1:9")
+
+    def stream(chunks: Chunks) -> Any:
+        response: Any = _Response(chunks)
+        kind: Any = ResponseStreamEvent
+        return Stream(cast_to=kind, response=response, client=client)
+
+    def run(chunks: Chunks) -> None:
+        for _event in stream(chunks):
+            pass
+
+    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
+        for event in stream(chunks):
+            match event.type:
+                case "response.output_text.delta":
+                    yield "text", len(event.delta)
+                case "response.reasoning_summary_text.delta":
+                    yield "thinking", len(event.delta)
+                case "response.function_call_arguments.done":
+                    yield "tool_calls", 1
+
+    serve(run, pieces)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Partstream: bytes to parts through the reader that the gateway uses. `--without-msgspec` hides the extra `fast`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.workers.worker import Chunks, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def reader(with_msgspec: bool) -> Callable[[], Any]:
+    """A function that makes a reader of one response; the choice is for the whole process."""
+    if not with_msgspec:
+        # None in the table of modules makes every later import of it fail, as if it were not installed.
+        sys.modules["msgspec"] = None  # type: ignore[assignment]
+    from partstream import json_codec  # noqa: PLC0415 - after msgspec is hidden
+    from partstream.protocols.registry import PROTOCOLS  # noqa: PLC0415
+    from partstream.sse import SSEDecoder  # noqa: PLC0415
+    from partstream.streams import StreamOptions  # noqa: PLC0415
+
+    if json_codec.FAST is not with_msgspec:
+        raise SystemExit("msgspec is not installed, so the reader with it cannot be measured")
+    return lambda: PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+
+
+def main() -> None:
+    """Serves commands."""
+    make = reader(with_msgspec="--without-msgspec" not in sys.argv)
+    from partstream.parts import TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - after msgspec is hidden
+
+    def run(chunks: Chunks) -> None:
+        feed = make().feed
+        for chunk in chunks:
+            for _output in feed(chunk):
+                pass
+
+    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
+        feed = make().feed
+        for chunk in chunks:
+            for output in feed(chunk):
+                match output:
+                    case TextPart(value):
+                        yield "text", len(value)
+                    case ThinkingPart(value):
+                        yield "thinking", len(value)
+                    case ToolCallPart():
+                        yield "tool_calls", 1
+
+    serve(run, pieces)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The benchmark runs, and says what it promises to say; no figure is asserted, because machines differ."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STREAMS = ("text", "tools", "mixed")
+OURS = ("partstream, fast", "partstream")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder in which the benchmark has run once, with tiny streams."""
+    folder = tmp_path_factory.mktemp("bench")
+    page = folder / "performance.md"
+    page.write_text(
+        "before\n<!-- figures: begin (written by `make bench-docs`) -->\nold\n<!-- figures: end -->\nafter\n", "utf-8"
+    )
+    arguments = ["--events", "200", "--rounds", "1", "--large-event", "20000", "--no-install"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments, "--output", str(folder / "bench.json"), "--docs", str(page)],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    (folder / "terminal.txt").write_text(done.stdout, "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    return json.loads((folder / "bench.json").read_text("utf-8"))
+
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def test_every_reader_is_measured_or_named_with_the_reason(results):
+    for case in results["microseconds_per_event"]:
+        measured = set(case["readers"])
+        assert measured | set(results["skipped"]) == {
+            *OURS,
+            "JavaScript floor",
+            "openai package",
+            "httpx-sse + json",
+        }
+        assert {"partstream"} <= measured
+        assert all(figure["lower"] <= figure["median"] <= figure["upper"] for figure in case["readers"].values())
+    assert all(results["skipped"].values())
+
+
+def test_all_streams_framings_and_chunkings_are_raced(results):
+    cases = [(case["stream"], case["framing"], case["chunking"]) for case in results["microseconds_per_event"]]
+    assert cases == [
+        *((stream, "event+data", "one event") for stream in STREAMS),
+        ("text", "data", "one event"),
+        ("text", "event+data", "16 KiB"),
+    ]
+
+
+def test_growth_and_memory_are_measured_over_longer_and_longer_streams(results):
+    for figures in results["growth"].values():
+        assert list(figures) == ["12", "50", "200", "800"]
+    for peaks in results["peak_memory_bytes"].values():
+        assert list(peaks) == ["200", "800"]
+        assert all(0 < peak["deltas"] <= peak["whole"] for peak in peaks.values())
+
+
+def test_one_large_event_is_read_whole_and_in_small_reads(results):
+    large = results["large_event_nanoseconds_per_byte"]
+    assert large["bytes"] > 20000
+    assert large["one_read"] > 0
+    assert large["small_reads"] > 0
+
+
+def test_the_import_is_timed_and_loads_nothing_optional(results):
+    assert results["import"]["import"] > 0
+    assert results["import"]["packages"] == []
+
+
+def test_every_target_says_whether_it_is_reached(results, folder):
+    assert len(results["targets"]) >= 5
+    for target in results["targets"]:
+        reached = target["figure"] >= target["limit"] if target["at_least"] else target["figure"] <= target["limit"]
+        assert target["reached"] is reached
+    assert "reached" in (folder / "terminal.txt").read_text("utf-8")
+
+
+def test_the_machine_is_named(results):
+    assert {"date", "processor", "python", "node"} <= set(results["machine"])
+
+
+def test_the_figures_of_a_page_are_replaced_and_nothing_else(folder):
+    page = (folder / "performance.md").read_text("utf-8")
+    assert page.startswith("before\n<!-- figures: begin")
+    assert page.endswith("<!-- figures: end -->\nafter\n")
+    assert "old" not in page
+    assert "### Targets" in page
