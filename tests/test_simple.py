@@ -12,7 +12,7 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.simple import chat_model, estimate_tokens, text_of
+from partstream.simple import chat_model, text_of
 
 
 def _answer(provider, *, cancel_after=None, progress=None):
@@ -136,19 +136,3 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
 
     _answer(provider, progress=Draining())
     assert said == ["a", "drained", "b", "drained"]
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("", 0),
-        ("a", 1),
-        ("a" * 8, 2),
-        (ChatMessage.user("a" * 8), 5),
-        (ChatMessage.user([DataPart(b"x" * 1000, "image/png")]), 3),
-        (ChatMessage.assistant([ThinkingPart("1234"), ToolCallPart("c", "name", {"a": 1})]), 7),
-        (ChatMessage.user([ToolResultPart("c", (TextPart("12345678"),))]), 5),
-    ],
-)
-def test_tokens_are_estimated_by_the_characters_that_a_model_reads(text, tokens):
-    assert estimate_tokens(text) == tokens

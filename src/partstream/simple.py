@@ -15,34 +15,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from partstream.json_codec import dumps
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import (
     DrainingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
+from partstream.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
     from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.parts import MessagePart, ResponsePart
+    from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
 __all__ = [
-    "CHARACTERS_PER_TOKEN",
     "AnswerFunction",
     "FunctionProvider",
-    "characters_of",
     "chat_model",
-    "estimate_tokens",
     "text_of",
 ]
 
@@ -50,12 +46,6 @@ AnswerFunction: TypeAlias = (
     "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart, None]]"
 )
 """An async generator function: it yields text, or parts, as they come."""
-
-CHARACTERS_PER_TOKEN: Final = 4
-"""An estimate for English prose and code with the vocabularies in use."""
-
-_MESSAGE_TOKENS: Final = 3
-"""Tokens of a message beside its parts, as Copilot itself reckons."""
 
 
 class FunctionProvider(LanguageModelChatProvider):
@@ -125,14 +115,6 @@ class FunctionProvider(LanguageModelChatProvider):
                     await draining.drain()
 
 
-def estimate_tokens(text: str | ChatMessage) -> int:
-    """About how many tokens a text or a message takes: four characters a token, data parts left out."""
-    if isinstance(text, str):
-        return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
-    characters = sum(characters_of(part) for part in text.content)
-    return _MESSAGE_TOKENS + math.ceil(characters / CHARACTERS_PER_TOKEN)
-
-
 def chat_model(
     *,
     name: str,
@@ -185,17 +167,6 @@ def chat_model(
         return FunctionProvider(answer, information, count_tokens)
 
     return decorate
-
-
-def characters_of(part: MessagePart) -> int:
-    """How many characters of a part a model reads; none of a data part's."""
-    if isinstance(part, TextPart | ThinkingPart):
-        return len(part.value)
-    if isinstance(part, ToolCallPart):
-        return len(part.name) + len(dumps(part.input))
-    if isinstance(part, ToolResultPart):
-        return sum(characters_of(item) for item in part.content)
-    return 0
 
 
 def text_of(message: ChatMessage) -> str:

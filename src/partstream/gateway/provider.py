@@ -13,9 +13,9 @@ from partstream.gateway.transport import Transport
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
-from partstream.simple import estimate_tokens
 from partstream.sse import SSEDecoder
 from partstream.streams import Finish, Unmapped
+from partstream.tokens import estimate_tokens
 from partstream.usage import usage_part
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
 from partstream.hosts.vscode.usage_report import UsageWatch, estimated_usage
-from partstream.simple import estimate_tokens
+from partstream.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps
 from partstream.parts import DataPart
-from partstream.simple import CHARACTERS_PER_TOKEN, characters_of, estimate_tokens
+from partstream.tokens import CHARACTERS_PER_TOKEN, characters_of, estimate_tokens
 from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:

@@ -1,0 +1,5 @@
+"""Token counts, each of which says where it comes from."""
+
+from partstream.tokens.estimator import CHARACTERS_PER_TOKEN, characters_of, estimate_tokens
+
+__all__ = ["CHARACTERS_PER_TOKEN", "characters_of", "estimate_tokens"]
