@@ -33,7 +33,6 @@ export const START_LIMIT = 15_000;
 export const STOP_LIMIT = 2000;
 /** Milliseconds for what a dead process wrote last to be read. */
 const DRAIN_LIMIT = 200;
-const STDERR_LINES_KEPT = 5;
 
 const CONNECTION_FAILURES = new Set<number>([ErrorCodes.PendingResponseRejected, ErrorCodes.MessageWriteError]);
 
@@ -54,7 +53,8 @@ export interface SidecarListener {
 export class Sidecar {
   /** Resolves when the process is gone, with a sentence that says how. */
   readonly ended: Promise<string>;
-  readonly #stderr: string[] = [];
+  /** Of a traceback, the last line says what went wrong; the log has all. */
+  #lastWords = "";
   readonly #connection: MessageConnection;
   #nextProgressToken = 1;
   #information: InitializeResult["serverInfo"] | undefined;
@@ -170,8 +170,7 @@ export class Sidecar {
 
   #listen(): void {
     createInterface({ input: this.process.stderr }).on("line", (line) => {
-      this.#stderr.push(line);
-      if (this.#stderr.length > STDERR_LINES_KEPT) this.#stderr.shift();
+      this.#lastWords = line.trim() || this.#lastWords;
       this.listener.log("info", "stderr", line);
     });
     this.#connection.onNotification("log", ({ level, source, message }: LogParams) =>
@@ -198,7 +197,7 @@ export class Sidecar {
       );
     });
     const died = this.ended.then((how) => {
-      throw new SidecarError(`The Python process of Partstream ${how}. ${this.#stderr.join("\n")}`.trim());
+      throw new SidecarError(`The Python process of Partstream ${how}. ${this.#lastWords}`.trim());
     });
     const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
       if (isConnectionFailure(error)) return died;
