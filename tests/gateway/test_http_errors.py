@@ -32,16 +32,13 @@ BODIES = {
     "true as message": (b'{"message":true}', None, None),
     "no UTF-8": (b"\xff\xfe broken", "\ufffd\ufffd broken", None),
     "deep JSON": (b"[" * 100_000, "[" * 300, None),
-    "a huge number": (b'{"error":{"code":' + b"1" * 5000 + b"}}", None, None),
+    "a huge number": (b"[" + b"1" * 5000 + b"]", "[" + "1" * 299, None),
 }
 
 
 @pytest.mark.parametrize(("body", "message", "code"), BODIES.values(), ids=BODIES)
 def test_the_message_and_the_code_are_read_from(body: bytes, message: str | None, code: str | None):
     error = http_error(418, {}, body, NOW)
-    if body.startswith(b'{"error":{"code":1'):
-        assert error.http_status == 418
-        return
     assert (error.http_status, error.provider_message, error.provider_code) == (418, message, code)
     assert len(error.body) <= 2000
 

@@ -57,7 +57,7 @@ _MODEL: Final = LanguageModelChatInformation(
     max_output_tokens=4_000,
     capabilities=LanguageModelChatCapabilities(tool_calling=True),
 )
-_SECONDS_PER_EVENT: Final = 0.03
+_SECONDS_PER_EVENT: Final = 0.025
 _PAUSE_SECONDS: Final = 0.5
 
 # ---- the tools ----
@@ -194,4 +194,6 @@ def _program() -> str:
     if shutil.which("partstream"):
         return "partstream"
     path = Path(sys.argv[0]).absolute()
+    if path.name == "__main__.py":
+        return "python -m partstream"
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

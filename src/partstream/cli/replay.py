@@ -141,8 +141,6 @@ def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
         "usage": _usage(finish.usage),
         "error": _error(finish.error),
         "unmapped": dict(unmapped),
-        "response_id": finish.response_id,
-        "model": finish.model,
     }
 
 

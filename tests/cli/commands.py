@@ -1,0 +1,161 @@
+"""Runs commands as processes of their own: with pipes, or with a terminal of 80 columns in front of them."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    code: int
+    output: str
+    errors: str
+
+
+def _environment(**environment: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "PARTSTREAM_API_KEY"}}
+    return kept | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
+
+
+async def start(*arguments: str, **environment: str) -> asyncio.subprocess.Process:
+    """A running command with pipes."""
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "partstream", *arguments)
+    env = _environment(**environment)
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+
+
+async def end(process: asyncio.subprocess.Process, typed: str | bytes = "") -> Ended:
+    """Writes to the command's input, closes it, and waits for the end."""
+    data = typed.encode() if isinstance(typed, str) else typed
+    try:
+        async with asyncio.timeout(20):
+            output, errors = await process.communicate(data)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return Ended(process.returncode, output.decode(), errors.decode())
+
+
+async def call(*arguments: str, typed: str | bytes = "", **environment: str) -> Ended:
+    """Runs a command with pipes to its end."""
+    return await end(await start(*arguments, **environment), typed)
+
+
+class Terminal:
+    """A command in a terminal."""
+
+    def __init__(self, process: asyncio.subprocess.Process, descriptor: int) -> None:
+        self.process = process
+        self.shown = ""
+        self._typed_at = 0
+        self._descriptor = descriptor
+        self._changed = asyncio.Event()
+        asyncio.get_running_loop().add_reader(descriptor, self._read)
+
+    @property
+    def plain(self) -> str:
+        """What was shown, without colours."""
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.shown).replace("\r", "")
+
+    def type(self, text: str) -> None:
+        """Types; what was shown before is not waited for any more."""
+        self._typed_at = len(self.plain)
+        os.write(self._descriptor, text.encode())
+
+    async def until(self, text: str) -> None:
+        """Waits until `text` is shown, whatever its line breaks."""
+        await self._until(lambda: text in " ".join(self._answer.split()))
+
+    async def asks(self) -> None:
+        """Waits until the command waits for a line."""
+        await self._until(lambda: self._answer.endswith("\n> "))
+
+    @property
+    def _answer(self) -> str:
+        return self.plain[self._typed_at :]
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(15):
+                while not condition():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError as error:
+            raise TimeoutError(f"not within 15 s; shown: {self.plain}") from error
+
+    async def interrupted(self) -> int:
+        """Ctrl-C at the prompt. CPython misses a signal between showing the prompt and waiting for a key: as a person
+        does then, it is pressed again.
+        """
+        for _ in range(10):
+            self.process.send_signal(signal.SIGINT)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.5):
+                    return await self.process.wait()
+        raise TimeoutError(f"Ctrl-C did not end it; shown: {self.plain}")
+
+    async def ended(self) -> int:
+        try:
+            async with asyncio.timeout(15):
+                return await self.process.wait()
+        except TimeoutError as error:
+            raise TimeoutError(f"it did not end within 15 s; shown: {self.plain}") from error
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._descriptor, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        self.shown += data.decode(errors="replace")
+        self._changed.set()
+
+
+@asynccontextmanager
+async def terminal(*arguments: str, **environment: str) -> AsyncIterator[Terminal]:
+    """A running command in a terminal of 80 columns; it is ended with the block."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+
+    ours, theirs = pty.openpty()
+    try:
+        command = (sys.executable, "-m", "partstream", *arguments)
+        env = _environment(COLUMNS="80", LINES="24", **environment)
+        process = await asyncio.create_subprocess_exec(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+    finally:
+        os.close(theirs)
+    shown = Terminal(process, ours)
+    try:
+        yield shown
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        shown.close()
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Runs a test within bounds."""
+
+    async def within() -> None:
+        async with asyncio.timeout(40):
+            await coroutine
+
+    asyncio.run(within())

@@ -1,0 +1,228 @@
+"""`partstream chat` as a process of its own, against the replay upstream: answers, errors, Ctrl-C, keys."""
+
+import signal
+import time
+from secrets import token_hex
+
+import pytest
+from commands import call, end, run, start, terminal
+
+from partstream.testing import Outcome, ReplayUpstream
+
+HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
+KEY = token_hex(12)
+
+
+def _said(item: dict) -> tuple[str, str]:
+    return item["role"], "".join(content["text"] for content in item["content"])
+
+
+# ---- one answer ----
+
+
+def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call(
+                "chat", "--base-url", upstream.base_url, "--model", "small", "--system", "Be brief.", "Hi"
+            )
+            assert (chat.code, chat.output) == (0, f"{HELLO}\n")
+            assert chat.errors.startswith("── tokens ")
+            body = upstream.requests[0].body
+            assert (body["model"], body["instructions"], len(body["input"])) == ("small", "Be brief.", 1)
+            assert "authorization" not in upstream.requests[0].headers
+
+    run(test())
+
+
+def test_a_dash_reads_the_whole_prompt_from_standard_input():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", "-", typed="two\nlines\n")
+            assert chat.code == 0
+            assert _said(upstream.requests[0].body["input"][0]) == ("user", "two\nlines\n")
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("mode", "shown"), [((), False), (("--thinking", "part"), True), (("--thinking", "off"), False)]
+)
+def test_thinking_is_kept_out_of_a_pipe_unless_asked_for(mode: tuple[str, ...], shown: bool):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "thinking", *mode, "Hi")
+            assert chat.output.endswith("Six times seven is **42**.\n")
+            assert ("Working it out" in chat.output) is shown
+
+    run(test())
+
+
+FAILURES = {
+    "fault:status=400": "the upstream answered HTTP 400: The replay upstream was asked to answer with status 400.",
+    "fault:truncate=6": "the stream ended before the response was complete (state OPEN)",
+    "fault:html": "expected text/event-stream",
+    "fault:stall_before_events": "the upstream sent no event within 1.5 s of the request",
+    "scenario:failed": "the upstream failed: The model broke while it was answering.",
+}
+
+
+@pytest.mark.parametrize(("said", "sentence"), FAILURES.items())
+def test_a_failure_is_one_sentence_and_exit_code_3(said: str, sentence: str):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            to = ("--base-url", upstream.base_url, "--model", "m", "--timeout-first-event", "1.5")
+            chat = await call("chat", *to, said)
+            assert chat.code == 3
+            assert sentence in chat.errors
+            assert "Traceback" not in chat.errors
+
+    run(test())
+
+
+def test_an_upstream_that_is_not_there_is_one_sentence():
+    async def test() -> None:
+        chat = await call("chat", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "Hi")
+        assert chat.code == 3
+        assert chat.errors.splitlines()[-1].startswith("no connection to http://127.0.0.1:9/v1/responses: ")
+
+    run(test())
+
+
+def test_ctrl_c_stops_the_answer_closes_the_connection_and_exits_130():
+    async def test() -> None:
+        async with ReplayUpstream(scenario="long", pace=0.02) as upstream:
+            process = await start("chat", "--base-url", upstream.base_url, "--model", "m", "Hi")
+            assert await process.stdout.read(1)
+            interrupted_at = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            exchange = await upstream.wait_for_end()
+            chat = await end(process)
+            assert exchange.delivery.outcome is Outcome.CLIENT_CLOSED
+            assert exchange.delivery.ended_at - interrupted_at < 0.5
+            assert (chat.code, chat.errors) == (130, "Stopped.\n")
+
+    run(test())
+
+
+# ---- keys ----
+
+
+def test_the_key_comes_from_the_environment_and_is_shown_nowhere():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream:
+            to = ("chat", "--base-url", upstream.base_url, "--model", "m")
+            good = [
+                await call(*to, "Hi", PARTSTREAM_API_KEY=f"{KEY}\n"),
+                await call(*to, "--api-key-env", "MY_KEY", "Hi", MY_KEY=KEY),
+                await call(*to, "--header-env", "Authorization=MY_HEADER", "Hi", MY_HEADER=f"Bearer {KEY}"),
+            ]
+            wrong = await call(*to, "Hi", PARTSTREAM_API_KEY=f"{KEY}-wrong")
+            none = await call(*to, "Hi")
+        assert [chat.code for chat in good] == [0, 0, 0]
+        assert (wrong.code, none.code) == (3, 3)
+        assert "HTTP 401" in wrong.errors
+        assert "no key was sent: put one into the environment variable PARTSTREAM_API_KEY" in none.errors
+        assert KEY not in "".join(chat.output + chat.errors for chat in (*good, wrong, none))
+
+    run(test())
+
+
+WRONG_USE = {
+    "no model": (("--base-url", "http://127.0.0.1:9/v1", "Hi"), "--model"),
+    "no URL": (("--model", "m", "Hi"), "--base-url"),
+    "a URL that is none": (("--base-url", "nonsense", "--model", "m", "Hi"), "expected an http or https URL"),
+    "an unset variable": (
+        ("--base-url", "http://h/v1", "--model", "m", "--api-key-env", "UNSET_KEY", "Hi"),
+        "no value in the environment variable UNSET_KEY",
+    ),
+    "a header without a variable": (
+        ("--base-url", "http://h/v1", "--model", "m", "--header-env", "x-key", "Hi"),
+        "expected HEADER=VARIABLE",
+    ),
+    "an empty prompt": (("--base-url", "http://h/v1", "--model", "m", " "), "PROMPT: got nothing"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG_USE.values(), ids=WRONG_USE)
+def test_wrong_use_is_explained_with_exit_code_2(arguments: tuple[str, ...], message: str):
+    async def test() -> None:
+        chat = await call("chat", *arguments)
+        assert chat.code == 2
+        assert message in chat.errors
+
+    run(test())
+
+
+# ---- conversations ----
+
+
+def test_piped_lines_are_the_messages_of_one_conversation():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            typed = "Hi\n\nfault:status=400\nAnd?\n/clear\nfault:truncate=6\n/exit\nnever\n"
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", typed=typed)
+            inputs = [[_said(item) for item in request.body["input"]] for request in upstream.requests]
+        assert chat.output.count(HELLO) == 2
+        assert ">" not in chat.output
+        assert chat.errors.count("HTTP 400") == 1
+        assert chat.code == 3
+        first = [("user", "Hi"), ("assistant", HELLO)]
+        assert inputs == [
+            [("user", "Hi")],
+            [*first, ("user", "fault:status=400")],
+            [*first, ("user", "And?")],
+            [("user", "fault:truncate=6")],
+        ]
+
+    run(test())
+
+
+def test_in_a_terminal_ctrl_c_stops_the_answer_and_then_at_the_prompt_the_program():
+    async def test() -> None:
+        async with (
+            ReplayUpstream() as upstream,
+            terminal("chat", "--base-url", upstream.base_url, "--model", "m") as shown,
+        ):
+            await shown.asks()
+            shown.type("scenario:long pace:20\n")
+            await shown.until("A paragraph with")
+            shown.process.send_signal(signal.SIGINT)
+            assert (await upstream.wait_for_end(1)).delivery.outcome is Outcome.CLIENT_CLOSED
+            await shown.until("Stopped.")
+            await shown.asks()
+            shown.type("Hi again\n")
+            await shown.until("one word at a time. ── tokens")
+            await shown.asks()
+            question, answer, again = map(_said, upstream.requests[1].body["input"])
+            assert question == ("user", "scenario:long pace:20")
+            assert answer[0] == "assistant"
+            assert "A paragraph with" in answer[1]
+            assert again == ("user", "Hi again")
+            assert await shown.interrupted() == 0
+
+    run(test())
+
+
+def test_in_a_terminal_an_error_does_not_end_the_conversation_and_clear_forgets_it():
+    async def test() -> None:
+        async with (
+            ReplayUpstream() as upstream,
+            terminal("chat", "--base-url", upstream.base_url, "--model", "thinking") as shown,
+        ):
+            for said, told in (
+                ("fault:status=404", "HTTP 404"),
+                ("Hi", "Working it out"),
+                ("/clear", "begins anew"),
+                ("Hi again", "is **42**."),
+            ):
+                await shown.asks()
+                shown.type(f"{said}\n")
+                await shown.until(told)
+            await shown.asks()
+            inputs = [[_said(item)[1] for item in request.body["input"]] for request in upstream.requests]
+            assert inputs == [["fault:status=404"], ["Hi"], ["Hi again"]]
+            shown.type("\x04")
+            assert await shown.ended() == 0
+
+    run(test())

@@ -1,0 +1,90 @@
+"""`partstream demo`: the whole turn, in the order in which it happens, for a person and for a pipe."""
+
+import re
+
+from commands import call, run, terminal
+from rich.cells import cell_len
+
+TOLD_IN_ORDER = [
+    "A model server listens on http://127.0.0.1:",
+    "You: How is the weather in Lisbon, and what time is it in Tokyo?",
+    "Round 1",
+    "POST http://127.0.0.1:",
+    "I do not know this by heart.",
+    "Let me look that up.",
+    "tool call get_weather",
+    '{"city": "Lisbon"}',
+    "tool call get_time",
+    '{"city": "Tokyo"}',
+    "tokens 74 in",
+    "get_weather runs here",
+    "get_weather gave: 24 °C, sunny",
+    "Round 2",
+    "Here is what I found:",
+    "- get_weather: 24 °C, sunny",
+    "- get_time: 21:30",
+    "tokens 104 in, 74 cached",
+    "2 rounds, 70 server-sent events, tokens 178 in, 57 out",
+    "chat --base-url http://127.0.0.1:8421/v1",
+]
+
+
+def _positions(text: str) -> list[int]:
+    positions = [0]
+    for told in TOLD_IN_ORDER:
+        positions.append(text.find(told, positions[-1]))
+        assert positions[-1] >= 0, f"{told!r} is not told, or too early, in:\n{text}"
+    return positions
+
+
+def test_the_turn_is_told_in_order_without_colours_when_piped_and_fits_80_columns():
+    async def test() -> None:
+        demo = await call("demo", "--fast")
+        assert (demo.code, demo.errors) == (0, "")
+        _positions(demo.output)
+        assert "\x1b" not in demo.output
+        assert max(map(cell_len, demo.output.splitlines())) <= 80
+
+    run(test())
+
+
+def test_in_a_terminal_thinking_is_dimmed_and_the_calls_are_boxes():
+    async def test() -> None:
+        async with terminal("demo", "--fast") as shown:
+            assert await shown.ended() == 0
+            await shown.until("--help says how")
+            plain = shown.plain
+            _positions(plain)
+            assert re.search(r"\x1b\[2;3m\s*I do", re.sub(r"\x1b\[0m\x1b\[2;3m", "", shown.shown))
+            assert plain.count("╭─ tool call ") == plain.count("╰─ gw-call_") == 2
+            assert max(map(cell_len, plain.splitlines())) <= 80
+
+    run(test())
+
+
+def test_it_tells_the_same_every_time_but_for_port_and_seconds():
+    async def test() -> None:
+        told = [(await call("demo", "--fast")).output for _ in range(2)]
+        first, second = (re.sub(r"127\.0\.0\.1:\d+|\d+\.\d s", "", output) for output in told)
+        assert first == second
+
+    run(test())
+
+
+def test_an_output_without_boxes_and_dots_gets_what_it_can_show():
+    async def test() -> None:
+        demo = await call("demo", "--fast", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+        assert demo.code == 0
+        assert "get_weather gave: 24 ?C" in demo.output
+
+    run(test())
+
+
+def test_a_proxy_of_the_environment_does_not_come_between():
+    async def test() -> None:
+        demo = await call(
+            "demo", "--fast", HTTP_PROXY="http://127.0.0.1:9", ALL_PROXY="http://127.0.0.1:9", NO_PROXY=""
+        )
+        assert demo.code == 0
+
+    run(test())
