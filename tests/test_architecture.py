@@ -1,0 +1,224 @@
+"""The rules of the house that a reader relies on: who may import whom, how large things may grow, who knows what."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from partstream.protocols.registry import PROTOCOLS
+
+PROJECT = Path(__file__).resolve().parents[1]
+PACKAGE = PROJECT / "src" / "partstream"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+MAX_MODULE_LINES = 500
+MAX_FUNCTION_LINES = 60
+
+# Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"_version", "errors", "events", "parts", "framing", "json_codec"}),
+    frozenset({"cancellation", "messages", "usage", "sse"}),
+    frozenset({"provider", "streams"}),
+    frozenset({"contract", "protocols", "models", "tokens"}),
+    frozenset({"simple"}),
+    frozenset({"consumer", "gateway", "rpc", "testing"}),
+    frozenset({"hosts"}),
+    frozenset({"cli"}),
+)
+CORE = {
+    "parts", "messages", "usage", "errors", "events", "cancellation", "streams", "provider", "sse", "framing",
+    "json_codec", "contract", "protocols",
+}  # fmt: skip
+
+# What the core may import from outside the package. None of it opens, waits, logs or tells the time.
+PURE = {
+    "__future__", "abc", "base64", "collections", "dataclasses", "enum", "functools", "hashlib", "importlib",
+    "itertools", "json", "math", "msgspec", "types", "typing", "urllib.parse", "zlib",
+}  # fmt: skip
+IO = {
+    "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",
+    "h11", "urllib.request", "logging", "tempfile", "shutil", "click", "rich", "sqlite3", "concurrent",
+}  # fmt: skip
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _room(module: str) -> str:
+    return ([*module.split("."), ""])[1]
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Every module that the file imports anywhere in it; `from a import b` may mean the module a.b."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_name(path)} has a relative import"
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}"
+                yield module if _is_module(module) else str(node.module)
+
+
+def _is_module(name: str) -> bool:
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def _layer(room: str) -> int:
+    layer = next((number for number, rooms in enumerate(LAYERS) if room in rooms), None)
+    assert layer is not None, f"partstream.{room} stands in no layer: add it to LAYERS where it belongs"
+    return layer
+
+
+INNER = [path for path in MODULES if path.parent != PACKAGE or path.stem not in {"__init__", "__main__"}]
+
+
+def test_every_room_stands_in_one_layer() -> None:
+    rooms = [room for layer in LAYERS for room in layer]
+    assert len(rooms) == len(set(rooms))
+    assert {_room(_name(path)) for path in INNER} <= set(rooms)
+
+
+@pytest.mark.parametrize("path", INNER, ids=_name)
+def test_imports_point_one_way(path: Path) -> None:
+    room = _room(_name(path))
+    for module in _imports(path):
+        if module.split(".")[0] == "partstream" and _room(module) not in {"", room}:
+            assert _layer(_room(module)) < _layer(room), f"{_name(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", [path for path in INNER if _room(_name(path)) in CORE], ids=_name)
+def test_a_module_of_the_core_imports_nothing_that_does_io(path: Path) -> None:
+    for module in _imports(path):
+        top = module if module == "urllib.parse" else module.split(".")[0]
+        assert top in PURE or top == "partstream", f"{_name(path)} imports {module}"
+        assert module == "partstream" or top != "partstream" or _room(module) in CORE | {"_version"}
+
+
+def _loaded(modules: list[str], *flags: str) -> set[str]:
+    """What importing the modules adds to a fresh interpreter."""
+    lines = [
+        "import sys",
+        f"sys.path.insert(0, {str(PACKAGE.parent)!r})",
+        "before = set(sys.modules)",
+        *(f"import {module}" for module in modules),
+        "print(*sorted(set(sys.modules) - before))",
+    ]
+    command = [sys.executable, *flags, "-c", "\n".join(lines)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert run.stderr == ""
+    return set(run.stdout.split())
+
+
+def test_importing_the_whole_core_loads_nothing_that_does_io() -> None:
+    core = [_name(path) for path in INNER if _room(_name(path)) in CORE]
+    # Without site packages: libraries that stand outside the core's power may load what they like.
+    loaded = _loaded(core, "-I", "-S")
+    assert set(core) <= loaded
+    assert not loaded & IO
+
+
+def test_importing_the_package_loads_no_library_and_no_event_loop() -> None:
+    loaded = _loaded(["partstream"])
+    assert "partstream.parts" in loaded
+    assert not loaded & (IO | {"msgspec"})
+    assert not {name for name in loaded if name.startswith(("partstream.gateway", "partstream.consumer"))}
+
+
+def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
+    loaded = _loaded(["partstream.cli"])
+    assert not loaded & {"httpx2", "asyncio", "rich", "h11", "msgspec"}
+
+
+# ---- how large things are ----
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_module_can_be_read_in_one_sitting(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= MAX_MODULE_LINES, f"{_name(path)} has {lines} lines"
+
+
+def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_function_can_be_seen_at_once(path: Path) -> None:
+    for function in _functions(path):
+        assert _lines_of_code(function) <= MAX_FUNCTION_LINES, f"{_name(path)}.{function.name} is too long"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_module_says_its_duty(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_bytes())) or not path.read_text().strip()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_nothing_is_global_but_constants(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        assert not isinstance(node, ast.Global), f"{_name(path)} line {node.lineno} changes a global name"
+
+
+# ---- who knows a protocol ----
+
+# The registry row; which protocol each path of the test server speaks; help texts for people.
+MAY_NAME_PROTOCOLS = {
+    "partstream.protocols.registry",
+    "partstream.testing.served",
+    "partstream.cli",
+    "partstream.cli.chat",
+    "partstream.cli.demo",
+}
+
+
+def _words(path: Path) -> Iterator[str]:
+    """Every identifier and string of the code; docstrings and comments are for people."""
+    tree = ast.parse(path.read_bytes())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+        for field in ("id", "attr", "name", "arg", "module"):
+            if isinstance(word := getattr(node, field, None), str):
+                yield word
+
+
+def _squeezed(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_only_its_folder_and_its_row_name_a_protocol(path: Path) -> None:
+    module = _name(path)
+    if module in MAY_NAME_PROTOCOLS:
+        return
+    own = module.split(".")[2] if module.startswith("partstream.protocols.") else ""
+    for word in _words(path):
+        for protocol in PROTOCOLS:
+            assert protocol == own or _squeezed(protocol) not in _squeezed(word), f"{module} knows {word!r}"
+
+
+def test_the_rules_above_see_what_breaks_them(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    body = "\n".join("    x = 1" for _ in range(61))
+    broken.write_text(
+        f'"""Openresponses."""\nimport socket\nfrom http import client\n\ndef long():\n{body}\n\nopen_responses = 1\n'
+    )
+    assert set(_imports(broken)) == {"socket", "http"}
+    (function,) = _functions(broken)
+    assert _lines_of_code(function) == MAX_FUNCTION_LINES + 1
+    assert [word for word in _words(broken) if _squeezed(word) == "openresponses"] == ["open_responses"]
+    assert "socket" in _loaded(["socket"], "-I", "-S")

@@ -1,0 +1,99 @@
+"""What the package and its modules offer by name: all of it is there, in order, and nothing is forgotten."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import partstream
+
+PACKAGE = Path(partstream.__file__).parent
+MODULES = [
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.stem != "__main__"
+]
+
+
+def _source(module: str) -> ast.Module:
+    found = PACKAGE.parent.joinpath(*module.split("."))
+    return ast.parse((found / "__init__.py" if found.is_dir() else found.with_suffix(".py")).read_bytes())
+
+
+def _exported(module: str) -> list[str] | None:
+    for node in _source(module).body:
+        if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["__all__"]:
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    return None
+
+
+def _public_definitions(module: str) -> set[str]:
+    """Functions, classes and constants that a module defines itself, at its top."""
+    names: set[str] = set()
+    for node in _source(module).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return {name for name in names if not name.startswith("_")}
+
+
+def _sorted_as_ruff_does(names: list[str]) -> list[str]:
+    return sorted(
+        names, key=lambda name: (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
+    )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_module_exports_exists_is_sorted_and_said_once(module: str) -> None:
+    names = _exported(module)
+    if names is None:
+        assert not _public_definitions(module), f"{module} has public names and no __all__"
+        return
+    assert names == _sorted_as_ruff_does(names)
+    assert len(names) == len(set(names))
+    loaded: Any = import_module(module)
+    for name in names:
+        assert hasattr(loaded, name), f"{module}.__all__ names {name}, which is not there"
+
+
+def _imported_by_the_package() -> set[str]:
+    tree = _source("partstream")
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("partstream")
+        for alias in node.names
+    }
+
+
+def test_the_package_offers_all_that_it_imports_and_nothing_else() -> None:
+    assert set(partstream.__all__) == _imported_by_the_package()
+
+
+@pytest.mark.parametrize("name", partstream.__all__)
+def test_every_public_name_is_there_and_comes_from_a_module_that_exports_it(name: str) -> None:
+    value = getattr(partstream, name)
+    home = getattr(value, "__module__", "")
+    if home.startswith("partstream."):
+        assert name in import_module(home).__all__
+        assert value.__doc__
+
+
+def test_star_import_gives_the_public_names() -> None:
+    names: dict[str, Any] = {}
+    exec("from partstream import *", names)  # noqa: S102 - what a user may write
+    assert set(partstream.__all__) <= names.keys()
+
+
+def test_names_that_are_loaded_late_are_those_that_type_checkers_see() -> None:
+    late = partstream._LAZY
+    assert set(late) <= set(partstream.__all__)
+    for name, module in late.items():
+        assert name in import_module(module).__all__
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        partstream.Nothing  # noqa: B018
