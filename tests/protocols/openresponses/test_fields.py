@@ -35,7 +35,8 @@ def test_a_field_that_is_left_out_is_nothing(read: Any, expected: Any) -> None:
     [
         (text, 7, "a string"), (text, ["a"], "a string"), (text, {}, "a string"), (text, True, "a string"),
         (mapping, [], "an object"), (mapping, "a", "an object"), (mapping, 0, "an object"),
-        (sequence, {}, "a list of objects"), (sequence, "ab", "a list of objects"), (sequence, [1], "a list of objects"),
+        (sequence, {}, "a list of objects"), (sequence, "ab", "a list of objects"),
+        (sequence, [1], "a list of objects"),
         (sequence, [{}, None], "a list of objects"),
     ],
 )  # fmt: skip

@@ -2,33 +2,54 @@
 
 from typing import Any
 
-from partstream.errors import ToolArgumentsError, TruncatedStreamError
-from partstream.streams import Outcome
+import pytest
+
+from openresponses_schema import EVENT_MODELS
+from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.protocols.openresponses.serve import PROTOCOL
+from partstream.protocols.openresponses.stream import EVENTS, OpenResponsesStream
+from partstream.protocols.serving import (
+    Answer,
+    Citation,
+    RefusalBlock,
+    Reply,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
+from partstream.streams import Outcome, StreamOptions, Unmapped
+from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.openresponses.wire import (
     OMIT,
     Event,
+    Result,
     added,
+    annotation,
     arguments_delta,
     arguments_done,
     call,
+    comparable,
     created,
     delta,
     done,
+    event,
     message,
     opened_call,
+    part_added,
+    part_done,
     read,
     read_bytes,
+    read_events,
+    reasoning,
     spread,
     sse,
     terminal,
+    text_done,
+    thinking_delta,
 )
 
 ONE_CALL = [("gw-call_0", "look_up", {"a": 1})]
 TWO_CALLS = [("gw-call_0", "look_up", {"a": 1}), ("gw-call_1", "look_up", {"b": 2})]
-
-
-def two(first: str = '{"a":1}', second: str = '{"b":2}', **fields: Any) -> tuple[Event, Event]:
-    return call(first, "fc_0", "call_0", **fields), call(second, "fc_1", "call_1", **fields)
 
 
 def test_openrouter_closes_without_a_terminal_event() -> None:
@@ -77,3 +98,299 @@ def test_arguments_of_no_call_at_all_are_a_clear_error() -> None:
     assert isinstance(error, ToolArgumentsError)
     assert (error.name, error.call_id, error.arguments) == (None, None, '{"a":1}')
     assert "a name and a call id" in str(error)
+
+
+# ---- which events are known ----
+
+# Facts 1: all event types of the specification of 2026-04-24, in its order.
+SPECIFIED = [
+    "response.created",
+    "response.queued",
+    "response.in_progress",
+    "response.completed",
+    "response.failed",
+    "response.incomplete",
+    "response.output_item.added",
+    "response.output_item.done",
+    "response.reasoning_summary_part.added",
+    "response.reasoning_summary_part.done",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.output_text.delta",
+    "response.output_text.done",
+    "response.refusal.delta",
+    "response.refusal.done",
+    "response.reasoning.delta",
+    "response.reasoning.done",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_summary_text.done",
+    "response.output_text.annotation.added",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "error",
+]
+
+# Facts 1.2 and 1.3: other names of the same, and what means nothing.
+VARIANTS = [
+    "response.reasoning_text.delta",
+    "response.reasoning_text.done",
+    "response.reasoning_content.delta",
+    "response.reasoning_content.done",
+    "response.reasoning_summary.delta",
+    "response.reasoning_summary.done",
+    "keepalive",
+]
+
+# Facts 1.3: OpenAI's events of tools that run at the upstream, and others that have no place among parts.
+FOREIGN = [
+    "response.web_search_call.in_progress",
+    "response.web_search_call.searching",
+    "response.web_search_call.completed",
+    "response.file_search_call.searching",
+    "response.code_interpreter_call.interpreting",
+    "response.code_interpreter_call_code.delta",
+    "response.code_interpreter_call_code.done",
+    "response.image_generation_call.partial_image",
+    "response.mcp_call.completed",
+    "response.mcp_call_arguments.delta",
+    "response.mcp_call_arguments.done",
+    "response.mcp_list_tools.completed",
+    "response.custom_tool_call_input.delta",
+    "response.custom_tool_call_input.done",
+    "response.shell_call_command.delta",
+    "response.audio.delta",
+    "response.audio.transcript.delta",
+    "response.reasoning.started",
+    "response.reasoning.search_queries",
+    "acme:trace_event",
+]
+
+
+def test_the_table_of_events_is_the_specification_and_the_known_variants() -> None:
+    assert len(SPECIFIED) == 24
+    assert set(SPECIFIED) == EVENT_MODELS.keys(), "the published schema has the same"
+    assert EVENTS.keys() == {*SPECIFIED, *VARIANTS}
+
+
+@pytest.mark.parametrize("kind", [*SPECIFIED, *VARIANTS])
+def test_a_known_event_is_never_counted_as_unmapped(kind: str) -> None:
+    known = event_of(kind)
+    assert kind not in read([created(), known]).unmapped
+    assert kind not in read([known, terminal()]).unmapped
+
+
+def event_of(kind: str) -> Event:
+    """A plausible event of any type."""
+    text = {"delta": "{}", "text": "{}", "refusal": "{}", "arguments": "{}"}
+    place = {"item_id": "x_0", "output_index": 0, "content_index": 0, "summary_index": 0}
+    return {"type": kind, "response": {"id": "resp_1"}, "item": call(), **place, **text}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_an_unknown_event_is_counted_by_its_type_and_changes_nothing(kind: str) -> None:
+    unknown = event_of(kind)
+    result = read([unknown, created(), delta("Hel"), unknown, delta("lo"), terminal(), unknown])
+    assert result.text == "Hello"
+    assert result.calls == []
+    assert result.unmapped == {kind: 2}, "the one after the end is ignored"
+    assert result.finish.outcome is Outcome.COMPLETED
+    assert [output.data for output in result.outputs if isinstance(output, Unmapped)] == [unknown, unknown]
+
+
+HOSTED = [
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "image_generation_call",
+    "computer_call",
+    "computer_call_output",
+    "local_shell_call",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "tool_search_call",
+    "tool_search_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "program",
+    "program_output",
+    "compaction",
+    "function_call_output",
+    "openai:web_search_call",
+    "acme:anything",
+]
+
+
+@pytest.mark.parametrize("kind", HOSTED)
+def test_the_item_of_a_hosted_tool_is_never_a_call_and_is_counted_once(kind: str) -> None:
+    item = {**call('{"a":1}', "ws_0", "call_9"), "type": kind}
+    own = call('{"a":1}')
+    events = [added(item, 0), done(item, 0), opened_call(1), done(own, 1), terminal(output=(item, own))]
+    result = read(events)
+    assert result.calls == ONE_CALL
+    assert result.unmapped == {kind: 1}
+
+
+def test_two_items_of_one_hosted_tool_are_two_and_the_snapshot_repeats_them() -> None:
+    items = [{"type": "web_search_call", "id": f"ws_{place}"} for place in range(2)]
+    closing = [done(item, place) for place, item in enumerate(items)]
+    assert read([*closing, terminal(output=tuple(items))]).unmapped == {"web_search_call": 2}
+    assert read([terminal(output=tuple(items))]).unmapped["web_search_call"] >= 1
+
+
+@pytest.mark.parametrize("item", [None, {}, {"type": None}, {"type": 7}])
+def test_an_item_without_a_type_is_counted(item: Any) -> None:
+    result = read([added(item), done(item), terminal()])
+    assert result.unmapped == {"an item without a type": 1}
+    assert result.finish.outcome is Outcome.COMPLETED
+
+
+# ---- outcomes ----
+
+
+def test_response_id_model_and_usage_come_with_the_finish() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    finish = read([created(), terminal(id="resp_2", model="m-2-2026", usage=usage)]).finish
+    assert (finish.response_id, finish.model) == ("resp_2", "m-2-2026")
+    assert finish.usage is not None
+    assert (finish.usage.input_tokens, finish.usage.total_tokens) == (3, 7)
+    earlier = read([created(), event("completed", response={})]).finish
+    assert (earlier.response_id, earlier.model, earlier.usage) == ("resp_1", "m-1", None)
+    assert read([event("created"), event("completed")]).finish.response_id is None
+
+
+def test_incomplete_is_no_error() -> None:
+    result = read([delta("Hel"), terminal("incomplete", incomplete_details={"reason": "max_output_tokens"})])
+    assert result.text == "Hel"
+    assert result.finish.outcome is Outcome.INCOMPLETE
+    assert result.finish.error is None
+    assert result.finish.reason == FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens")
+
+
+@pytest.mark.parametrize("ending", ["completed", "incomplete", "failed"])
+def test_nothing_that_comes_after_the_terminal_event_changes_anything(ending: str) -> None:
+    late = [
+        *(
+            delta("late"),
+            done(call('{"a":1}')),
+            terminal("failed"),
+            terminal("completed"),
+            event("error", message="late"),
+        ),
+        *(event("unheard.of"), {"type": 7}, {"no": "type"}, added("wrong")),
+    ]
+    result = read([created(), delta("Hi"), terminal(ending), *late])
+    assert comparable(result) == comparable(read([created(), delta("Hi"), terminal(ending)]))
+
+
+@pytest.mark.parametrize(
+    "events", [[], [created()], [created(), delta("Hi")], [event("queued"), event("in_progress")], [delta("Hi")]]
+)
+def test_the_end_of_bytes_without_a_terminal_event_is_a_truncated_stream(events: list[Event]) -> None:
+    finish = read(events).finish
+    assert finish.outcome is Outcome.TRUNCATED
+    assert finish.reason is None
+    assert isinstance(finish.error, TruncatedStreamError)
+    assert finish.error.state == ("OPEN" if events else "IDLE")
+    assert finish.response_id == ("resp_1" if created() in events else None)
+
+
+def test_content_after_an_error_is_counted_and_the_failure_still_comes() -> None:
+    result = read([delta("Hi"), event("error", code="c", message="m"), delta("more"), terminal("failed")])
+    assert result.text == "Hi"
+    assert result.unmapped == {"response.output_text.delta": 1}
+    assert isinstance(result.finish.error, UpstreamFailureError)
+
+
+def test_an_own_error_after_a_reported_one_is_the_finish_and_only_one() -> None:
+    result = read([event("error", code="c", message="m"), {"type": 7}, terminal("failed")])
+    assert isinstance(result.finish.error, UpstreamProtocolError)
+
+
+WRONG_TYPES: list[tuple[Event, str]] = [
+    (created() | {"response": "none"}, "response"),
+    (terminal() | {"response": []}, "response"),
+    (terminal(output="none"), "output"),
+    (terminal(output=["none"]), "output"),
+    (added("none"), "item"),
+    (done(["none"]), "item"),
+    (delta(7), "delta"),
+    (delta(["a"]), "delta"),
+    (text_done({}), "text"),
+    (thinking_delta(7), "delta"),
+    (arguments_delta(7), "delta"),
+    (part_added() | {"part": "none"}, "part"),
+    (part_done("x") | {"part": [1]}, "part"),
+    (done(message(content=7)), "content"),
+    (done(message(content=[7])), "content"),
+    (done(message(content=[{"type": "output_text", "text": 7}])), "text"),
+    (done({**reasoning(), "summary": "none"}), "summary"),
+    (annotation("https://e.org") | {"annotation": "none"}, "annotation"),
+    (event("refusal.done", refusal=7), "refusal"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "field"), WRONG_TYPES)
+def test_a_field_of_the_wrong_type_is_one_clear_error_that_names_it(wrong: Event, field: str) -> None:
+    result = read([delta("Hi"), wrong, delta("more"), terminal()])
+    assert result.text == "Hi"
+    error = result.finish.error
+    assert isinstance(error, UpstreamProtocolError)
+    assert error.field == field
+    assert result.finish.outcome is Outcome.FAILED
+    assert result.finish.reason == FinishReason(UnifiedFinishReason.ERROR, "failed")
+
+
+@pytest.mark.parametrize("wrong", [delta, text_done, arguments_delta, arguments_done])
+@pytest.mark.parametrize("index", [None, "0", 0.5, [], {}, True, -1, 10**30])
+def test_an_index_of_the_wrong_type_is_as_good_as_none(wrong: Any, index: Any) -> None:
+    result = read_bytes(b"".join(sse([opened_call(), *[wrong('{"a":1}', index)] * 3])).splitlines(keepends=True))
+    assert result.finish.outcome is Outcome.TRUNCATED
+
+
+def test_an_event_of_an_unknown_kind_or_none_is_told_by_the_adapter_too() -> None:
+    for broken in ({}, {"type": None}, {"type": []}, {"type": {}}, {"type": ""}):
+        error = read_events([broken]).finish.error
+        assert isinstance(error, UpstreamProtocolError)
+        assert error.field == "type"
+
+
+def test_two_streams_that_are_fed_by_turns_never_mix() -> None:
+    streams = [OpenResponsesStream(StreamOptions()) for _ in range(2)]
+    outputs: list[list[Any]] = [[], []]
+    for make in (
+        lambda n: created(id=f"resp_{n}"), lambda n: opened_call(call_id=f"call_{n}"),
+        lambda n: arguments_delta(f'{{"n":{n}}}'), lambda n: delta(f"text {n}", 1), lambda n: arguments_done(""),
+        lambda n: done(reasoning([f"thought {n}"], encrypted_content=f"x{n}"), 2), lambda n: terminal(id=f"resp_{n}"),
+    ):  # fmt: skip
+        for number, stream in enumerate(streams):
+            outputs[number] += stream.feed(make(number))
+    for number, stream in enumerate(streams):
+        result = Result(outputs[number] + stream.end())
+        assert result.text == f"text {number}"
+        assert result.thinking == f"thought {number}"
+        assert result.calls == [(f"gw-call_{number}", "look_up", {"n": number})]
+        assert len(result.metadata[0]["reasoning_items"]) == 1
+        assert result.finish.response_id == f"resp_{number}"
+
+
+def test_what_our_own_server_writes_reads_back_as_it_was_meant() -> None:
+    answer = Answer(
+        (
+            ThinkingBlock(("I ", "think.")),
+            TextBlock(("Hé", "llo."), (Citation("https://example.org", "Example", 0, 2),)),
+            RefusalBlock(("No", ".")),
+            ToolCallBlock("look_up", ('{"a"', ":1}")),
+            ToolCallBlock("look_up", ("",)),
+        )
+    )
+    request = PROTOCOL.read_request({"model": "m", "input": "Hi"}, {})
+    result = read(PROTOCOL.write_events(request, answer, Reply("identity", 1)), call_id_prefix="")
+    assert result.thinking == "I think."
+    assert result.text == "Hé [Example](https://example.org)llo.No."
+    assert [(name, value) for _, name, value in result.calls] == [("look_up", {"a": 1}), ("look_up", {})]
+    assert result.unmapped == {}
+    assert result.finish.outcome is Outcome.COMPLETED
