@@ -22,6 +22,7 @@ if (process.argv.includes("--tests")) {
     sourcemap: "inline",
     // fast-check and the JSON-RPC library load faster from their own files.
     packages: "external",
+    alias: { vscode: "./test/vscodeModule.ts" },
   });
 } else {
   await build({

@@ -26,6 +26,7 @@ export class Pacer {
   #waiting: Waiting | undefined;
   #lastReport = Number.NEGATIVE_INFINITY;
   #textShown = false;
+  #isOver = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(
@@ -35,16 +36,13 @@ export class Pacer {
 
   /** Takes the next part; text and thinking may wait up to {@link REPORT_INTERVAL}, everything else goes at once. */
   push(part: ResponsePart): void {
+    if (this.#isOver) return; // The request was cancelled: what still comes is no longer wanted.
     if (part.type !== "text" && part.type !== "thinking") {
       this.#flush();
       this.#send(part);
       return;
     }
-    if (part.type === "text" && part.value === "") return;
-    if (this.#waiting && !continues(this.#waiting.last, part)) this.#flush();
-    this.#waiting = { last: merged(this.#waiting?.last, part), fragments: this.#waiting?.fragments ?? [] };
-    this.#waiting.fragments.push(part.value);
-    this.#schedule(part);
+    if (part.type === "thinking" || part.value !== "") this.#hold(part);
   }
 
   /** Reports what still waits: the answer is whole, or broke off. */
@@ -52,10 +50,19 @@ export class Pacer {
     this.#flush();
   }
 
-  /** Drops what waits and stops the timer. */
+  /** Drops what waits and what still comes, and stops the timer. */
   dispose(): void {
+    this.#isOver = true;
     this.#waiting = undefined;
     this.#stopTimer();
+  }
+
+  #hold(part: TextPart | ThinkingPart): void {
+    if (this.#waiting && !continues(this.#waiting.last, part)) this.#flush();
+    const { last, fragments } = this.#waiting ?? { last: undefined, fragments: [] };
+    fragments.push(part.value);
+    this.#waiting = { last: merged(last, part), fragments };
+    this.#schedule(part);
   }
 
   #schedule(part: TextPart | ThinkingPart): void {

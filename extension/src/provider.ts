@@ -56,16 +56,15 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
   ): Promise<void> {
     const { classes, thinkingFallback, log, clock } = this.parts;
     const fallback = thinkingFallback();
+    const answer = { isVisible: false };
     const pacer = new Pacer((part) => {
       const converted = toHostPart(part, classes, fallback, log);
-      if (converted) progress.report(converted);
+      if (!converted) return;
+      answer.isVisible ||= isVisible(converted, classes);
+      progress.report(converted);
     }, clock);
-    const answer = { isVisible: false };
     const receive = (parts: ResponsePart[]): void => {
-      for (const part of parts) {
-        answer.isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value !== "");
-        pacer.push(part);
-      }
+      for (const part of parts) pacer.push(part);
     };
     try {
       await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
@@ -135,6 +134,11 @@ function toRequestOptions(options: ResponseOptions): RequestOptions {
 
 function modelKey({ group, id }: Model): string {
   return group ? `${group.id}/${id}` : id;
+}
+
+/** Whether Copilot takes it for an answer: thinking and data are none. */
+function isVisible(part: vscode.LanguageModelResponsePart, classes: PartClasses): boolean {
+  return part instanceof classes.toolCall || (part instanceof classes.text && part.value !== "");
 }
 
 /** Settles with `work`, or at once when the token is cancelled: until then VS Code keeps the answer open. */

@@ -132,6 +132,9 @@ export class Sidecar {
         ? this.#connection.sendRequest<Result>(method, parameters, token)
         : this.#connection.sendRequest<Result>(method, parameters));
     } catch (error) {
+      if (isCancelled(error) && !token?.isCancellationRequested) {
+        throw new SidecarError("The Python process of Partstream was stopped before it answered: please retry.");
+      }
       if (!isConnectionFailure(error)) throw error;
       // What a closed connection says names no cause; the end of the process does.
       const how = await Promise.race([this.ended, after(2 * DRAIN_LIMIT)]);
@@ -160,12 +163,16 @@ export class Sidecar {
   /** Asks the process to end, and kills it when it does not. */
   async stop(limit = STOP_LIMIT): Promise<void> {
     const kill = setTimeout(() => this.process.kill("SIGKILL"), limit);
-    this.#connection
-      .sendRequest("shutdown")
-      .then(() => this.#connection.sendNotification("exit"))
-      .catch((error: unknown) => this.listener.log("debug", "connection", `shutdown: ${String(error)}`));
+    this.#sayGoodbye().catch((error: unknown) => {
+      this.listener.log("debug", "connection", `the process did not take leave: ${String(error)}`);
+    });
     await this.ended;
     clearTimeout(kill);
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    await this.#connection.sendRequest("shutdown");
+    await this.#connection.sendNotification("exit");
   }
 
   #listen(): void {
@@ -226,6 +233,11 @@ function versionMismatch(theirs: number): SidecarRefusedError {
 function isConnectionFailure(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ResponseError && CONNECTION_FAILURES.has(error.code);
+}
+
+/** The process gave the request up; what was cancelled here is not waited for. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof ResponseError && error.code === ErrorCode.RequestCancelled;
 }
 
 function after(milliseconds: number): Promise<undefined> {

@@ -8,6 +8,7 @@ import {
   ErrorCode,
   type ErrorData,
   type InitializeResult,
+  type LanguageModelChatInformation,
   PROTOCOL_VERSION,
   type ResponseParams,
   type ResponseProgress,
@@ -21,6 +22,19 @@ const PROGRESS = new ProgressType<ResponseProgress>();
 const READY: InitializeResult = {
   protocolVersion: PROTOCOL_VERSION,
   serverInfo: { name: "fake", version: "1", python: "3.12.1", executable: process.execPath },
+};
+
+const MODEL: LanguageModelChatInformation = {
+  id: "echo",
+  name: "Echo",
+  family: "echo",
+  version: "1",
+  maxInputTokens: 1000,
+  maxOutputTokens: 100,
+  tooltip: null,
+  detail: null,
+  capabilities: { imageInput: false, toolCalling: true },
+  extra: {},
 };
 
 const START: Record<string, () => InitializeResult | Promise<InitializeResult>> &
@@ -55,6 +69,8 @@ const FAILURE: ErrorData = {
   retryAfter: null,
 };
 
+const hanging: ((error: Error) => void)[] = [];
+
 const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
   echo: async ({ progressToken, messages }) => {
     for (const { content } of messages) {
@@ -76,10 +92,10 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     setImmediate(() => process.kill(process.pid, "SIGKILL"));
     return new Promise(() => undefined);
   },
-  // Also after cancellation, as a provider that does not look at its token.
+  // Also after cancellation, as a provider that does not look at its token; until the process is told to end.
   hangs: async ({ progressToken }) => {
     await say(progressToken, "tick");
-    return new Promise(() => undefined);
+    return new Promise((_resolve, reject) => hanging.push(reject));
   },
 };
 
@@ -93,9 +109,12 @@ connection.onRequest("languageModels/tokenCount", ({ items }: TokenCountParams) 
 connection.onRequest("languageModels/information", () => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   void connection.sendNotification("languageModels/didChange", { group: null });
-  return { models: [], errors: [] };
+  return { models: [MODEL], errors: [] };
 });
-connection.onRequest("shutdown", () => (behaviour === "ignores shutdown" ? new Promise(() => undefined) : null));
+connection.onRequest("shutdown", () => {
+  for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));
+  return behaviour === "ignores shutdown" ? new Promise(() => undefined) : null;
+});
 connection.onNotification("exit", () => process.exit(0));
 connection.onClose(() => process.exit(1));
 connection.listen();

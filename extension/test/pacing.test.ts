@@ -108,6 +108,8 @@ test("after dispose nothing is reported and no timer is left", () => {
   assert.equal(clock.timers, 1);
   pacer.dispose();
   assert.equal(clock.timers, 0);
+  pacer.push(text("c"));
+  pacer.push(call);
   clock.advance(1000);
   assert.deepEqual(visible(), [text("a")]);
 });

@@ -86,6 +86,26 @@ test("a process that never answers is given up and killed", { timeout: 5000 }, a
   await assert.rejects(startFake("never answers", QUIET, 300), /did not answer within 0.3 s/);
 });
 
+test(
+  "a request that is in flight when the process is stopped fails with a clear error",
+  { timeout: 5000 },
+  async () => {
+    const sidecar = await startFake();
+    const request = new Promise<void>((resolve, reject) => {
+      const asked = sidecar.respond(hello("hangs"), () => void sidecar.stop(), new TokenSource().token);
+      asked.then(resolve, reject);
+    });
+    await assert.rejects(request, (error) => error instanceof SidecarError && /was stopped/.test(error.message));
+  },
+);
+
+test("stopping a process that is already dead is no error", { timeout: 5000 }, async () => {
+  const sidecar = await startFake();
+  process.kill(sidecar.processId ?? 0, "SIGKILL");
+  await sidecar.ended;
+  await sidecar.stop();
+});
+
 test("stop ends the process in order, and by force when it does not react", { timeout: 5000 }, async () => {
   const orderly = await startFake();
   await orderly.stop();

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import type { ExtensionContext } from "vscode";
+import { Application } from "../src/application";
+import type { PartstreamProvider } from "../src/provider";
+import { toolTexts } from "../src/vscodeApi";
+import { settled } from "./testClock";
+import { set, world } from "./vscodeModule";
+
+const folder = mkdtempSync(join(tmpdir(), "partstream-"));
+
+/** A program that says it is Python of some version, and is the fake sidecar when it is asked to be one. */
+function fakePython(name: string, version: string): string {
+  const path = join(folder, name);
+  const sidecar = `exec "${process.execPath}" "${join(__dirname, "fakeSidecar.cjs")}"`;
+  writeFileSync(path, `#!/bin/sh\ncase "$1" in -I) echo "$0"; echo ${version};; *) ${sidecar};; esac\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const NEW = fakePython("python-new", "3.12.1");
+const OLD = fakePython("python-old", "3.9.1");
+const path = process.env["PATH"];
+let application: Application | undefined;
+
+before(() => (process.env["PATH"] = folder));
+after(() => {
+  process.env["PATH"] = path;
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  await application?.close();
+  Object.assign(world, {
+    settings: {},
+    errors: [],
+    lines: [],
+    opened: [],
+    pythonExtension: undefined,
+    isTrusted: true,
+  });
+});
+after(() => application?.close());
+
+function start(): PartstreamProvider {
+  const stored: Record<string, unknown> = {};
+  application = new Application({
+    subscriptions: [],
+    extensionPath: folder,
+    extension: { packageJSON: { version: "0.1.0" } },
+    globalState: {
+      get: (key: string) => stored[key],
+      update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),
+    },
+  } as unknown as ExtensionContext);
+  return world.provider as PartstreamProvider;
+}
+
+async function until(what: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 5000; performance.now() < end;) {
+    if (await what()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`not within 5 s: ${what.toString()}`);
+}
+
+async function models(provider: PartstreamProvider): Promise<string[]> {
+  return (await provider.provideLanguageModelChatInformation({ silent: true })).map(({ id }) => id);
+}
+
+test("without a Python one notification says what was tried; once one is set the models appear", async () => {
+  set("python", OLD);
+  const provider = start();
+  let changes = 0;
+  provider.onDidChangeLanguageModelChatInformation(() => changes++);
+  assert.deepEqual(await models(provider), []);
+  assert.deepEqual(await models(provider), []);
+  assert.equal(world.errors.length, 1);
+  assert.match(world.errors[0] ?? "", /setting partstream\.python: .*python-old \(is Python 3\.9\.1\).*PATH: python3/);
+  set("python", NEW);
+  await until(() => changes > 0);
+  assert.deepEqual(await models(provider), ["echo"]);
+  assert.equal(world.errors.length, 1);
+});
+
+test("the button of the notification opens a dialog, and what is chosen is used", async () => {
+  world.chosen = "Choose Python";
+  world.settings["file to choose"] = NEW;
+  const provider = start();
+  await models(provider);
+  await until(async () => (await models(provider)).length > 0);
+  assert.deepEqual(world.opened, ["partstream.choosePython"]);
+  assert.equal(world.settings["python"], NEW);
+});
+
+test("coming back to the window finds a Python that was installed meanwhile", async () => {
+  const provider = start();
+  assert.deepEqual(await models(provider), []);
+  const installed = fakePython("python3", "3.13.0");
+  world.windowState.fire({ focused: true });
+  await until(async () => (await models(provider)).length > 0);
+  rmSync(installed);
+});
+
+test("the Python extension's interpreter is used, but not in a folder that is not trusted", async () => {
+  const environments = {
+    getActiveEnvironmentPath: () => ({ path: NEW }),
+    resolveEnvironment: () => Promise.resolve({ executable: { uri: { fsPath: NEW } } }),
+    onDidChangeActiveEnvironmentPath: () => ({ dispose: () => undefined }),
+  };
+  world.pythonExtension = { activate: () => Promise.resolve({ environments }) };
+  world.isTrusted = false;
+  const provider = start();
+  assert.deepEqual(await models(provider), []);
+  world.isTrusted = true;
+  world.trustGranted.fire(undefined);
+  await until(async () => (await models(provider)).length > 0);
+  assert.match(world.lines.join("\n"), /python-new \(Python extension\)/);
+});
+
+test("a setting that does not fit is told once, and the next Python is used", async () => {
+  const installed = fakePython("python3", "3.12.1");
+  set("python", OLD);
+  assert.deepEqual(await models(start()), ["echo"]);
+  assert.match(world.errors.join(), /partstream\.python names .*python-old: is Python 3\.9\.1\. .*python3 is used/);
+  rmSync(installed);
+});
+
+test("settings that change nothing for the process do not restart it, Restart does", async () => {
+  set("python", NEW);
+  const provider = start();
+  await models(provider);
+  const starts = (): number => world.lines.filter((line) => line.includes("starting Python")).length;
+  assert.equal(starts(), 1);
+  set("thinkingWithoutSupport", "text");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await settled();
+  assert.equal(starts(), 1);
+  await world.commands.get("partstream.restart")?.();
+  await until(() => starts() === 2);
+  assert.deepEqual(await models(provider), ["echo"]);
+});
+
+test("the debug information says what runs and what was tried, and no key", async () => {
+  set("python", NEW);
+  const provider = start();
+  const configuration = { baseUrl: "http://x", apiKey: "very-secret-key" };
+  await provider.provideLanguageModelChatInformation({ silent: true, configuration });
+  set("providers", ["very-secret-key.py"]);
+  await world.commands.get("partstream.copyDebugInformation")?.();
+  assert.match(world.clipboard, /python-new/);
+  assert.match(world.clipboard, /"echo"/);
+  assert.doesNotMatch(world.clipboard, /very-secret-key/);
+});
+
+test("the texts of the tools are all keys and strings of their descriptions", () => {
+  const expected = ["a", "b", "description", "enum", "inputSchema", "list", "lists", "name", "path", "properties"];
+  assert.deepEqual([...toolTexts()].sort(), expected);
+});

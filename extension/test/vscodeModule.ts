@@ -1,0 +1,119 @@
+/** As much of the module `vscode` as the application touches; tests look at `world` and change it. */
+import * as double from "./vscodeDouble";
+
+type Listener<T> = (event: T) => void;
+
+export class EventEmitter<T> {
+  readonly #listeners = new Set<Listener<T>>();
+  readonly event = (listener: Listener<T>): double.Disposable => {
+    this.#listeners.add(listener);
+    return new double.Disposable(() => this.#listeners.delete(listener));
+  };
+  fire(event: T): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+/** What the window is like. */
+export const world = {
+  settings: {} as Record<string, unknown>,
+  isTrusted: true,
+  errors: [] as string[],
+  lines: [] as string[],
+  clipboard: "",
+  chosen: undefined as string | undefined,
+  opened: [] as string[],
+  commands: new Map<string, () => unknown>(),
+  provider: undefined as unknown,
+  pythonExtension: undefined as unknown,
+  configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
+  trustGranted: new EventEmitter<undefined>(),
+  windowState: new EventEmitter<{ focused: boolean }>(),
+};
+
+/** Changes a setting as the person would. */
+export function set(name: string, value: unknown): void {
+  world.settings[name] = value;
+  world.configurationChanged.fire({ affectsConfiguration: () => true });
+}
+
+export const version = "1.127.0";
+export const ConfigurationTarget = { Global: 1 };
+export { Disposable, LanguageModelError } from "./vscodeDouble";
+export {
+  DataPart as LanguageModelDataPart,
+  TextPart as LanguageModelTextPart,
+  ThinkingPart as LanguageModelThinkingPart,
+  ToolCallPart as LanguageModelToolCallPart,
+  ToolResultPart as LanguageModelToolResultPart,
+} from "./vscodeDouble";
+
+const line = (text: string): void => void world.lines.push(text);
+
+export const window = {
+  createOutputChannel: () => ({
+    trace: line,
+    debug: line,
+    info: line,
+    warn: line,
+    error: line,
+    show: () => world.opened.push("log"),
+    dispose: () => undefined,
+  }),
+  showErrorMessage: (message: string) => {
+    world.errors.push(message);
+    return Promise.resolve(world.chosen);
+  },
+  showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
+  setStatusBarMessage: () => undefined,
+  onDidChangeWindowState: world.windowState.event,
+};
+
+export const workspace = {
+  workspaceFolders: undefined,
+  get isTrusted(): boolean {
+    return world.isTrusted;
+  },
+  getConfiguration: () => ({
+    get: (name: string, fallback: unknown) => world.settings[name] ?? fallback,
+    update: (name: string, value: unknown) => {
+      set(name, value);
+      return Promise.resolve();
+    },
+  }),
+  onDidChangeConfiguration: world.configurationChanged.event,
+  onDidGrantWorkspaceTrust: world.trustGranted.event,
+  onDidChangeWorkspaceFolders: new EventEmitter().event,
+};
+
+export const commands = {
+  registerCommand: (id: string, run: () => unknown) => {
+    world.commands.set(id, run);
+    return new double.Disposable();
+  },
+  executeCommand: (id: string) => {
+    world.opened.push(id);
+    return Promise.resolve(world.commands.get(id)?.());
+  },
+};
+
+export const extensions = {
+  getExtension: () => world.pythonExtension,
+  onDidChange: new EventEmitter().event,
+};
+
+export const env = {
+  remoteName: undefined,
+  clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
+};
+
+export const lm = {
+  tools: [{ name: "list", description: "lists", inputSchema: { properties: { path: { enum: ["a", "b"] } } } }],
+  registerLanguageModelChatProvider: (_vendor: string, provider: unknown) => {
+    world.provider = provider;
+    return new double.Disposable();
+  },
+};
