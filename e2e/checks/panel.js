@@ -15,6 +15,7 @@ const isAgentRequest = ({ body }) => body.tools?.length > 0;
 export const PANEL_CHECKS = [
   {
     name: "panel: the model is in the picker",
+    needed: true,
     async run({ panel, screenshot }) {
       await panel.openPicker(MODEL);
       await screenshot("picker");

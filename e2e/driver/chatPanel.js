@@ -19,6 +19,7 @@ const FLAGS = [
 ];
 /** Milliseconds for VS Code to come up in the browser on a slow machine. */
 const OPEN_LIMIT = 90_000;
+const CLICK_LIMIT = 15_000;
 const ANSWER_LIMIT = 45_000;
 
 export class ChatPanel {
@@ -29,8 +30,9 @@ export class ChatPanel {
   async open(url, workspace, executable) {
     this.#browser = await chromium.launch({ executablePath: executable, args: FLAGS });
     this.#page = await this.#browser.newPage({ viewport: { width: 1400, height: 900 } });
+    this.#page.setDefaultTimeout(CLICK_LIMIT);
     await this.#enableChat(url);
-    await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`);
+    await this.#page.goto(`${url}/?folder=${encodeURIComponent(workspace)}`, { timeout: OPEN_LIMIT });
     await this.#input.waitFor({ timeout: OPEN_LIMIT });
   }
 
@@ -146,6 +148,11 @@ export class ChatPanel {
   async newChat() {
     await this.#page.locator('.part.auxiliarybar [aria-label^="New Chat"]').first().click();
     await until("an empty chat", async () => (await this.#page.locator(ANSWER).count()) === 0);
+  }
+
+  /** The notifications that are shown at this moment. */
+  async notifications() {
+    return this.#page.locator(".notifications-toasts .notification-list-item-message").allInnerTexts();
   }
 
   async screenshot(file) {

@@ -19,12 +19,13 @@ export class Session {
   upstream = new Upstream();
   panel = new ChatPanel();
 
-  /** `artifacts` is where screenshots and the logs of a failed run go. */
+  /** `artifacts` is where screenshots and the logs of a failed run go; what an earlier run left there goes away. */
   constructor(artifacts) {
     this.artifacts = artifacts;
     this.folder = mkdtempSync(join(tmpdir(), "partstream-e2e-"));
     this.server = new CodeServer(this.processes, this.folder);
     this.consumer = new Consumer(this.folder);
+    rmSync(artifacts, { recursive: true, force: true });
     mkdirSync(artifacts, { recursive: true });
   }
 
