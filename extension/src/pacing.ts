@@ -59,7 +59,7 @@ export class Pacer {
 
   #hold(part: TextPart | ThinkingPart): void {
     if (this.#waiting && !continues(this.#waiting.last, part)) this.#flush();
-    const { last, fragments } = this.#waiting ?? { last: undefined, fragments: [] };
+    const { last, fragments } = this.#waiting ?? { last: undefined, fragments: [] as string[] };
     fragments.push(part.value);
     this.#waiting = { last: merged(last, part), fragments };
     this.#schedule(part);
