@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ __all__ = [
     "loads",
     "make_decoder",
     "make_event_decoder",
+    "make_field_reader",
 ]
 
 JSONDecodeError = json.JSONDecodeError
@@ -73,47 +75,63 @@ FAST: Final = _msgspec is not None
 """Whether msgspec reads."""
 
 
-def make_decoder() -> Callable[[bytes | str], Any]:
+def make_decoder() -> Callable[[bytes], Any]:
     """A function that reads JSON text, for loops where every call counts: it raises one of :data:`DECODE_ERRORS`."""
     if _msgspec is None:
-        return json.loads
-    decode: Callable[[bytes | str], Any] = _msgspec.json.Decoder().decode
+        return _quick_loads
+    decode: Callable[[bytes], Any] = _msgspec.json.Decoder().decode
     return decode
 
 
-def make_event_decoder(kind: str, fields: tuple[str, ...]) -> Callable[[bytes | str], dict[str, Any]]:
+def make_event_decoder(kind: str, fields: tuple[str, ...]) -> Callable[[bytes], Any]:
     """A function that reads JSON objects whose `type` is `kind`; it raises one of :data:`DECODE_ERRORS` for others.
+
+    What it returns is opaque: a function of :func:`make_field_reader` reads it.
 
     Args:
         kind: The only type that is read.
-        fields: The only fields that are wanted. Others may be left out of the result, and skipping them is what makes
-            msgspec twice as fast.
+        fields: The only fields that are wanted. Skipping the others makes msgspec more than twice as fast.
     """
     if _msgspec is None:
-        return partial(_loads_of_type, kind)
-    wanted = {"type": Literal[kind], **dict.fromkeys(fields, Any)}
-    event = TypedDict("event", wanted, total=False)  # type: ignore[misc]
-    decode: Callable[[bytes | str], dict[str, Any]] = _msgspec.json.Decoder(event).decode
+        return partial(_quick_loads_of, kind)
+    event = _msgspec.defstruct("event", [(name, Any, None) for name in fields], tag_field="type", tag=kind, gc=False)
+    decode: Callable[[bytes], Any] = _msgspec.json.Decoder(event).decode
     return decode
 
 
-def _loads_of_type(kind: str, data: bytes | str) -> dict[str, Any]:
-    event: dict[str, Any] = json.loads(data)
+def make_field_reader(*fields: str) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that gives the values of two or more fields of what an event decoder returned; where one is missing
+    it gives None or raises one of :data:`DECODE_ERRORS`."""
+    return itemgetter(*fields) if _msgspec is None else attrgetter(*fields)
+
+
+def _quick_loads(data: bytes) -> Any:
+    """Half the time of `json.loads`, for text that is as servers write it: UTF-8, nothing around it."""
+    text = data.decode()
+    value, end = _scan_once(text, 0)
+    if end != len(text):
+        raise ValueError(end)
+    return value
+
+
+def _quick_loads_of(kind: str, data: bytes) -> Any:
+    event = _quick_loads(data)
     if event["type"] != kind:
         raise KeyError(kind)
     return event
 
+
+_scan_once = json.JSONDecoder().scan_once
 
 DECODE_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,  # JSONDecodeError, UnicodeDecodeError
     RecursionError,
     KeyError,  # an object of another type
     TypeError,  # no object
+    StopIteration,  # no value where one should begin
     *((_msgspec.MsgspecError,) if FAST else ()),
 )
-"""What the functions of :func:`make_decoder` and :func:`make_event_decoder` raise for text that they do not read."""
-
-_decode = make_decoder()
+"""What functions that are made here raise for text that they do not read; :func:`loads` may still read it."""
 
 
 def loads(data: bytes | str) -> Any:
@@ -126,3 +144,6 @@ def loads(data: bytes | str) -> Any:
         return _decode(data)
     except DECODE_ERRORS:
         return _standard_loads(data)
+
+
+_decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode

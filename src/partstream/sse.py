@@ -65,7 +65,6 @@ class SSEDecoder:
         "_limit",
         "_size",
         "_splitter",
-        "_usual_between",
         "_usual_name",
         "_usual_start",
         "_values",
@@ -88,9 +87,22 @@ class SSEDecoder:
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are complete now."""
-        if len(data) <= _ONE_READ:
-            return self._usual_events(data) or self._read(data)
-        # A large chunk begins and ends inside events: read the whole ones between them the short way.
+        # The short way: nearly every chunk of a live response is one event of the name that came last.
+        start = self._usual_start
+        size = len(start)
+        value = data[size:-2]
+        if (
+            data[:size] == start
+            and data[-2:] == b"\n\n"
+            and value.splitlines() == [value]
+            and self._at_border
+            and len(data) <= self._limit
+        ):
+            return [(self._usual_name, value)]
+        return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
+
+    def _read_large(self, data: bytes) -> list[ServerSentEvent]:
+        """Reads a chunk that holds many events, and begins and ends inside others."""
         events: list[ServerSentEvent] = []
         if not self._at_border:
             begin = data.find(b"\n\n") + 2
@@ -105,24 +117,15 @@ class SSEDecoder:
         return events
 
     def _usual_events(self, data: bytes) -> list[ServerSentEvent] | None:
-        """The short way: nearly all that a live response sends is `event: NAME`, one `data:` line and a blank one, of
-        the name that came last. None when there is anything else in `data`, or an event is half read."""
+        """The short way for many events at once; None when not all of them are of the name that came last."""
         start = self._usual_start
-        if not (
-            self._at_border
-            and data.startswith(start)
-            and data.endswith(b"\n\n")
-            and data.find(b"\r") < 0
-            and len(data) <= self._limit
-        ):
+        if not (self._at_border and data.startswith(start) and data.endswith(b"\n\n") and len(data) <= self._limit):
             return None
-        values = data[len(start) : -2].split(self._usual_between)
-        if data.count(b"\n") != 3 * len(values) or b"" in values:
+        values = data[len(start) : -2].split(b"\n\n" + start)
+        lines = (start.count(b"\n") + 2) * len(values)
+        if data.count(b"\n") != lines or data.find(b"\r") >= 0 or b"" in values:
             return None
-        name = self._usual_name
-        if len(values) == 1:
-            return [(name, values[0])]
-        return list(zip(repeat(name), values, strict=False))
+        return list(zip(repeat(self._usual_name), values, strict=False))
 
     def _read(self, data: bytes) -> list[ServerSentEvent]:
         """Reads lines of any shape."""
@@ -137,8 +140,7 @@ class SSEDecoder:
 
     def _expect(self, name: bytes) -> None:
         self._usual_name = name
-        self._usual_start = b"event: " + name + b"\ndata: "
-        self._usual_between = b"\n\n" + self._usual_start
+        self._usual_start = b"event: " + name + b"\ndata: " if name else b"data: "
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last event if its blank line was missing."""

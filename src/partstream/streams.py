@@ -119,8 +119,9 @@ class StreamOptions:
     call_id_prefix: str = "gw-"
 
 
-Sink: TypeAlias = Callable[[dict[str, Any], list[StreamOutput]], bool]
-"""Takes one more event of a type that repeats and appends what it means; False when the event needs more than that."""
+Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
+"""Takes one more event of a type that repeats, as an event decoder of :mod:`partstream.json_codec` gives it, and
+appends what it means; False, or one of its decode errors, when the event needs more than that."""
 
 
 class ResponseStream(Protocol):

@@ -41,7 +41,7 @@ class StreamReader:
         self._decoder = decoder
         self._stream = stream
         self._decode_any = make_decoder()
-        self._frequent = {kind.encode(): make_event_decoder(kind, fields) for kind, fields in (frequent or {}).items()}
+        self._frequent = {kind: make_event_decoder(kind, fields) for kind, fields in (frequent or {}).items()}
         # Where events of the last type go while they repeat: nearly all of a response is one type, again and again.
         self._sink: Sink | None = None
         self._sink_name = b""
@@ -102,8 +102,11 @@ class StreamReader:
         elif event is not _NOTHING:
             outputs += self._not_an_object(data)
         self._sink = None
-        if name in self._frequent and self._stream.sink is not None and not self._stream.finished:
-            self._sink, self._sink_name, self._decode = self._stream.sink, name, self._frequent[name]
+        sink = self._stream.sink
+        if sink is not None and type(event) is dict and not self._stream.finished:
+            decode = self._frequent.get(event["type"])
+            if decode is not None:
+                self._sink, self._sink_name, self._decode = sink, name, decode
 
     def _decode_again(self, name: bytes, data: bytes) -> object:
         """Reads what the fast decoder refused: lone surrogates, broken UTF-8, `[DONE]`, no type, or no JSON at all."""

@@ -1,60 +1,119 @@
-"""A conversation as the body of an OpenResponses request; knows no HTTP.
+"""A request as the body of OpenResponses: only the wire; what is asked was worked out in `partstream.conversation`.
 
-Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`.
+Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`. The protocol has no place for
+cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps
-from partstream.messages import ChatMessage, RequestOptions, Role, ToolMode
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.conversation.settings import OWN_FIELDS, EncryptedReasoning
+from partstream.errors import UpstreamHTTPError
+from partstream.messages import ToolMode
+from partstream.protocols.openresponses.input_items import input_items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.errors import UpstreamError
     from partstream.messages import Tool
-    from partstream.parts import MessagePart
 
-__all__ = ["build_request"]
+__all__ = ["build_request", "refuses_reasoning", "refuses_response_id"]
 
-_EMPTY_SCHEMA: Final = {"type": "object", "properties": {}}
-_TEXT_TYPES: Final = {Role.USER: "input_text", Role.ASSISTANT: "output_text"}
-_ROLE_NAMES: Final = {Role.USER: "user", Role.ASSISTANT: "assistant"}
+_ENCRYPTED: Final = "reasoning.encrypted_content"
+
+_OPTION_NAMES: Final = {
+    "maxTokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "maxOutputTokens": "max_output_tokens",
+    "topP": "top_p",
+    "presencePenalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+    "parallelToolCalls": "parallel_tool_calls",
+}
+"""Options in the words of other protocols and SDKs; all others are sent as they are."""
+
+_NOT_OPTIONS: Final = OWN_FIELDS | {"instructions", "tools", "tool_choice", "store"}
+"""Fields that no option of a caller replaces: the request and the settings of its owner say them."""
 
 
-def build_request(
-    model_id: str, messages: Sequence[ChatMessage], options: RequestOptions, call_id_prefix: str
-) -> dict[str, Any]:
-    """The JSON body that asks `model_id` to go on with `messages`, as a stream that the server does not store.
-
-    Args:
-        model_id: The model as the server names it.
-        messages: The conversation. Thinking and the host's own marks (data parts whose media type has no slash) are
-            left out.
-        options: Tools and options; model options whose names start with an underscore are left out.
-        call_id_prefix: What was put before the call ids of this server; taken off again, ids without it stay.
+def build_request(request: ChatRequest) -> dict[str, Any]:
+    """The JSON body that asks for the answer as a stream.
 
     Raises:
-        RequestNotExpressibleError: A part has no form in this protocol.
+        RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
     """
-    instructions = "\n\n".join(filter(None, (_plain_text(m) for m in messages if m.role is Role.SYSTEM)))
+    settings = request.settings
     body: dict[str, Any] = {
-        name: value for name, value in options.model_options.items() if not name.startswith("_")
-    } | {"model": model_id, "input": list(_items(messages, call_id_prefix)), "stream": True, "store": False}
-    if instructions:
-        body["instructions"] = instructions
-    if options.tools:
-        body["tools"] = [_tool(tool) for tool in options.tools]
-        body["tool_choice"] = "required" if options.tool_mode is ToolMode.REQUIRED else "auto"
-    return body
+        "model": request.model_id,
+        "input": input_items(request.turns, settings),
+        "stream": True,
+        "store": settings.stores,
+    }
+    if request.instructions:
+        body["instructions"] = request.instructions
+    if request.previous_response_id is not None:
+        body["previous_response_id"] = request.previous_response_id
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
+    body |= _chosen(request)
+    return _with_extras(body, settings.extra_body)
 
 
-def _plain_text(message: ChatMessage) -> str:
-    return "".join(part.value for part in message.content if isinstance(part, TextPart))
+def refuses_response_id(error: UpstreamError) -> bool:
+    """Whether an upstream says that it does not know the stored response that a request goes on from."""
+    if error.provider_code in {"previous_response_not_found", "response_not_found"}:
+        return True
+    # "No tool call found for function call output": it has the response, and not what the response said.
+    said = _said(error)
+    return "previous_response" in said or "previous response" in said or "no tool call found" in said
+
+
+def refuses_reasoning(error: UpstreamError) -> bool:
+    """Whether an upstream does not take encrypted reasoning back: another account's key, a model that was replaced."""
+    return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
+
+
+def _said(error: UpstreamError) -> str:
+    """What a refusal says, in lower case; nothing where the request is not what is wrong."""
+    if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
+        return ""
+    return error.message.lower()
+
+
+def _chosen(request: ChatRequest) -> dict[str, Any]:
+    """What somebody chose: in the configuration of the model, or, which goes first, in the options of the request."""
+    settings = request.settings
+    options = {_OPTION_NAMES.get(name, name): value for name, value in request.options.items()}
+    chosen: dict[str, Any] = {}
+    if request.reasoning_effort is not None:
+        chosen["reasoning"] = {"effort": request.reasoning_effort}
+        if request.reasoning_effort != "none":
+            chosen["reasoning"]["summary"] = "auto"  # without it nothing is shown of the reasoning
+    if request.cache_key is not None:
+        chosen["prompt_cache_key"] = request.cache_key
+    if settings.context_size_field and request.context_size is not None:
+        chosen[settings.context_size_field] = request.context_size
+    chosen |= {name: value for name, value in options.items() if name not in _NOT_OPTIONS}
+    if _wants_encrypted_reasoning(request, chosen) and "include" not in chosen:
+        chosen["include"] = [_ENCRYPTED]
+    return chosen
+
+
+def _wants_encrypted_reasoning(request: ChatRequest, chosen: dict[str, Any]) -> bool:
+    wanted = request.settings.encrypted_reasoning
+    if wanted is EncryptedReasoning.AUTO:
+        effort = chosen.get("reasoning")
+        return request.has_reasoning or (isinstance(effort, dict) and effort.get("effort") not in {None, "none"})
+    return wanted is EncryptedReasoning.ON
+
+
+def _with_extras(body: dict[str, Any], extras: Any) -> dict[str, Any]:
+    merged = body | dict(extras)
+    removed = {name for name, value in extras.items() if value is None}
+    return {name: value for name, value in merged.items() if name not in removed}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -62,88 +121,6 @@ def _tool(tool: Tool) -> dict[str, Any]:
         "type": "function",
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.input_schema or _EMPTY_SCHEMA,
+        "parameters": tool.input_schema,
         "strict": False,  # servers default to true, which arbitrary schemas of tools do not satisfy: facts 3
     }
-
-
-def _items(messages: Sequence[ChatMessage], prefix: str) -> Iterator[dict[str, Any]]:
-    """Input items in order: runs of content become messages, calls and results items of their own."""
-    for number, message in enumerate(messages):
-        if message.role is Role.SYSTEM:
-            continue
-        content: list[dict[str, Any]] = []
-        for place, part in enumerate(message.content):
-            piece = _CONVERTERS[type(part)](part, message.role, f"messages[{number}].content[{place}]", prefix)
-            if piece is None:
-                continue
-            if piece["type"] in _ITEM_TYPES:
-                yield from _message(message.role, content)
-                content = []
-                yield piece
-            else:
-                content.append(piece)
-        yield from _message(message.role, content)
-
-
-_ITEM_TYPES: Final = frozenset({"function_call", "function_call_output"})
-
-
-def _message(role: Role, content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    if content:
-        yield {"type": "message", "role": _ROLE_NAMES[role], "content": content}
-
-
-def _text(part: TextPart, role: Role, _where: str, _prefix: str) -> dict[str, Any] | None:
-    return {"type": _TEXT_TYPES[role], "text": part.value} if part.value else None
-
-
-def _thinking(_part: ThinkingPart, _role: Role, _where: str, _prefix: str) -> None:
-    """Reasoning is not the assistant's text; sending it as such teaches the model to think aloud."""
-
-
-def _data(part: DataPart, role: Role, where: str, _prefix: str) -> dict[str, Any] | None:
-    kind, slash, _ = part.mime_type.partition("/")
-    if not slash:
-        return None  # the host's own marks: cache_control, stateful_marker, usage
-    if kind == "text" or part.mime_type.endswith(("/json", "+json")):
-        return _text(TextPart(part.data.decode(errors="replace")), role, where, "")
-    if kind == "image" and role is Role.USER:
-        return {"type": "input_image", "image_url": _data_url(part), "detail": "auto"}
-    raise RequestNotExpressibleError(f"data of type {part.mime_type}", where, "text, JSON, or an image of the user")
-
-
-def _data_url(part: DataPart) -> str:
-    return f"data:{part.mime_type};base64,{b64encode(part.data).decode()}"
-
-
-def _call(part: ToolCallPart, _role: Role, _where: str, prefix: str) -> dict[str, Any]:
-    return {
-        "type": "function_call",
-        "call_id": part.call_id.removeprefix(prefix),
-        "name": part.name,
-        "arguments": dumps(dict(part.input)).decode(),
-        "status": "completed",
-    }
-
-
-def _result(part: ToolResultPart, _role: Role, where: str, prefix: str) -> dict[str, Any]:
-    pieces = [
-        piece
-        for place, content in enumerate(part.content)
-        if (piece := _CONVERTERS[type(content)](content, Role.USER, f"{where}.content[{place}]", prefix))
-    ]
-    # Many servers take only a string here (facts 2.2); a list is sent where a string cannot say it.
-    only_text = all(piece["type"] == "input_text" for piece in pieces)
-    output: Any = "".join(piece["text"] for piece in pieces) if only_text else pieces
-    return {"type": "function_call_output", "call_id": part.call_id.removeprefix(prefix), "output": output}
-
-
-_CONVERTERS: Final[dict[type[MessagePart], Callable[..., dict[str, Any] | None]]] = {
-    TextPart: _text,
-    ThinkingPart: _thinking,
-    DataPart: _data,
-    ToolCallPart: _call,
-    ToolResultPart: _result,
-}
-"""One row a part class: what a part becomes, None for nothing."""

@@ -332,12 +332,12 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-_DELTA_FIELDS = ("delta", "item_id", "output_index", "content_index", "summary_index")
+_DELTA_FIELDS = ("delta", "output_index", "content_index", "summary_index")
 
 FREQUENT: Final = {
     name: _DELTA_FIELDS for name, row in EVENTS.items() if row.handler in (_Stream._delta, _Stream._arguments_delta)
 }
-"""The event types that come by the thousand, with the fields that their handlers read."""
+"""The event types that come by the thousand, with the fields that their sinks read."""
 
 
 def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Channel | str | None]]:

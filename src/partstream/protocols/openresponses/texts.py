@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.json_codec import make_field_reader
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
 from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDINGS, StreamedText
@@ -100,14 +101,15 @@ class Slot(StreamedText):
 
         Everything is a local name here, because this function costs more than all others together.
         """
-        output_index, index_field, part_index = self.output_index, self.channel.index_field, self.part_index
+        read = make_field_reader("delta", "output_index", self.channel.index_field)
+        output_index, part_index = self.output_index, self.part_index
         pieces, make, held_endings, fold_at = self.pieces, self.make, HELD_ENDINGS, FOLD_AT
 
-        def sink(event: Wire, outputs: list[StreamOutput]) -> bool:
-            delta = event.get("delta")
+        def sink(event: object, outputs: list[StreamOutput]) -> bool:
+            delta, item_place, part_place = read(event)
             if (
-                event.get("output_index") != output_index
-                or event.get(index_field) != part_index
+                item_place != output_index
+                or part_place != part_index
                 or type(delta) is not str
                 or delta[-1:] in held_endings
                 or self.held
