@@ -1,0 +1,102 @@
+"""Facts are fields: whoever catches an error never has to read its message."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from partstream import errors
+from partstream.errors import LanguageModelErrorCode, TimeoutPhase
+
+CLASSES = [
+    value for name in errors.__all__ if inspect.isclass(value := getattr(errors, name)) and issubclass(value, Exception)
+]
+
+EXAMPLES: dict[type[Exception], dict[str, Any]] = {
+    errors.UnknownModelError: {"model_id": "m", "known": ("a", "b")},
+    errors.RequestNotExpressibleError: {"what": "audio", "where": "messages[0]", "expected": "text"},
+    errors.UpstreamHTTPError: {"http_status": 503, "provider_message": "busy", "body": "{}", "retry_after": 2.0},
+    errors.UpstreamFailureError: {"provider_message": "broke", "provider_code": "c"},
+    errors.UpstreamConnectionError: {"url": "http://h", "reason": "refused"},
+    errors.UpstreamTimeoutError: {"phase": TimeoutPhase.IDLE, "seconds": 3.0},
+    errors.TruncatedStreamError: {"state": "OPEN"},
+    errors.UpstreamProtocolError: {"event_type": "x", "field": "f", "got": "7", "expected": "a string"},
+    errors.EventTooLargeError: {"size": 2000, "limit": 1000},
+    errors.ToolArgumentsError: {"call_id": "c", "name": "look_up", "arguments": "["},
+    errors.ToolRoundLimitError: {"max_rounds": 3, "pending": ("look_up",)},
+    errors.ContractViolationError: {"rule_id": "r", "section": "2", "text": "one Finish", "detail": "two"},
+    errors.DuplicateVendorError: {"vendor": "v"},
+    errors.ProviderStuckError: {"vendor": "v", "model_id": "m", "seconds": 2.0},
+}
+
+
+@pytest.mark.parametrize("made", EXAMPLES, ids=lambda made: made.__name__)
+def test_an_error_keeps_its_facts_as_fields_and_says_them(made: type[Exception]) -> None:
+    facts = EXAMPLES[made]
+    error = made(**facts)
+    for name, value in facts.items():
+        if name != "text":
+            assert getattr(error, name) == value
+    for value in facts.values():
+        if isinstance(value, str) and not isinstance(value, TimeoutPhase) and value not in ("{}", "OPEN", "c", "2"):
+            assert value in str(error), value
+
+
+def test_every_error_with_facts_of_its_own_is_tried_above() -> None:
+    own = {made for made in CLASSES if "__init__" in vars(made)}
+    general = {errors.LanguageModelError, errors.UpstreamError}
+    assert own - general == EXAMPLES.keys()
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    assert errors.__doc__ is not None
+    drawn = [
+        line
+        for line in errors.__doc__.splitlines()
+        if "Error" in line and ("─" in line or line.strip() == "PartstreamError")
+    ]
+    parents: list[tuple[int, str]] = []
+    for line in drawn:
+        name = line.strip("│├└─ ").split()[0]
+        depth = line.index(name)
+        parents = [(at, parent) for at, parent in parents if at < depth]
+        made: Any = getattr(errors, name)
+        assert made.__base__.__name__ == (parents[-1][1] if parents else "Exception")
+        parents.append((depth, name))
+    assert len(drawn) == len(CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "NoPermissions"),
+        (403, "NoPermissions"),
+        (402, "Blocked"),
+        (429, "Blocked"),
+        (404, "NotFound"),
+        (400, "Unspecified"),
+        (500, "Unspecified"),
+        (503, "Unspecified"),
+    ],
+)
+def test_an_http_status_has_vs_codes_word(status: int, code: str) -> None:
+    assert errors.UpstreamHTTPError(status).code == LanguageModelErrorCode(code)
+
+
+def test_every_limit_has_its_own_sentence() -> None:
+    sentences = {str(errors.UpstreamTimeoutError(phase, 2)) for phase in TimeoutPhase}
+    assert len(sentences) == len(TimeoutPhase)
+    assert all("2 s" in sentence for sentence in sentences)
+
+
+def test_long_texts_of_the_upstream_are_cut() -> None:
+    assert len(errors.UpstreamHTTPError(500, body="x" * 10_000).body) == 2000
+    error = errors.ToolArgumentsError(call_id=None, name=None, arguments="x" * 10_000)
+    assert len(error.arguments) == 500
+    assert len(str(error)) < 300
+    assert "without a name" in str(error)
+
+
+def test_a_connection_that_broke_in_the_middle_says_so() -> None:
+    assert "no connection to" in str(errors.UpstreamConnectionError("http://h", "refused"))
+    assert "in the middle" in str(errors.UpstreamConnectionError("http://h", "reset", established=True))

@@ -1,0 +1,35 @@
+"""The usage part that VS Code's context widget reads, made only when the upstream said enough."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partstream.usage import USAGE_MIME_TYPE, Usage, usage_part
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (Usage(3, 4), {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}),
+        (Usage(3, 4, 9), {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 9}),
+        (Usage(0, 0), {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
+        (
+            Usage(3, 4, 7, 1, 2),
+            {
+                "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7,
+                "prompt_tokens_details": {"cached_tokens": 1}, "completion_tokens_details": {"reasoning_tokens": 2},
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_usage_becomes_the_part_that_vs_code_reads(usage: Usage, expected: dict[str, Any]) -> None:
+    part = usage_part(usage)
+    assert part is not None
+    assert part.mime_type == USAGE_MIME_TYPE
+    assert json.loads(part.data) == expected
+
+
+@pytest.mark.parametrize("usage", [Usage(), Usage(3), Usage(None, 4), Usage(total_tokens=7)])
+def test_half_of_the_numbers_are_no_part(usage: Usage) -> None:
+    assert usage_part(usage) is None
