@@ -69,7 +69,7 @@ def test_a_fault_in_the_header_goes_before_the_text_and_that_before_the_option()
 def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
     async def check(upstream, client):
         async def seconds(number, text, **headers):
-            await client.post("/responses", json=body(f"scenario:empty {text}"), headers=headers)
+            await client.post("/responses", json=body(f"scenario:long=5 {text}"), headers=headers)
             exchange = await upstream.wait_for_end(number)
             return exchange.delivery.ended_at - exchange.started_at
 

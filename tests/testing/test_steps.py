@@ -2,7 +2,8 @@
 
 from partstream.testing.steps import End, Head, Send, Stall, document, event_stream, paced
 
-FIRST, SECOND, DONE = Send(b"1", "a"), Send(b"2", "b"), Send(b"3", "[DONE]")
+BEGIN, FIRST, SECOND = Send(b"0", "begin"), Send(b"1", "x.delta"), Send(b"2", "x.delta")
+DONE = Send(b"3", "[DONE]")
 
 
 def test_a_document_is_head_body_and_end():
@@ -16,9 +17,9 @@ def test_an_event_stream_says_that_it_is_one():
     assert rest == [FIRST, End()]
 
 
-def test_the_pace_is_between_events_and_not_before_the_first():
-    _, *rest = paced(event_stream([FIRST, SECOND, DONE]), 0.5)
-    assert rest == [FIRST, Stall(0.5), SECOND, Stall(0.5), DONE, End()]
+def test_the_pace_is_between_pieces_of_the_answer_and_not_around_them():
+    _, *rest = paced(event_stream([BEGIN, FIRST, SECOND, DONE]), 0.5)
+    assert rest == [BEGIN, FIRST, Stall(0.5), SECOND, DONE, End()]
 
 
 def test_the_pieces_of_a_split_event_are_not_paced():

@@ -59,7 +59,11 @@ Faults:
     help="Answer every request with this recorded stream: .jsonl (one event a line) or .sse (bytes).",
 )
 @click.option(
-    "--pace-ms", type=click.IntRange(0, 60_000), default=0, help="Milliseconds between events.", show_default=True
+    "--pace-ms",
+    type=click.IntRange(0, 60_000),
+    default=0,
+    help="Milliseconds between two pieces of the answer.",
+    show_default=True,
 )
 @click.option("--fault", metavar="NAME[=VALUE],...", help="What goes wrong.")
 @click.option("--token-env", metavar="VARIABLE", help="Ask for the bearer token that this environment variable holds.")

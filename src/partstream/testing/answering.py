@@ -87,7 +87,7 @@ class Answering:
     Args:
         scenario: What answers where a request does not say, as `NAME` or `NAME=VALUE`.
         replay: A recorded stream that answers every request, in the place of scenarios.
-        pace: Seconds between two events where a request does not say.
+        pace: Seconds between two pieces of the answer where a request does not say.
         fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
         token: What requests must carry as `Authorization: Bearer TOKEN`; None for nothing.
 

@@ -50,7 +50,7 @@ def read_faults(text: str) -> tuple[Choice, ...]:
 
 
 def read_pace(text: str) -> float | None:
-    """The last pace that `text` names, in seconds between events, or None."""
+    """The last pace that `text` names, in seconds between two pieces of the answer, or None."""
     found = _PACE.findall(text)
     return int(found[-1]) / 1000 if found else None
 

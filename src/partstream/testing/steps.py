@@ -78,11 +78,18 @@ def event_stream(events: Iterable[Send]) -> Iterator[Step]:
 
 
 def paced(steps: Iterable[Step], seconds: float) -> Iterator[Step]:
-    """The same steps with that many seconds before each event but the first."""
+    """The same steps with that many seconds before each piece of the answer but the first.
+
+    A model takes its time for what it generates; the events around that come in one go, as those of real servers do.
+    """
     first = True
     for step in steps:
-        if seconds and isinstance(step, Send) and step.event:
+        if seconds and isinstance(step, Send) and step.event.endswith(_GENERATED):
             if not first:
                 yield Stall(seconds)
             first = False
         yield step
+
+
+_GENERATED: Final = "delta"
+"""How the types of events end that carry a piece of the answer, in every protocol that there is."""

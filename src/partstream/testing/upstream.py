@@ -96,7 +96,7 @@ class ReplayUpstream:
         port: The port to listen on; 0 for any that is free.
         scenario: What answers where a request does not say, as `NAME` or `NAME=VALUE`.
         replay: A recorded stream that answers every request, in the place of scenarios; always streamed.
-        pace: Seconds between two events.
+        pace: Seconds between two pieces of the answer.
         fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
         token: What requests must carry as `Authorization: Bearer TOKEN`; None for nothing.
         limits: What a client may ask of a connection.
