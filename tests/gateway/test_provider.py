@@ -131,9 +131,9 @@ def test_an_answer_that_breaks_raises_after_its_parts():
 def test_a_request_that_cannot_be_said_is_refused_before_anything_is_sent():
     async def test() -> None:
         async with replay() as (upstream, provider):
-            answer = await ask(provider, [ChatMessage.user([DataPart(b"%PDF", "application/pdf")])])
+            answer = await ask(provider, [ChatMessage.assistant([ToolCallPart("1", "f", {"x": float("nan")})])])
             assert isinstance(answer.error, RequestNotExpressibleError)
-            assert answer.error.where == "messages[0].content[0]"
+            assert answer.error.where == "messages[0].content[0].input"
             assert upstream.requests == []
 
     run(test())

@@ -2,6 +2,12 @@
 
 import pytest
 
+from partstream import ChatMessage, RequestOptions
+from partstream.conversation.carried import Carried
+from partstream.conversation.preparation import prepare
+from partstream.conversation.settings import RequestSettings
+from partstream.conversation.state_marker import Origin
+from partstream.errors import UpstreamError
 from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol
 from partstream.streams import StreamOptions
 
@@ -13,7 +19,9 @@ def test_every_row_names_what_exists(row: Protocol) -> None:
     assert not stream.failing
     for framing in FRAMINGS.values():
         assert not row.make_reader(StreamOptions(), framing()).finished
-    assert callable(row.load_request())
+    request = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
+    assert row.build_request(request)["model"] == "m"
+    assert row.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
     assert row.path.startswith("/")
     assert row.event_types
 

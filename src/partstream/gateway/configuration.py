@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.errors import CallerError
+from partstream.conversation.settings import RequestSettings
+from partstream.gateway.checks import (
+    ConfigurationError,
+    boolean,
+    check_headers,
+    count,
+    fits_header,
+    headers,
+    mapping,
+    refuse_unknown,
+    string,
+)
+from partstream.gateway.request_settings import read_request_settings
 from partstream.gateway.secret import Secret
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
@@ -20,22 +31,6 @@ __all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeout
 
 _DEFAULT_INPUT_TOKENS: Final = 128_000
 _DEFAULT_OUTPUT_TOKENS: Final = 16_384
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""RFC 9110 section 5.1."""
-
-
-class ConfigurationError(CallerError):
-    """A setting is not usable.
-
-    Attributes:
-        where: The setting, such as `models[0].id`.
-        expected: What could stand there.
-    """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"setting {where}: got {got}, expected {expected}")
-        self.where = where
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +78,8 @@ class GatewayConfiguration:
         stream: How answers are rendered.
         timeouts: How long to wait.
         retry: When to send again.
+        request: How requests are written.
+        model_requests: The same for single models, by id, in the place of `request`.
     """
 
     base_url: str
@@ -93,12 +90,18 @@ class GatewayConfiguration:
     stream: StreamOptions = field(default_factory=StreamOptions)
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    request: RequestSettings = field(default_factory=RequestSettings)
+    model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_url(self.base_url)
         if self.api_key is not None:
             _check_key(self.api_key.reveal(), "apiKey")
-        _check_headers(self.headers, "headers")
+        check_headers(self.headers, "headers")
+        for model_id, request in (("", self.request), *self.model_requests.items()):
+            check_headers(
+                request.extra_headers, f"{(model_id and f'modelRequests.{model_id}') or 'request'}.extraHeaders"
+            )
         if self.protocol not in PROTOCOLS:
             raise ConfigurationError("protocol", repr(self.protocol), f"one of {', '.join(PROTOCOLS)}")
 
@@ -110,11 +113,21 @@ class GatewayConfiguration:
             ConfigurationError: A setting is missing, unknown or of the wrong type; the message shows no values of
                 keys and headers.
         """
-        _refuse_unknown(settings, _SETTINGS, "")
+        refuse_unknown(settings, _SETTINGS, "")
         given = {name: value for name, value in settings.items() if value not in (None, "")}
         if "baseUrl" not in given:
             raise ConfigurationError("baseUrl", "nothing", "the URL of the upstream")
-        return cls(**{_SETTINGS[name][0]: _SETTINGS[name][1](value, name) for name, value in given.items()})
+        fields = {_SETTINGS[name][0]: _SETTINGS[name][1](value, name) for name, value in given.items()}
+        request = fields.get("request", RequestSettings())
+        fields["model_requests"] = {
+            model_id: read_request_settings(value, f"modelRequests.{model_id}", request)
+            for model_id, value in fields.get("model_requests", {}).items()
+        }
+        return cls(**fields)
+
+    def request_settings(self, model_id: str) -> RequestSettings:
+        """How requests to a model are written."""
+        return self.model_requests.get(model_id, self.request)
 
 
 def _check_url(url: str) -> None:
@@ -131,56 +144,14 @@ def _check_url(url: str) -> None:
 
 
 def _check_key(key: str, where: str) -> None:
-    if not _fits_header(key):
+    if not fits_header(key):
         raise ConfigurationError(
             where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
         )
 
 
-def _check_headers(headers: Mapping[str, str], where: str) -> None:
-    for name, text in headers.items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(f"{where}.{name!r:.40}", "no name of a header", "letters, digits, hyphens")
-        if not _fits_header(text):
-            raise ConfigurationError(f"{where}.{name}", "characters that no header can hold", "printable ASCII")
-
-
-def _fits_header(text: str) -> bool:
-    return text.isascii() and text.isprintable() and text == text.strip()
-
-
-def _refuse_unknown(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> None:
-    for name in settings:
-        if name not in known:
-            raise ConfigurationError(f"{place}{name}", "a setting that there is not", f"one of {', '.join(known)}")
-
-
-def _string(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise ConfigurationError(where, type(value).__name__, "a string")
-    return value
-
-
-def _count(value: Any, where: str) -> int:
-    if type(value) is not int or value < 1:
-        raise ConfigurationError(where, repr(value), "a whole number from 1")
-    return value
-
-
-def _boolean(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigurationError(where, repr(value), "true or false")
-    return value
-
-
 def _secret(value: Any, where: str) -> Secret:
-    return Secret(_string(value, where))
-
-
-def _headers(value: Any, where: str) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise ConfigurationError(where, type(value).__name__, "an object of header names and values")
-    return {name: _string(text, f"{where}.{name}") for name, text in value.items()}
+    return Secret(string(value, where))
 
 
 def _models(value: Any, where: str) -> tuple[LanguageModelChatInformation, ...]:
@@ -194,7 +165,7 @@ def _model(value: Any, where: str) -> LanguageModelChatInformation:
         value = {"id": value}
     if not isinstance(value, dict):
         raise ConfigurationError(where, type(value).__name__, "a model's id, or an object with an id")
-    _refuse_unknown(value, _MODEL_SETTINGS, f"{where}.")
+    refuse_unknown(value, _MODEL_SETTINGS, f"{where}.")
     given = {name: check(value[name], f"{where}.{name}") for name, check in _MODEL_SETTINGS.items() if name in value}
     if not given.get("id"):
         raise ConfigurationError(f"{where}.id", "nothing", "the model as the upstream names it")
@@ -212,21 +183,23 @@ def _model(value: Any, where: str) -> LanguageModelChatInformation:
 
 
 _MODEL_SETTINGS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
-    "id": _string,
-    "name": _string,
-    "family": _string,
-    "version": _string,
-    "maxInputTokens": _count,
-    "maxOutputTokens": _count,
-    "imageInput": _boolean,
-    "toolCalling": _boolean,
+    "id": string,
+    "name": string,
+    "family": string,
+    "version": string,
+    "maxInputTokens": count,
+    "maxOutputTokens": count,
+    "imageInput": boolean,
+    "toolCalling": boolean,
 }
 
 _SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
-    "baseUrl": ("base_url", _string),
-    "protocol": ("protocol", _string),
+    "baseUrl": ("base_url", string),
+    "protocol": ("protocol", string),
     "apiKey": ("api_key", _secret),
-    "headers": ("headers", _headers),
+    "headers": ("headers", headers),
     "models": ("models", _models),
+    "request": ("request", read_request_settings),
+    "modelRequests": ("model_requests", mapping),
 }
 """The settings of a group: our field, and how its value is checked."""

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from partstream.errors import LanguageModelError
+from partstream.conversation.answer import AnswerState
+from partstream.conversation.continuation import history_digest
+from partstream.conversation.digest import short_digest
+from partstream.conversation.preparation import prepare
+from partstream.conversation.state_marker import Origin
+from partstream.errors import LanguageModelError, UpstreamError
+from partstream.gateway.answer_report import AnswerReport
 from partstream.gateway.transport import Transport
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
 from partstream.sse import SSEDecoder
-from partstream.streams import Finish, Unmapped
 from partstream.tokens import estimate_tokens
-from partstream.usage import usage_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from partstream.cancellation import CancellationToken
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.turns import Note
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
-    from partstream.streams import StreamOutput
 
 __all__ = ["GatewayProvider"]
 
 _logger = logging.getLogger("partstream.gateway")
+
+_MAX_SAID: Final = 1000
 
 
 class GatewayProvider(LanguageModelChatProvider):
@@ -43,6 +49,8 @@ class GatewayProvider(LanguageModelChatProvider):
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
         self._transport = Transport(configuration)
+        self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
+        self._said: set[str] = set()
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -95,31 +103,53 @@ class GatewayProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
+        """Sends the request; again with less carried state where the upstream refuses what it carries, each once."""
+        configuration = self._configuration
+        origin = Origin(self._fingerprint, model.id)
+        prefix = configuration.stream.call_id_prefix
+        prepared = prepare(origin, messages, options, configuration.request_settings(model.id), prefix)
+        self._say(prepared.notes)
+        carried = prepared.carries
+        while True:
+            request = prepared.request(carried)
+            report = AnswerReport(
+                progress,
+                AnswerState(origin, prepared.names),
+                request.settings,
+                model.id,
+                partial(history_digest, messages),
+            )
+            try:
+                await self._stream(request, report, token)
+            except UpstreamError as error:
+                refused = self._protocol.refused(error) & carried
+                if report.reported or not refused:
+                    raise
+                _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
+                carried &= ~refused
+            else:
+                return
+
+    async def _stream(self, request: ChatRequest, report: AnswerReport, token: CancellationToken) -> None:
         stream_options = self._configuration.stream
-        body = self._protocol.load_request()(model.id, messages, options, stream_options.call_id_prefix)
-        unmapped: Counter[str] = Counter()
         batches = self._transport.stream(
-            self._protocol.path, body, lambda: self._protocol.make_reader(stream_options, SSEDecoder())
+            self._protocol.path,
+            self._protocol.build_request(request),
+            lambda: self._protocol.make_reader(stream_options, SSEDecoder()),
+            request.settings.extra_headers,
         )
         async with aclosing(batches):
             async for outputs in batches:
                 for output in outputs:
                     if token.is_cancellation_requested:
                         return
-                    self._hand_on(output, progress, unmapped)
-                if isinstance(progress, DrainingProgress):
-                    await progress.drain()
+                    report.hand_on(output)
+                if isinstance(report.progress, DrainingProgress):
+                    await report.progress.drain()
 
-    def _hand_on(self, output: StreamOutput, progress: Progress, unmapped: Counter[str]) -> None:
-        match output:
-            case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
-                progress.report(output)
-            case Unmapped(type=kind):
-                unmapped[kind] += 1
-            case Finish():
-                if unmapped:
-                    _logger.info("the answer held what has no part: %s", dict(unmapped))
-                if output.usage is not None and (part := usage_part(output.usage)) is not None:
-                    progress.report(part)
-                if output.error is not None:
-                    raise output.error
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Logs each kind of note once: what is in a conversation comes again with every request."""
+        for note in notes:
+            if note.subject not in self._said and len(self._said) < _MAX_SAID:
+                self._said.add(note.subject)
+                _logger.warning("%s: %s; said once", note.where, note.subject)

@@ -10,6 +10,7 @@ import logging
 import random
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -30,7 +31,7 @@ from partstream.gateway.http_errors import http_error
 from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.protocols.reader import StreamReader
@@ -61,9 +62,13 @@ class Transport:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def stream(
-        self, path: str, body: dict[str, Any], make_reader: Callable[[], StreamReader]
+        self,
+        path: str,
+        body: dict[str, Any],
+        make_reader: Callable[[], StreamReader],
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> AsyncGenerator[list[StreamOutput]]:
-        """Posts `body` and yields outputs as they arrive, a Finish the last of them.
+        """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others.
 
         Sends again, with growing pauses, only what failed before its first event. Closing the iterator, or cancelling
         the task that waits for it, closes the connection at once.
@@ -76,7 +81,7 @@ class Transport:
         attempt = 1
         while True:
             reader = make_reader()
-            answer = self._attempt(url, content, reader)
+            answer = self._attempt(url, content, headers, reader)
             try:
                 async for outputs in answer:
                     yield outputs
@@ -98,15 +103,17 @@ class Transport:
         if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
             await client.aclose()
 
-    async def _attempt(self, url: str, content: bytes, reader: StreamReader) -> AsyncGenerator[list[StreamOutput]]:
+    async def _attempt(
+        self, url: str, content: bytes, headers: Mapping[str, str], reader: StreamReader
+    ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         client = self._client_of(loop)
         deadlines = Deadlines(self._configuration.timeouts, loop.time())
         response = await self._send(
-            client, client.build_request("POST", url, content=content, headers=self._headers()), deadlines
+            client, client.build_request("POST", url, content=content, headers=self._headers(headers)), deadlines
         )
         try:
-            refusal = await self._refusal(response)
+            refusal = await self._refusal(response, headers)
             if refusal is not None:
                 raise refusal
             chunks = response.aiter_bytes()
@@ -145,13 +152,13 @@ class Transport:
         except httpx2.RequestError as error:
             raise _connection_error(str(request.url), error) from error
 
-    async def _refusal(self, response: httpx2.Response) -> UpstreamError | None:
+    async def _refusal(self, response: httpx2.Response, headers: Mapping[str, str]) -> UpstreamError | None:
         """The error that an answer which is no stream stands for, its body read; None for a stream."""
         content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         # Some servers stream under other names; what is surely no stream is a page of a proxy, or one document.
         if response.is_success and content_type not in ("text/html", "application/json"):
             return None
-        body = self._without_secrets(await _error_body(response))
+        body = self._without_secrets(await _error_body(response), headers)
         error = http_error(response.status_code, response.headers, body, datetime.now(UTC))
         if not response.is_success or error.provider_message is not None:
             return error
@@ -162,10 +169,11 @@ class Transport:
             expected="text/event-stream",
         )
 
-    def _without_secrets(self, body: bytes) -> bytes:
+    def _without_secrets(self, body: bytes, headers: Mapping[str, str]) -> bytes:
         """Some servers repeat the key that they refuse; errors are logged and shown."""
         key = self._configuration.api_key
-        for secret in (key.reveal() if key else "", *self._configuration.headers.values()):
+        own = self._configuration.headers.values()
+        for secret in (key.reveal() if key else "", *own, *headers.values()):
             if len(secret) >= _SHORTEST_SECRET:
                 body = body.replace(secret.encode(), b"***")
         return body
@@ -177,7 +185,7 @@ class Transport:
             self._loop = loop
         return self._client
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, extra: Mapping[str, str]) -> dict[str, str]:
         headers = {
             "accept": "text/event-stream",
             "content-type": "application/json",
@@ -185,7 +193,9 @@ class Transport:
         }
         if self._configuration.api_key is not None:
             headers["authorization"] = f"Bearer {self._configuration.api_key.reveal()}"
-        return headers | {name.lower(): value for name, value in self._configuration.headers.items()}
+        for wins in (self._configuration.headers, extra):
+            headers |= {name.lower(): value for name, value in wins.items()}
+        return headers
 
     def _wait_before_retry(self, error: UpstreamError, attempt: int) -> float | None:
         """How many seconds to wait before the next attempt, or None for no further one."""

@@ -1,0 +1,74 @@
+"""The way back: parts of an answer under the names that the consumer gave, and the marker that the answer leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from partstream.conversation.digest import answer_digest
+from partstream.conversation.reasoning import ITEMS, ORIGIN, PLACE, usable_items
+from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.conversation.state_marker import Origin
+    from partstream.conversation.tool_names import ToolNames
+    from partstream.parts import DataPart, ResponsePart
+
+__all__ = ["AnswerState"]
+
+
+class AnswerState:
+    """What one answer leaves behind; sees every part of it, in order.
+
+    Args:
+        origin: The upstream and model that answer.
+        names: The names of tools, as they were sent.
+    """
+
+    def __init__(self, origin: Origin, names: ToolNames) -> None:
+        self._origin = origin
+        self._names = names
+        self._texts: list[str] = []
+        self._calls: list[ToolCallPart] = []
+        self._text_after_call = False
+        self._reasoning: list[dict[str, Any]] = []
+
+    def see(self, part: ResponsePart) -> ResponsePart:
+        """The part as the consumer gets it."""
+        if type(part) is TextPart:
+            self._texts.append(part.value)
+            self._text_after_call = True
+        elif isinstance(part, ToolCallPart):
+            part = replace(part, name=self._names.from_upstream(part.name))
+            self._calls.append(part)
+            self._text_after_call = False
+        elif isinstance(part, ThinkingPart) and part.metadata is not None:
+            return self._see_thinking(part, part.metadata.get(ITEMS))
+        return part
+
+    def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:
+        if not isinstance(items, list | tuple) or part.metadata is None:
+            return part
+        place = [len(self._calls), self._text_after_call]
+        self._reasoning += [{**item, PLACE: place} for item in items[len(self._reasoning) :]]
+        return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
+
+    def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
+        """The stateful marker of the answer, or None where it would carry nothing.
+
+        Args:
+            model_id: The model as the host names it.
+            response_id: The response, where the server was asked to store it.
+            history: Gives the digest of the messages that were answered; asked only where it is needed.
+        """
+        reasoning = usable_items(self._reasoning)
+        if response_id is None and not reasoning:
+            return None
+        marker = StateMarker(self._origin, response_id, reasoning=reasoning)
+        if response_id is not None:
+            parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
+            marker = replace(marker, history=history(), answer=answer_digest(parts))
+        return marker_part(model_id, marker)

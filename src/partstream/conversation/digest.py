@@ -1,0 +1,118 @@
+"""Digests of conversations: two are equal exactly when a model that saw one has seen the other.
+
+Over everything that reaches a model and nothing else: marks move from message to message (`cache_control`), thinking
+comes and goes, and the host adds empty texts.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.markers import is_mark
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from partstream.messages import ChatMessage
+    from partstream.parts import MessagePart
+
+__all__ = ["HistoryDigest", "answer_digest", "short_digest"]
+
+_SIZE: Final = 16
+
+
+def short_digest(text: str, size: int = 8) -> str:
+    """A digest of a short text, in `2 * size` hexadecimal digits."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=size).hexdigest()
+
+
+class HistoryDigest:
+    """The digest of a conversation that grows by one message at a time; linear in what it holds."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=_SIZE)
+
+    def add(self, message: ChatMessage) -> None:
+        """Takes the next message in; an empty one changes nothing."""
+        for piece in _pieces(message.content):
+            self._hash.update(b"%d" % message.role)
+            _update(self._hash, piece)
+
+    @property
+    def value(self) -> str:
+        """The digest of the messages so far."""
+        return self._hash.copy().hexdigest()
+
+
+def answer_digest(parts: Iterable[MessagePart]) -> str:
+    """The digest of an answer, the same whether its text came in one part or in many.
+
+    White space at the ends of the text does not count: consumers cut it.
+    """
+    parts = list(parts)
+    text = "".join(part.value for part in parts if isinstance(part, TextPart)).strip()
+    digest = blake2b(digest_size=_SIZE)
+    _update(digest, (b"text", text.encode(errors="surrogatepass")))
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            _update(digest, _call(part))
+    return digest.hexdigest()
+
+
+def _update(digest: blake2b, piece: tuple[bytes, ...]) -> None:
+    for field in piece:
+        digest.update(b"%d:" % len(field))
+        digest.update(field)
+
+
+def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
+    for part in parts:
+        piece = _PIECES[type(part)](part)
+        if piece:
+            yield piece
+
+
+def _text(part: TextPart) -> tuple[bytes, ...]:
+    return (b"text", part.value.encode(errors="surrogatepass")) if part.value else ()
+
+
+def _data(part: DataPart) -> tuple[bytes, ...]:
+    return () if is_mark(part.mime_type) else (b"data", part.mime_type.encode(errors="surrogatepass"), part.data)
+
+
+def _call(part: ToolCallPart) -> tuple[bytes, ...]:
+    return (
+        b"call",
+        part.call_id.encode(errors="surrogatepass"),
+        part.name.encode(errors="surrogatepass"),
+        _canonical(part.input),
+    )
+
+
+def _canonical(arguments: Mapping[str, Any]) -> bytes:
+    """The same bytes for equal arguments, in whatever order their names stand."""
+    try:
+        return json.dumps(dict(arguments), sort_keys=True, separators=(",", ":")).encode()
+    except (TypeError, ValueError):  # no JSON: the request is refused where it is written down
+        return repr(arguments).encode(errors="surrogatepass")
+
+
+def _result(part: ToolResultPart) -> tuple[bytes, ...]:
+    content = (field for piece in _pieces(part.content) for field in piece)
+    return (b"result", part.call_id.encode(errors="surrogatepass"), b"%d" % part.is_error, *content)
+
+
+def _nothing(_part: ThinkingPart) -> tuple[bytes, ...]:
+    return ()
+
+
+_PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
+    TextPart: _text,
+    DataPart: _data,
+    ToolCallPart: _call,
+    ToolResultPart: _result,
+    ThinkingPart: _nothing,
+}

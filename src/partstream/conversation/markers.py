@@ -1,0 +1,50 @@
+"""Marks of the host among the parts: data parts that speak to programs and never belong into a prompt.
+
+Source: Copilot 0.67, `CustomDataPartMimeTypes`. A mark is known by its media type alone; what it says is read
+elsewhere (:mod:`partstream.conversation.state_marker`) or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.usage import USAGE_MIME_TYPE
+
+__all__ = ["KNOWN_MARKS", "STATEFUL_MARKER_MIME_TYPE", "is_mark"]
+
+STATEFUL_MARKER_MIME_TYPE: Final = "stateful_marker"
+
+KNOWN_MARKS: Final = frozenset(
+    {
+        "cache_control",
+        STATEFUL_MARKER_MIME_TYPE,
+        USAGE_MIME_TYPE,
+        "thinking",
+        "context_management",
+        "phase_data",
+        "application/vnd.vscode.citation+json",  # our own, with citations as data
+    }
+)
+"""Marks that need no word in the log."""
+
+_DOCUMENTS: Final = (
+    "application/vnd.openxmlformats-officedocument.",
+    "application/vnd.oasis.opendocument.",
+    "application/vnd.ms-",
+)
+"""Of the vendor tree, but what a person attaches."""
+
+_HOSTS: Final = ("application/vnd.vscode.", "application/vnd.code.", "application/vnd.github.copilot.")
+"""Of the host, whatever they end in."""
+
+
+def is_mark(mime_type: str) -> bool:
+    """Whether a data part of this type is for programs.
+
+    A media type has a slash; Copilot's own names have none. Of the vendor tree (RFC 6838, 3.2) only documents and
+    JSON can be shown to a model.
+    """
+    label = mime_type.partition(";")[0].strip().lower()
+    if "/" not in label or label in KNOWN_MARKS or label.startswith(_HOSTS):
+        return True
+    return label.startswith("application/vnd.") and not (label.startswith(_DOCUMENTS) or label.endswith("+json"))

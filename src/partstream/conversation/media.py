@@ -1,0 +1,135 @@
+"""What the bytes of a data part are: by their first bytes, where the label may lie; knows no message and no wire.
+
+VS Code encodes images anew as PNG and keeps the label that they had (`image/jpeg`), so the label is the second
+source only. Bytes that are no text never become text, whatever their label says.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from partstream.parts import DataPart
+
+__all__ = ["Media", "MediaKind", "data_url", "file_name", "read_media", "sniff"]
+
+
+class MediaKind(StrEnum):
+    """How a model takes it in."""
+
+    TEXT = "text"
+    IMAGE = "image"
+    FILE = "file"
+
+
+class Media(NamedTuple):
+    """What a data part holds.
+
+    Attributes:
+        kind: How a model takes it in.
+        media_type: The true media type, without parameters, in lower case.
+        text: The text, for :attr:`MediaKind.TEXT`; otherwise empty.
+    """
+
+    kind: MediaKind
+    media_type: str
+    text: str = ""
+
+
+_UNKNOWN: Final = "application/octet-stream"
+
+_SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (4, b"ftypavif", "image/avif"),
+    (4, b"ftypheic", "image/heic"),
+    (0, b"II*\x00", "image/tiff"),
+    (0, b"MM\x00*", "image/tiff"),
+    (0, b"BM", "image/bmp"),
+    (0, b"%PDF-", "application/pdf"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"PK\x03\x04", "application/zip"),
+    (0, b"\x1f\x8b", "application/gzip"),
+)
+"""Offset, bytes and the type that they stand for."""
+
+_CONTAINERS: Final = frozenset({"application/zip", "application/gzip"})
+"""What other formats are made of: the label knows better (`application/vnd.openxmlformats-...` is a zip file)."""
+
+_ALIASES: Final = {"image/jpg": "image/jpeg", "application/x-pdf": "application/pdf", "audio/x-wav": "audio/wav"}
+
+_TEXT_SUFFIXES: Final = ("/json", "+json", "/xml", "+xml", "/yaml", "/x-yaml", "/toml", "/javascript", "/sql")
+"""Text outside of `text/`; SVG is one of them: no model server takes it for an image."""
+
+_EXTENSIONS: Final = {
+    "application/pdf": "pdf",
+    "application/zip": "zip",
+    "application/gzip": "gz",
+    "application/msword": "doc",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/wav": "wav",
+    "video/mp4": "mp4",
+}
+
+_CONTROLS: Final = dict.fromkeys([*range(9), 11, *range(14, 27), *range(28, 32)])
+"""Characters that no text holds; tab, line ends, form feed and the escape of terminals are text."""
+
+
+def sniff(data: bytes) -> str | None:
+    """The media type that the first bytes stand for, or None."""
+    head = data[:16]
+    for offset, signature, media_type in _SIGNATURES:
+        if head.startswith(signature, offset):
+            return media_type if _is_plausible(media_type, data) else None
+    return None
+
+
+def read_media(part: DataPart) -> Media:
+    """What a data part holds; never raises, bytes of no known kind are a file."""
+    label = part.mime_type.partition(";")[0].strip().lower()
+    label = _ALIASES.get(label, label)
+    if label.startswith("text/") or label.endswith(_TEXT_SUFFIXES):
+        text = _as_text(part.data)
+        if text is not None:
+            return Media(MediaKind.TEXT, label, text)
+        label = _UNKNOWN
+    found = sniff(part.data)
+    if found is not None and not (found in _CONTAINERS and label != _UNKNOWN):
+        label = found
+    if label.startswith("image/") and label != "image/*":
+        return Media(MediaKind.IMAGE, label)
+    return Media(MediaKind.FILE, _UNKNOWN if label.endswith("/*") or not label else label)
+
+
+def data_url(data: bytes, media_type: str) -> str:
+    """The bytes as a URL: RFC 2397."""
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+def file_name(media_type: str) -> str:
+    """A name for a file that has none; servers tell the format by its ending."""
+    return f"file.{_EXTENSIONS.get(media_type, 'bin')}"
+
+
+def _is_plausible(media_type: str, data: bytes) -> bool:
+    """Two letters are a weak sign: a bitmap also says its own size."""
+    return media_type != "image/bmp" or (len(data) >= 14 and int.from_bytes(data[2:6], "little") == len(data))
+
+
+def _as_text(data: bytes) -> str | None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if len(text.translate(_CONTROLS)) == len(text) else None

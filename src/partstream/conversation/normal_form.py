@@ -1,0 +1,116 @@
+"""Messages to turns: every part finds its place, empty text and the host's marks are left out and nothing else.
+
+What a part becomes is a table; where thinking and ids go is the matter of other modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from partstream.conversation.greeting import leading_instructions
+from partstream.conversation.markers import KNOWN_MARKS, is_mark
+from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.turns import Attachment, Call, Note, Result, Text, Turn, TurnRole
+from partstream.messages import Role
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from partstream.conversation.turns import Piece, ResultContent
+    from partstream.messages import ChatMessage
+    from partstream.parts import MessagePart, ToolResultContent
+
+__all__ = ["read_turns"]
+
+
+class _Placed(NamedTuple):
+    """A piece and who says it."""
+
+    role: TurnRole
+    piece: Piece
+
+
+_Notes: TypeAlias = list[Note]
+
+_SPEAKERS: Final = {Role.SYSTEM: TurnRole.SYSTEM, Role.USER: TurnRole.USER, Role.ASSISTANT: TurnRole.ASSISTANT}
+_SHOWN_BY: Final = {TurnRole.SYSTEM: TurnRole.USER}
+"""Who shows images and files in a role that can only speak."""
+
+
+def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
+    """The turns of a conversation, under the ids and names that were given, in order.
+
+    Results that follow each other are one turn. Thinking is left out: it goes back by another way, or not at all.
+    """
+    turns: list[Turn] = []
+    notes: _Notes = []
+    instructions = leading_instructions(messages)
+    for number, message in enumerate(messages):
+        speaker = TurnRole.SYSTEM if number < instructions else _SPEAKERS[message.role]
+        run: list[Piece] = []
+        role = speaker
+        for place, part in enumerate(message.content):
+            placed = _CONVERTERS[type(part)](part, speaker, f"messages[{number}].content[{place}]", notes)
+            if placed is None:
+                continue
+            if placed.role is not role:
+                _end_run(turns, role, run, number)
+                role, run = placed.role, []
+            run.append(placed.piece)
+        _end_run(turns, role, run, number)
+    return turns, notes
+
+
+def _end_run(turns: list[Turn], role: TurnRole, run: Iterable[Piece], number: int) -> None:
+    content = tuple(run)
+    if content:
+        turns.append(Turn(role, content, number))
+
+
+def _text(part: TextPart, speaker: TurnRole, _where: str, _notes: _Notes) -> _Placed | None:
+    return _Placed(speaker, Text(part.value)) if part.value else None
+
+
+def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Placed | None:
+    content = _content(part, where, notes)
+    if isinstance(content, Attachment):
+        return _Placed(_SHOWN_BY.get(speaker, speaker), content)
+    return None if content is None else _Placed(speaker, content)
+
+
+def _thinking(_part: ThinkingPart, _speaker: TurnRole, _where: str, _notes: _Notes) -> None:
+    """Reasoning is not the assistant's text; sending it as such teaches the model to think aloud."""
+
+
+def _call(part: ToolCallPart, _speaker: TurnRole, where: str, _notes: _Notes) -> _Placed:
+    return _Placed(TurnRole.ASSISTANT, Call(part.call_id, part.name, part.input, where))
+
+
+def _result(part: ToolResultPart, _speaker: TurnRole, where: str, notes: _Notes) -> _Placed:
+    pieces = (_content(piece, f"{where}.content[{place}]", notes) for place, piece in enumerate(part.content))
+    content = tuple(piece for piece in pieces if piece is not None)
+    return _Placed(TurnRole.TOOL, Result(part.call_id, "", content, part.is_error, where))
+
+
+_CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
+    TextPart: _text,
+    ThinkingPart: _thinking,
+    DataPart: _data,
+    ToolCallPart: _call,
+    ToolResultPart: _result,
+}
+"""One row a part class: what a part becomes, None for nothing."""
+
+
+def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:
+    if isinstance(part, TextPart):
+        return Text(part.value) if part.value else None
+    if is_mark(part.mime_type):
+        if part.mime_type not in KNOWN_MARKS:
+            notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, kept out of the prompt", where))
+        return None
+    media = read_media(part)
+    if media.kind is MediaKind.TEXT:
+        return Text(media.text) if media.text else None
+    return Attachment(media.kind, media.media_type, part.data, where)

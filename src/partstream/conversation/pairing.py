@@ -1,0 +1,134 @@
+"""Ties every result to its call, and makes valid what cannot be tied.
+
+Servers refuse a conversation with a result that has no call before it, and one with a call that no result follows;
+hosts send both, when a summary has swallowed the other half or an answer was stopped. Nothing is left out: the
+missing half is put in and says what it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.turns import Call, Note, Result, Text, Turn, TurnRole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.conversation.call_ids import CallIds
+    from partstream.conversation.tool_names import ToolNames
+    from partstream.conversation.turns import Piece
+
+__all__ = ["MISSING_RESULT", "UNKNOWN_TOOL", "pair"]
+
+MISSING_RESULT: Final = "[The result of this call is missing: it was not given back.]"
+UNKNOWN_TOOL: Final = "unknown_tool"
+"""The name of a call of which only the result is left."""
+
+
+def pair(turns: Sequence[Turn], ids: CallIds, names: ToolNames) -> tuple[list[Turn], list[Note]]:
+    """The turns with the ids and names that are sent, and with a result for every call and a call for every result.
+
+    Args:
+        turns: The turns as the host says them: ids and names are the given ones.
+        ids: Hands out the ids that are sent.
+        names: Knows the names that are sent.
+    """
+    pairing = _Pairing(_answers(turns), ids, names)
+    for turn in turns:
+        pairing.add(turn)
+    return pairing.end(), pairing.notes
+
+
+def _answers(turns: Sequence[Turn]) -> dict[int, int]:
+    """The first pass: the call that each result answers, both by their number among the calls or results."""
+    answers: dict[int, int] = {}
+    waiting: dict[str, deque[tuple[int, Turn]]] = {}
+    calls = results = 0
+    for turn in turns:
+        for piece in turn.content:
+            if isinstance(piece, Call):
+                queue = waiting.setdefault(piece.call_id, deque())
+                # Some servers count their ids anew in each answer: a call of an older one waits no longer.
+                while queue and queue[0][1].message != turn.message:
+                    queue.popleft()
+                queue.append((calls, turn))
+                calls += 1
+            elif isinstance(piece, Result):
+                if queue := waiting.get(piece.call_id, deque()):
+                    answers[results] = queue.popleft()[0]
+                results += 1
+    return answers
+
+
+class _Pairing:
+    """The second pass."""
+
+    def __init__(self, answers: dict[int, int], ids: CallIds, names: ToolNames) -> None:
+        self.notes: list[Note] = []
+        self._turns: list[Turn] = []
+        self._answers = answers
+        self._answered = set(answers.values())
+        self._ids = ids
+        self._names = names
+        self._calls: list[Call] = []
+        self._results = 0
+        self._tool_of: dict[str, str] = {}
+        self._run: list[Result] = []
+        self._run_message = 0
+        self._orphans: list[Call] = []
+
+    def add(self, turn: Turn) -> None:
+        if turn.role is TurnRole.TOOL:
+            for piece in turn.content:
+                if isinstance(piece, Result):
+                    self._add_result(piece, turn.message)
+            return
+        self._end_run()
+        first = len(self._calls)
+        self._turns.append(replace(turn, content=tuple(map(self._piece, turn.content))))
+        for number in range(first, len(self._calls)):
+            if number not in self._answered:
+                call = self._calls[number]
+                self.notes.append(Note("a tool call without a result", call.where))
+                missing = Result(call.call_id, call.name, (Text(MISSING_RESULT),), False, call.where)
+                self._append(missing, turn.message + 1)
+
+    def end(self) -> list[Turn]:
+        self._end_run()
+        return self._turns
+
+    def _piece(self, piece: Piece) -> Piece:
+        if not isinstance(piece, Call):
+            return piece
+        self._tool_of[piece.call_id] = piece.name
+        call = replace(piece, call_id=self._ids.open(piece.call_id), name=self._names.to_upstream(piece.name))
+        self._calls.append(call)
+        return call
+
+    def _add_result(self, result: Result, message: int) -> None:
+        number = self._answers.get(self._results)
+        self._results += 1
+        call = self._orphan(result) if number is None else self._calls[number]
+        self._append(replace(result, call_id=call.call_id, name=call.name), message)
+
+    def _orphan(self, result: Result) -> Call:
+        """The call that a result lacks, to be put in before it."""
+        self.notes.append(Note("a tool result without a call", result.where))
+        name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
+        self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where))
+        return self._orphans[-1]
+
+    def _append(self, result: Result, message: int) -> None:
+        if not self._run:
+            self._run_message = message
+        self._run.append(result)
+
+    def _end_run(self) -> None:
+        """Results that follow each other are one turn, with the calls that some of them lack before it."""
+        if self._orphans:
+            self._turns.append(Turn(TurnRole.ASSISTANT, tuple(self._orphans), self._run_message))
+        if self._run:
+            self._turns.append(Turn(TurnRole.TOOL, tuple(self._run), self._run_message))
+        self._run, self._orphans = [], []

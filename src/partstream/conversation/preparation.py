@@ -1,0 +1,171 @@
+"""Messages and options to a request that any protocol can write down; sans-IO, one object a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.call_ids import CallIds
+from partstream.conversation.carried import Carried
+from partstream.conversation.chat_request import ChatRequest
+from partstream.conversation.continuation import find_continuation
+from partstream.conversation.digest import short_digest
+from partstream.conversation.normal_form import read_turns
+from partstream.conversation.pairing import pair
+from partstream.conversation.reasoning import carried_reasoning, place_reasoning
+from partstream.conversation.settings import Continuation, SystemAs
+from partstream.conversation.state_marker import read_marker
+from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import Call, Text, TurnRole
+from partstream.messages import Role, Tool
+from partstream.parts import DataPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from partstream.conversation.settings import RequestSettings
+    from partstream.conversation.state_marker import Origin, StateMarker
+    from partstream.conversation.turns import Note, Turn
+    from partstream.messages import ChatMessage, RequestOptions
+
+__all__ = ["Preparation", "prepare"]
+
+_EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+_MAX_CACHE_KEY: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A request that was read, and what is needed to read its answer.
+
+    Attributes:
+        whole: The request with the whole conversation.
+        reasoning: The reasoning items to put back, by the number of the message.
+        continuation: The number of the message and the id of the stored response to go on from, or None.
+        names: The names of tools, both ways.
+        ids: The call ids, both ways.
+        notes: What its owner should know.
+    """
+
+    whole: ChatRequest
+    reasoning: Mapping[int, tuple[Mapping[str, Any], ...]]
+    continuation: tuple[int, str] | None
+    names: ToolNames
+    ids: CallIds
+    notes: tuple[Note, ...]
+
+    @property
+    def carries(self) -> Carried:
+        """What the conversation has to carry."""
+        response = Carried.RESPONSE if self.continuation else Carried.NOTHING
+        return response | (Carried.REASONING if self.reasoning else Carried.NOTHING)
+
+    def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
+        """The request, with no more carried state than `carried` says."""
+        request, turns = self.whole, self.whole.turns
+        if self.continuation is not None and Carried.RESPONSE in carried:
+            last, response_id = self.continuation
+            turns = tuple(turn for turn in turns if turn.message > last)
+            request = replace(request, previous_response_id=response_id)
+        if Carried.REASONING in carried:
+            turns = tuple(self._with_reasoning(turns))
+        return replace(request, turns=turns, has_reasoning=bool(self.reasoning) and Carried.REASONING in carried)
+
+    def _with_reasoning(self, turns: Iterable[Turn]) -> Iterable[Turn]:
+        done: set[int] = set()
+        for turn in turns:
+            items = self.reasoning.get(turn.message)
+            if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
+                done.add(turn.message)
+                yield replace(turn, content=place_reasoning(turn.content, items))
+            else:
+                yield turn
+
+
+def prepare(
+    origin: Origin,
+    messages: Sequence[ChatMessage],
+    options: RequestOptions,
+    settings: RequestSettings,
+    call_id_prefix: str = "",
+) -> Preparation:
+    """Reads a request.
+
+    Args:
+        origin: The upstream and the model that are asked.
+        messages: The conversation.
+        options: Tools and options.
+        settings: How requests to this model are written.
+        call_id_prefix: What was put before the call ids of this upstream; taken off again, other ids stay.
+    """
+    given, notes = read_turns(messages)
+    calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
+    names = ToolNames([*(tool.name for tool in options.tools), *calls])
+    ids = CallIds(call_id_prefix)
+    turns, pairing_notes = pair(given, ids, names)
+    markers = _markers(messages)
+    instructions, turns = _instructions(turns, settings)
+    request = ChatRequest(
+        model_id=origin.model,
+        turns=tuple(turns),
+        instructions=instructions,
+        tools=tuple(
+            Tool(names.to_upstream(tool.name), tool.description, tool.input_schema or _EMPTY_SCHEMA)
+            for tool in options.tools
+        ),
+        tool_mode=options.tool_mode,
+        # Names with an underscore are the host's own: facts of Copilot 0.67.
+        options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
+        reasoning_effort=_text_or_none(options.model_configuration.get("reasoningEffort")),
+        context_size=_count_or_none(options.model_configuration.get("contextSize")),
+        cache_key=_cache_key(options.model_options.get("_conversationId")),
+        previous_response_id=None,
+        has_reasoning=False,
+        settings=settings,
+    )
+    continuation = None
+    if settings.continuation is not Continuation.OFF and settings.stores:
+        continuation = find_continuation(messages, markers, turns, origin, ids)
+    reasoning = {
+        number: items
+        for number, message in enumerate(messages)
+        if message.role is Role.ASSISTANT and (items := carried_reasoning(message, markers.get(number), origin))
+    }
+    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes))
+
+
+def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:
+    """Our markers, by the number of the assistant's message that they stand on; the last of several."""
+    return {
+        number: marker
+        for number, message in enumerate(messages)
+        if message.role is Role.ASSISTANT
+        for part in message.content
+        if isinstance(part, DataPart) and (marker := read_marker(part)) is not None
+    }
+
+
+def _instructions(turns: list[Turn], settings: RequestSettings) -> tuple[str, list[Turn]]:
+    """Takes the system messages out of the turns, where that is how they are sent."""
+    if settings.system_as is not SystemAs.INSTRUCTIONS:
+        return "", turns
+    texts: dict[int, str] = {}
+    for turn in turns:
+        if turn.role is TurnRole.SYSTEM:
+            said = "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+            texts[turn.message] = texts.get(turn.message, "") + said
+    return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not TurnRole.SYSTEM]
+
+
+def _cache_key(conversation_id: Any) -> str | None:
+    if not isinstance(conversation_id, str) or not conversation_id:
+        return None
+    return conversation_id if len(conversation_id) <= _MAX_CACHE_KEY else short_digest(conversation_id, 16)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count_or_none(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None

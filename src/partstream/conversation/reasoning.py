@@ -1,0 +1,88 @@
+"""Reasoning on its way through the conversation: out with the thinking parts, back as items of the same model.
+
+Encrypted reasoning means something only to the server and model that wrote it, so it says where it came from; what
+came from elsewhere is dropped. Copilot keeps the last metadata of a model call and puts it on the first part of the
+message, so each metadata lists all items so far, and each item says what stood before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.turns import Call, Reasoning, Text
+from partstream.parts import ThinkingPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from partstream.conversation.state_marker import Origin, StateMarker
+    from partstream.conversation.turns import Piece
+    from partstream.messages import ChatMessage
+
+__all__ = ["ITEMS", "ORIGIN", "PLACE", "carried_reasoning", "place_reasoning", "usable_items"]
+
+ITEMS: Final = "reasoning_items"
+"""The field of the metadata of thinking that lists the items of the answer."""
+ORIGIN: Final = "origin"
+"""The field that says who wrote them."""
+PLACE: Final = "after"
+"""The field of an item that says what stood before it: `[calls, whether text came after the last of them]`."""
+
+_ENCRYPTED: Final = "encrypted_content"
+
+
+def usable_items(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
+    """The items that mean something when they come back: those that hold the reasoning itself."""
+    return tuple(
+        item
+        for item in items
+        if isinstance(item, Mapping) and isinstance(item.get(_ENCRYPTED), str) and item[_ENCRYPTED]
+    )
+
+
+def carried_reasoning(
+    message: ChatMessage, marker: StateMarker | None, origin: Origin
+) -> tuple[Mapping[str, Any], ...]:
+    """The reasoning items that a message of the assistant brings back to their own upstream and model.
+
+    Thinking parts bring them within a turn of the user, the stateful marker in later turns.
+    """
+    for part in reversed(message.content):
+        if isinstance(part, ThinkingPart) and part.metadata and part.metadata.get(ORIGIN) == origin.key:
+            listed = part.metadata.get(ITEMS)
+            if items := usable_items(listed if isinstance(listed, list | tuple) else ()):
+                return items
+    if marker is not None and marker.origin == origin:
+        return usable_items(marker.reasoning)
+    return ()
+
+
+def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]) -> tuple[Piece, ...]:
+    """The pieces of an assistant turn with its reasoning items where they stood.
+
+    An item that nothing follows is dropped: servers refuse reasoning without the item that it led to.
+    """
+    placed: list[list[Reasoning]] = [[] for _ in range(len(content) + 1)]
+    for item in items:
+        wire = {name: value for name, value in item.items() if name != PLACE}
+        placed[_index(content, item.get(PLACE))].append(Reasoning(wire))
+    result: list[Piece] = []
+    for before, piece in zip(placed, content, strict=False):
+        result += before
+        result.append(piece)
+    return tuple(result)
+
+
+def _index(content: Sequence[Piece], place: Any) -> int:
+    """Before which piece an item stood; the first where it does not say."""
+    if not (isinstance(place, list | tuple) and len(place) == 2 and type(place[0]) is int):
+        return 0
+    calls, after_text = place
+    index = 0
+    while calls > 0 and index < len(content):
+        calls -= isinstance(content[index], Call)
+        index += 1
+    while after_text and index < len(content) and isinstance(content[index], Text):
+        index += 1
+    return index

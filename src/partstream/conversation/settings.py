@@ -1,0 +1,95 @@
+"""How requests to a model are written, as a person may set it; knows no file, no protocol and no server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OWN_FIELDS", "Continuation", "EncryptedReasoning", "RequestSettings", "SystemAs", "ToolImages"]
+
+OWN_FIELDS: Final = frozenset({"model", "input", "messages", "stream", "previous_response_id"})
+"""Fields of a body that no setting may replace: they hold the request itself."""
+
+
+class SystemAs(StrEnum):
+    """Where system messages go."""
+
+    INSTRUCTIONS = "instructions"
+    """One text beside the conversation."""
+    DEVELOPER = "developer"
+    """Messages of the role `developer`, in their places."""
+    SYSTEM = "system"
+    """Messages of the role `system`, in their places."""
+
+
+class ToolImages(StrEnum):
+    """What a server takes as the result of a tool, beside text."""
+
+    NATIVE = "native"
+    """Images and files, inside the result."""
+    USER_MESSAGE = "user-message"
+    """Text only: images and files follow in a message of the user."""
+
+
+class Continuation(StrEnum):
+    """Whether a request goes on from a response that the server has stored, and holds only what came after it."""
+
+    AUTO = "auto"
+    """Where responses are stored, see :attr:`RequestSettings.store`."""
+    ON = "on"
+    """Always; the server is asked to store responses."""
+    OFF = "off"
+
+
+class EncryptedReasoning(StrEnum):
+    """Whether the server is asked for its reasoning in encrypted form, to be sent back in later requests."""
+
+    AUTO = "auto"
+    """When a reasoning effort is chosen, or the conversation holds such reasoning: models without reasoning refuse."""
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """How requests to a model are written.
+
+    Attributes:
+        system_as: Where system messages go.
+        tool_images: What the server takes as the result of a tool.
+        continuation: Whether requests go on from stored responses.
+        store: Whether the server may store responses; :attr:`Continuation.ON` implies it.
+        encrypted_reasoning: Whether the server is asked for encrypted reasoning.
+        context_size_field: The field of the body in which the server takes the context size that a person chose, in
+            tokens (`num_ctx`, ...); None where it takes none.
+        extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
+        extra_headers: HTTP headers that are added to every request.
+
+    Raises:
+        CallerError: `extra_body` names one of :data:`OWN_FIELDS`.
+    """
+
+    system_as: SystemAs = SystemAs.INSTRUCTIONS
+    tool_images: ToolImages = ToolImages.USER_MESSAGE
+    continuation: Continuation = Continuation.AUTO
+    store: bool = False
+    encrypted_reasoning: EncryptedReasoning = EncryptedReasoning.AUTO
+    context_size_field: str | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in self.extra_body:
+            if name in OWN_FIELDS:
+                raise CallerError(f"extra body field {name!r}: got a field that holds the request itself")
+
+    @property
+    def stores(self) -> bool:
+        """Whether the server is asked to store responses."""
+        return self.store or self.continuation is Continuation.ON

@@ -1,0 +1,65 @@
+"""Reads from JSON how requests are written: one table of settings, of an upstream or of one of its models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.settings import (
+    OWN_FIELDS,
+    Continuation,
+    EncryptedReasoning,
+    RequestSettings,
+    SystemAs,
+    ToolImages,
+)
+from partstream.gateway.checks import ConfigurationError, boolean, headers, mapping, refuse_unknown, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from enum import StrEnum
+
+__all__ = ["REQUEST_SETTINGS", "read_request_settings"]
+
+
+def read_request_settings(value: Any, where: str, base: RequestSettings | None = None) -> RequestSettings:
+    """The settings of an object; what it does not say is as in `base`.
+
+    Raises:
+        ConfigurationError: A setting is unknown, or not one of the allowed values.
+    """
+    given = mapping(value, where)
+    refuse_unknown(given, REQUEST_SETTINGS, f"{where}.")
+    changes = {
+        REQUEST_SETTINGS[name][0]: REQUEST_SETTINGS[name][1](setting, f"{where}.{name}")
+        for name, setting in given.items()
+    }
+    return replace(base or RequestSettings(), **changes)
+
+
+def _choice(choices: type[StrEnum], value: Any, where: str) -> StrEnum:
+    if not isinstance(value, str) or value not in list(choices):
+        raise ConfigurationError(where, repr(value), f"one of {', '.join(choices)}")
+    return choices(value)
+
+
+def _extra_body(value: Any, where: str) -> dict[str, Any]:
+    fields = mapping(value, where)
+    for name in fields:
+        if name in OWN_FIELDS:
+            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+    return fields
+
+
+REQUEST_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
+    "systemAs": ("system_as", partial(_choice, SystemAs)),
+    "toolImages": ("tool_images", partial(_choice, ToolImages)),
+    "continuation": ("continuation", partial(_choice, Continuation)),
+    "store": ("store", boolean),
+    "encryptedReasoning": ("encrypted_reasoning", partial(_choice, EncryptedReasoning)),
+    "contextSizeField": ("context_size_field", string),
+    "extraBody": ("extra_body", _extra_body),
+    "extraHeaders": ("extra_headers", headers),
+}
+"""The settings: our field, whose documentation says what it does, and how its value is checked."""
