@@ -111,13 +111,16 @@ class Slot(StreamedText):
                 item_place != output_index
                 or part_place != part_index
                 or type(delta) is not str
-                or delta[-1:] in held_endings
-                or self.held
             ):
                 return False
-            pieces.append(delta)
-            if len(pieces) >= fold_at:
-                self.fold()
+            if self.held or delta[-1:] in held_endings:
+                delta = self.push(delta)
+                if not delta:
+                    return True
+            else:
+                pieces.append(delta)
+                if len(pieces) >= fold_at:
+                    self.fold()
             if make is not None:
                 outputs.append(make(delta))
             return True
