@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check lint types lock bench wheel clean
+.PHONY: setup demo test test-python check lint types lock bench wheel clean
 .DEFAULT_GOAL := check
 
 setup: $(STAMP)
@@ -24,7 +24,17 @@ lock:
 demo: setup
 	$(BIN)/partstream demo
 
-test: setup
+# Everything: Python, the extension, and the packed extension in a real VS Code. What a machine cannot run is named.
+test: test-python
+	@if command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory test-extension e2e; \
+	else \
+		echo "left out: the extension's tests and the end-to-end run, because npm is missing"; \
+	fi
+
+# The packed extension is tested too where it can be built.
+test-python: setup
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix; fi
 	$(BIN)/python -m pytest
 
 lint: setup
