@@ -1,0 +1,35 @@
+"""The models of a server: from its list to what VS Code shows. Needs no socket: who fetches is handed in."""
+
+from partstream.models.catalogue import Catalogue, read_catalogue
+from partstream.models.discovery import DiscoverySettings, FetchResponse, ModelDiscovery
+from partstream.models.disk_cache import DiskCache, default_cache_folder
+from partstream.models.filters import ModelOverride, ModelSelection, OfferedModel, offered_models
+from partstream.models.identity import ModelIdentity, parse_identity
+from partstream.models.information import information_of
+from partstream.models.limits import LimitPolicy, Limits, LimitSettings, limits_of
+from partstream.models.records import Fact, ModelRecord, Pricing, Source
+
+__all__ = [
+    "Catalogue",
+    "DiscoverySettings",
+    "DiskCache",
+    "Fact",
+    "FetchResponse",
+    "LimitPolicy",
+    "LimitSettings",
+    "Limits",
+    "ModelDiscovery",
+    "ModelIdentity",
+    "ModelOverride",
+    "ModelRecord",
+    "ModelSelection",
+    "OfferedModel",
+    "Pricing",
+    "Source",
+    "default_cache_folder",
+    "information_of",
+    "limits_of",
+    "offered_models",
+    "parse_identity",
+    "read_catalogue",
+]

@@ -1,0 +1,61 @@
+"""What a server answered about its models, kept so that it need not be asked again; knows no file and no network."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Answer", "Answers", "answers_from_json", "answers_to_json"]
+
+_FORMAT: Final = 1
+_MAX_ANSWERS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        document: The JSON value; None when the server has nothing there (HTTP 404), which is worth knowing too.
+        fetched_at: When it was found to be so, in seconds since 1970.
+        etag: By which the server knows whether it is still so, or None.
+    """
+
+    document: Any
+    fetched_at: float
+    etag: str | None = None
+
+    def is_fresh(self, now: float, seconds: float) -> bool:
+        """Whether it is younger than so many seconds; what comes from the future is not."""
+        return 0 <= now - self.fetched_at < seconds
+
+
+Answers = dict[str, Answer]
+"""Answers by the key of their question."""
+
+
+def answers_to_json(answers: Mapping[str, Answer]) -> dict[str, Any]:
+    """The JSON value of answers; the newest 2,000 of them."""
+    newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
+    return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
+
+
+def answers_from_json(value: Any) -> Answers:
+    """The answers of a JSON value.
+
+    Raises:
+        ValueError: It is none that :func:`answers_to_json` wrote.
+    """
+    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
+        raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")
+    return {key: _answer(key, answer) for key, answer in value["answers"].items()}
+
+
+def _answer(key: str, value: Any) -> Answer:
+    match value:
+        case {"document": document, "fetched_at": int() | float() as fetched_at, "etag": str() | None as etag}:
+            return Answer(document, float(fetched_at), etag)
+    raise ValueError(f"{key:.80}: got {value!r:.60}, expected an answer")

@@ -1,0 +1,147 @@
+"""From a server's list of models to records: what is a language model is kept, what cannot be read is noted.
+
+Knows how lists are wrapped and what makes an entry usable; how an entry is read is in :mod:`partstream.models.shapes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import UpstreamProtocolError
+from partstream.models.fields import Fields, Problem
+from partstream.models.records import ModelRecord, Source, merged
+from partstream.models.shapes import SHAPES, DetailKind, shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.models.shapes import Shape
+
+__all__ = ["Catalogue", "CatalogueEntry", "read_catalogue", "with_native_list"]
+
+_MAX_ENTRIES: Final = 5000
+_MAX_ID: Final = 500
+_BARE: Final = SHAPES[-1].name
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One language model of a list.
+
+    Attributes:
+        record: What the list says of it.
+        details: Where the server says more, or None.
+    """
+
+    record: ModelRecord
+    details: DetailKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """A list as it was read.
+
+    Attributes:
+        entries: The language models by id, in the order of the list.
+        others: The ids of what is declared to be no language model.
+        problems: What could not be read, in sentences; the entries named there are left out or lack a fact.
+        shapes: The names of the shapes that the entries have.
+    """
+
+    entries: Mapping[str, CatalogueEntry]
+    others: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    shapes: frozenset[str] = frozenset()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the list says no limits, so that a list of the server's own kind may say more."""
+        known = any(entry.record.context_window is not None for entry in self.entries.values())
+        return bool(self.entries) and not known and self.shapes <= {_BARE}
+
+
+def read_catalogue(document: Any) -> Catalogue:
+    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
+
+    Raises:
+        UpstreamProtocolError: It is none of these.
+    """
+    items, place = _items(document)
+    problems: list[Problem] = []
+    entries: dict[str, CatalogueEntry] = {}
+    others: set[str] = set()
+    shapes: set[str] = set()
+    if len(items) > _MAX_ENTRIES:
+        problems.append(Problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
+    for number, item in enumerate(items[:_MAX_ENTRIES]):
+        where = f"{place}[{number}]"
+        if not isinstance(item, dict):
+            problems.append(Problem(where, item, "an object"))
+            continue
+        fields = Fields(item, where, Source.LIST, problems)
+        shape = shape_of(fields)
+        model_id = _id_of(item, where, shape, problems)
+        if model_id is None:
+            continue
+        if not shape.is_language(fields):
+            others.add(model_id)
+        elif model_id in entries:
+            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no entry before has"))
+        else:
+            shapes.add(shape.name)
+            entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
+    return Catalogue(entries, frozenset(others), tuple(problems), frozenset(shapes))
+
+
+def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
+    """A bare list with what the server's own list says of the same models.
+
+    Which models can be used is said by the first list alone: the other may name what only its own API serves.
+    """
+    entries = {
+        model_id: _with_native_entry(entry, native.entries.get(model_id))
+        for model_id, entry in catalogue.entries.items()
+        if model_id not in native.others
+    }
+    return replace(
+        catalogue,
+        entries=entries,
+        others=catalogue.others | (catalogue.entries.keys() & native.others),
+        problems=catalogue.problems + native.problems,
+        shapes=catalogue.shapes | native.shapes,
+    )
+
+
+def _with_native_entry(entry: CatalogueEntry, native: CatalogueEntry | None) -> CatalogueEntry:
+    if native is None:
+        return entry
+    return CatalogueEntry(merged(entry.record, native.record), native.details or entry.details)
+
+
+def _items(document: Any) -> tuple[list[Any], str]:
+    if isinstance(document, list):
+        return document, "list"
+    for name in ("data", "models"):
+        value = document.get(name) if isinstance(document, dict) else None
+        if isinstance(value, list):
+            return value, name
+    # Ollama says null where it has no models.
+    if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
+        return [], "data"
+    raise UpstreamProtocolError(
+        event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
+    )
+
+
+def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
+    """The id of an entry; None when it has none that can be used, which is noted."""
+    model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
+    place = f"{where}.{shape.id_fields[0]}"
+    if not isinstance(model_id, str) or not model_id.strip():
+        problems.append(Problem(place, model_id, "the id of a model"))
+    elif len(model_id) > _MAX_ID or not model_id.isprintable():
+        problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+    else:
+        return model_id
+    return None

@@ -1,0 +1,67 @@
+"""Where more is asked about one model, and how the answer is read: one row a kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.json_codec import dumps
+from partstream.models.endpoints import endpoints_path, read_endpoints
+from partstream.models.ollama import read_show
+from partstream.models.shapes import DetailKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.models.fields import Problem
+    from partstream.models.records import ModelRecord
+
+__all__ = ["DetailRequest", "detail_request", "read_detail"]
+
+
+@dataclass(frozen=True, slots=True)
+class DetailRequest:
+    """A question about one model.
+
+    Attributes:
+        path: Where to ask.
+        is_native: Whether the path stands beside the base URL's `/v1`, and not behind it.
+        body: What to post, or None for a GET.
+    """
+
+    path: str
+    is_native: bool = False
+    body: bytes | None = None
+
+
+def detail_request(kind: DetailKind, model_id: str) -> DetailRequest | None:
+    """How to ask; None when there is no way to ask about this id."""
+    return _REQUESTS[kind](model_id)
+
+
+def read_detail(kind: DetailKind, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
+    """What the answer says; None for the record of what is no language model.
+
+    Raises:
+        UpstreamProtocolError: It is no such answer.
+    """
+    return _READERS[kind](model_id, document)
+
+
+def _endpoints(model_id: str) -> DetailRequest | None:
+    path = endpoints_path(model_id)
+    return None if path is None else DetailRequest(path)
+
+
+def _ollama_show(model_id: str) -> DetailRequest | None:
+    return DetailRequest("/api/show", True, dumps({"model": model_id}))
+
+
+_REQUESTS: Final[Mapping[DetailKind, Callable[[str], DetailRequest | None]]] = {
+    DetailKind.ENDPOINTS: _endpoints,
+    DetailKind.OLLAMA_SHOW: _ollama_show,
+}
+_READERS: Final[Mapping[DetailKind, Callable[[str, Any], tuple[ModelRecord | None, tuple[Problem, ...]]]]] = {
+    DetailKind.ENDPOINTS: read_endpoints,
+    DetailKind.OLLAMA_SHOW: read_show,
+}

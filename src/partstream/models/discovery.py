@@ -1,0 +1,321 @@
+"""Finds out which models an upstream has: the last known list at once, a new one behind it.
+
+Knows when to ask and what to keep; how answers are read is :mod:`partstream.models.composition`, and the socket is
+the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.models.answers import Answer, Answers
+from partstream.models.composition import compose, list_question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.models.composition import Question
+    from partstream.models.disk_cache import DiskCache
+    from partstream.models.records import ModelRecord
+
+__all__ = ["DiscoverySettings", "Fetch", "FetchResponse", "ModelDiscovery"]
+
+_logger = logging.getLogger("partstream.models")
+
+_MAX_BODY: Final = 8 * 1024 * 1024
+_MAX_QUESTIONS: Final = 1000
+_ROUNDS: Final = 3
+"""The list, the server's own list, the models: no answer opens further questions."""
+_NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
+_MAX_FAILURES: Final = 5
+_SHOWN_PROBLEMS: Final = 5
+
+
+class FetchResponse(NamedTuple):
+    """What came over HTTP.
+
+    Attributes:
+        status: The status.
+        headers: By name in lower case.
+        body: The whole body.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Fetch(Protocol):
+    """Sends one request to the upstream, with its keys and within its limits of time."""
+
+    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+        """Gets `path`, from the root of the host, or posts `body` to it.
+
+        Raises:
+            UpstreamError: There is no answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverySettings:
+    """How often to ask, in seconds.
+
+    Attributes:
+        list_fresh_for: During which a list is not asked for again.
+        details_fresh_for: The same for what is said about one model, and for what is not there.
+        retry_after: After a failure, while there is a list to go on with.
+        request_timeout: The most one request may take.
+        concurrency: The most requests about single models at once.
+    """
+
+    list_fresh_for: float = 300.0
+    details_fresh_for: float = 24 * 3600.0
+    retry_after: float = 30.0
+    request_timeout: float = 15.0
+    concurrency: int = 4
+
+
+class ModelDiscovery:
+    """The models of one upstream; serves any number of callers on one event loop.
+
+    Args:
+        fetch: How to reach the upstream.
+        base_path: The path of its base URL, such as `/v1`.
+        on_change: Called when the records are no longer those that :meth:`records` gave last; never for what a caller
+            that waits gets anyway.
+        cache: Where answers outlive the process, or None.
+        is_wanted: Whether a model is offered: about others nothing more than the list is asked.
+        settings: How often to ask.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        base_path: str,
+        on_change: Callable[[], object],
+        *,
+        cache: DiskCache | None = None,
+        is_wanted: Callable[[str], bool] = lambda model_id: True,
+        settings: DiscoverySettings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._fetch = fetch
+        self._base_path = base_path
+        self._on_change = on_change
+        self._cache = cache
+        self._is_wanted = is_wanted
+        self._settings = settings or DiscoverySettings()
+        self._clock = clock
+        self._answers: Answers | None = None
+        self._records: tuple[ModelRecord, ...] | None = None
+        self._next_refresh = 0.0
+        self._waiting = 0
+        self._loading: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    async def records(self) -> tuple[ModelRecord, ...]:
+        """The models as they are known now; waits only when there is no list yet, and only for the list.
+
+        Raises:
+            UpstreamError: There is no list, and there cannot be one now.
+        """
+        await self._load()
+        if self._records is None:
+            await self.refresh()
+        elif not 0 <= self._next_refresh - self._clock() <= self._settings.list_fresh_for:
+            self._begin()
+        return self._records or ()
+
+    async def refresh(self) -> None:
+        """Asks for the list now and returns when it is there; what else there is to ask goes on behind.
+
+        Raises:
+            UpstreamError: The upstream did not give one; the last one stays.
+        """
+        await self._load()
+        self._waiting += 1
+        try:
+            # Shielded: whoever stops waiting must not stop what the others wait for.
+            await asyncio.shield(self._begin())
+        finally:
+            self._waiting -= 1
+
+    async def settle(self) -> None:
+        """Returns when nothing is being asked."""
+        while running := self._running():
+            await asyncio.wait(running)
+
+    async def aclose(self) -> None:
+        """Stops asking; it may be used again."""
+        running = self._running()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def _running(self) -> list[asyncio.Task[None]]:
+        tasks = (self._loading, self._listing, self._asking)
+        return [task for task in tasks if task is not None and not task.done()]
+
+    # ---- what is kept ----
+
+    async def _load(self) -> None:
+        """Reads what was kept, once."""
+        if self._answers is not None:
+            return
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.create_task(self._read_cache())
+        await asyncio.shield(self._loading)
+
+    async def _read_cache(self) -> None:
+        answers = await asyncio.to_thread(self._cache.load) if self._cache is not None else {}
+        if list_question(self._base_path).key in answers:
+            try:
+                self._records = compose(answers, self._base_path, self._is_wanted).records
+            except UpstreamProtocolError as error:
+                _logger.warning("the list of models that was kept is left out: %s", error)
+                answers = {}
+        self._answers = answers
+
+    async def _save(self) -> None:
+        if self._cache is not None and self._answers is not None:
+            await asyncio.to_thread(self._cache.save, dict(self._answers))
+
+    # ---- asking ----
+
+    def _begin(self) -> asyncio.Task[None]:
+        """The refresh that is under way, or a new one."""
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._refresh())
+            self._listing.add_done_callback(_log_failure)
+        return self._listing
+
+    async def _refresh(self) -> None:
+        answers = self._known()
+        question = list_question(self._base_path)
+        self._next_refresh = self._clock() + self._settings.retry_after
+        answer = await self._ask(question)
+        if answer.document is None:
+            raise UpstreamHTTPError(404, provider_message=f"there is no list of models at {question.path}")
+        composition = compose({**answers, question.key: answer}, self._base_path, self._is_wanted)
+        answers[question.key] = answer
+        self._next_refresh = self._clock() + self._settings.list_fresh_for
+        _log_problems(composition.problems)
+        self._publish(composition.records)
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_more())
+            self._asking.add_done_callback(_log_failure)
+
+    async def _ask_more(self) -> None:
+        """Asks what the list leaves open; tells of it when all is there."""
+        failed: set[str] = set()
+        for _ in range(_ROUNDS):
+            composition = compose(self._known(), self._base_path, self._is_wanted)
+            open_questions = [one for one in composition.questions if one.key not in failed and self._is_open(one)]
+            if not open_questions or len(failed) >= _MAX_FAILURES:
+                break
+            await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
+        composition = compose(self._known(), self._base_path, self._is_wanted)
+        self._forget_all_but([list_question(self._base_path), *composition.questions])
+        _log_problems(composition.problems)
+        self._publish(composition.records)
+        await self._save()
+
+    def _is_open(self, question: Question) -> bool:
+        answer = self._known().get(question.key)
+        return answer is None or not answer.is_fresh(self._clock(), self._settings.details_fresh_for)
+
+    async def _ask_all(self, questions: Iterable[Question], failed: set[str]) -> None:
+        """Asks several at once, and no further when the upstream refuses one after the other."""
+        remaining = iter(questions)
+
+        async def work() -> None:
+            for question in remaining:
+                if len(failed) >= _MAX_FAILURES:
+                    return
+                try:
+                    self._known()[question.key] = await self._ask(question)
+                except UpstreamError as error:
+                    failed.add(question.key)
+                    _logger.info("%s says nothing more: %s", question.key, error)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._settings.concurrency):
+                group.create_task(work())
+
+    async def _ask(self, question: Question) -> Answer:
+        """The answer to one question; the one that is known, when the server says that it is still so.
+
+        Raises:
+            UpstreamError: There is none.
+        """
+        known = self._known().get(question.key)
+        headers = {"accept": "application/json"}
+        if question.body is not None:
+            headers["content-type"] = "application/json"
+        if known is not None and known.etag is not None:
+            headers["if-none-match"] = known.etag
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                response = await self._fetch(question.path, headers, question.body)
+        except TimeoutError as error:
+            raise UpstreamError(f"{question.path}: no answer within {self._settings.request_timeout:g} s") from error
+        now = self._clock()
+        if response.status == 304 and known is not None:
+            return replace(known, fetched_at=now)
+        if response.status in _NOTHING_THERE:
+            return Answer(None, now)
+        if response.status != 200:
+            raise UpstreamHTTPError(response.status, body=response.body[:2000].decode(errors="replace"))
+        return Answer(_document(question, response.body), now, response.headers.get("etag"))
+
+    def _known(self) -> Answers:
+        assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
+        return self._answers
+
+    def _forget_all_but(self, questions: Iterable[Question]) -> None:
+        keys = {question.key for question in questions}
+        for key in self._known().keys() - keys:
+            del self._known()[key]
+
+    def _publish(self, records: tuple[ModelRecord, ...]) -> None:
+        if records == self._records:
+            return
+        self._records = records
+        if not self._waiting:
+            self._on_change()
+
+
+def _document(question: Question, body: bytes) -> object:
+    if len(body) > _MAX_BODY:
+        got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
+    else:
+        try:
+            document: object = loads(body)
+        except JSONDecodeError:
+            got, expected = repr(body[:60]), "JSON"
+        else:
+            if document is not None:  # null would mean that there is nothing
+                return document
+            got, expected = "null", "a JSON object"
+    raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _logger.warning("the list of models could not be refreshed: %s", error)
+
+
+def _log_problems(problems: tuple[str, ...]) -> None:
+    for problem in problems[:_SHOWN_PROBLEMS]:
+        _logger.info("in the list of models: %s", problem)
+    if len(problems) > _SHOWN_PROBLEMS:
+        _logger.info("in the list of models: %d more of this kind", len(problems) - _SHOWN_PROBLEMS)

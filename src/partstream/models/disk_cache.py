@@ -1,0 +1,101 @@
+"""Keeps answers in a file between two starts; whatever is wrong with the file costs time and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from partstream.json_codec import dumps, loads
+from partstream.models.answers import Answers, answers_from_json, answers_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.models.answers import Answer
+
+__all__ = ["DiskCache", "default_cache_folder"]
+
+_logger = logging.getLogger("partstream.models")
+
+_MAX_BYTES: Final = 32 * 1024 * 1024
+
+
+def default_cache_folder() -> Path:
+    """Where this system keeps what can be fetched again; `PARTSTREAM_CACHE` names another folder."""
+    if named := os.environ.get("PARTSTREAM_CACHE"):
+        return Path(named)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "partstream"
+
+
+class DiskCache:
+    """The answers of one upstream.
+
+    Attributes:
+        path: The file.
+
+    Args:
+        folder: Where the file is; made when there is something to keep.
+        upstream: What tells the upstreams apart: the base URL. It is not in the name of the file.
+    """
+
+    def __init__(self, folder: Path, upstream: str) -> None:
+        digest = hashlib.sha256(upstream.encode()).hexdigest()[:16]
+        self.path = folder / f"models-{digest}.json"
+
+    def load(self) -> Answers:
+        """The answers; none when there is no file, or none that can be read, which is put aside."""
+        try:
+            return answers_from_json(loads(_bounded(self.path)))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            _logger.warning("the list of models that was kept cannot be read: %s", error)
+            return {}
+        except ValueError as error:
+            _logger.warning("the list of models that was kept is put aside as %s.corrupt: %s", self.path.name, error)
+            with suppress(OSError):  # another process was first, or the folder is read-only: it is written anew
+                self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
+            return {}
+
+    def save(self, answers: Mapping[str, Answer]) -> None:
+        """Writes the answers; a reader sees the file before or the file after. A failure is logged."""
+        content = dumps(answers_to_json(answers))
+        if len(content) > _MAX_BYTES:
+            _logger.warning("the list of models is not kept: it takes %d bytes, more than %d", len(content), _MAX_BYTES)
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(content)
+        except OSError as error:
+            _logger.warning("the list of models cannot be kept: %s", error)
+
+    def _replace(self, content: bytes) -> None:
+        """Puts a whole file in the place of the other: several processes may write."""
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _bounded(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"got more than {_MAX_BYTES:,} bytes")
+    return content

@@ -1,0 +1,74 @@
+"""What the endpoints of one model say: `GET /v1/models/{creator}/{model}/endpoints` of a gateway that routes.
+
+A gateway may send a request to any endpoint that is active, so only the least of their limits is sure. What an
+endpoint can do is another matter: a request with tools goes to one that takes tools.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from partstream.errors import UpstreamProtocolError
+from partstream.models.fields import Fields, Problem
+from partstream.models.records import Fact, ModelRecord, Source
+from partstream.models.shapes import modality_facts, parameter_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["endpoints_path", "read_endpoints"]
+
+_LIMITS = {
+    "context_window": "context_length",
+    "max_input_tokens": "max_prompt_tokens",
+    "max_output_tokens": "max_completion_tokens",
+}
+
+
+def endpoints_path(model_id: str) -> str | None:
+    """Where the endpoints of a model are, behind the base URL; None for an id without a creator."""
+    creator, _, name = model_id.partition("/")
+    if not creator or not name or "/" in name or {creator, name} & {".", ".."}:
+        return None
+    # `:free` is part of a name and stays as it is.
+    return f"/models/{quote(creator, safe='')}/{quote(name, safe=':')}/endpoints"
+
+
+def read_endpoints(model_id: str, document: Any) -> tuple[ModelRecord, tuple[Problem, ...]]:
+    """What the active endpoints have in common; a record without facts when none is active.
+
+    Raises:
+        UpstreamProtocolError: The document holds no endpoints.
+    """
+    data = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("endpoints"), list):
+        raise UpstreamProtocolError(
+            event_type="the endpoints of a model", field="data", got=f"{document!r:.80}", expected="endpoints"
+        )
+    problems: list[Problem] = []
+    fields = Fields(data, "data", Source.DETAILS, problems)
+    active = [endpoint for endpoint in fields.objects("endpoints") if _is_active(endpoint)]
+    facts: dict[str, Any] = {ours: _least(active, theirs) for ours, theirs in _LIMITS.items()}
+    if active:
+        facts |= modality_facts(fields) | _abilities(active)
+    return ModelRecord(model_id, **facts), tuple(problems)
+
+
+def _is_active(endpoint: Fields) -> bool:
+    return endpoint.number("status") in (0, None)
+
+
+def _least(endpoints: Iterable[Fields], field: str) -> Fact[int] | None:
+    known = [limit.value for endpoint in endpoints if (limit := endpoint.tokens(field)) is not None]
+    return Fact(min(known), Source.DETAILS, f"least {field} of {len(known)} endpoints") if known else None
+
+
+def _abilities(endpoints: Iterable[Fields]) -> dict[str, Any]:
+    """What at least one endpoint can do."""
+    facts: dict[str, Any] = {}
+    for endpoint in endpoints:
+        for name, fact in parameter_facts(endpoint).items():
+            if fact is not None and (facts.get(name) is None or fact.value):
+                facts[name] = fact
+    return facts

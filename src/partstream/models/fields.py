@@ -1,0 +1,176 @@
+"""Careful reading of one JSON object of a server's answer; knows no server.
+
+What is not of the expected type counts as unknown, and is noted: a wrong number must not hide a model.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.models.records import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.models.records import Source
+
+__all__ = ["Fields", "Problem"]
+
+_MAX_TEXT: Final = 2000
+_MAX_ITEMS: Final = 200
+_MAX_TOKENS: Final = 10**9
+"""A limit beyond it is a server's way to say that there is none."""
+_MAX_PROBLEMS: Final = 100
+
+
+class Problem(str):
+    """What was wrong with an entry, where, and what was expected: a sentence for the log."""
+
+    __slots__ = ()
+
+    def __new__(cls, where: str, got: object, expected: str) -> Problem:
+        """Shortens what was got: it comes from outside and may be long."""
+        return super().__new__(cls, f"{where}: got {got!r:.80}, expected {expected}")
+
+
+class Fields:
+    """One object; a path such as `top_provider.context_length` names a field of an object inside it.
+
+    Attributes:
+        where: Its place in the answer, such as `data[3]`.
+        source: Who says what is in it.
+
+    Args:
+        values: The object.
+        problems: Where to note what is wrong; at most 100 are kept.
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[Problem]) -> None:
+        self.where = where
+        self.source = source
+        self._values = values
+        self._problems = problems
+
+    def __contains__(self, path: str) -> bool:
+        return self._value(path) is not None
+
+    def names_any(self, *names: str) -> bool:
+        """Whether one of the fields is there at all, be it with null."""
+        return any(name in self._values for name in names)
+
+    def is_object(self, path: str) -> bool:
+        """Whether an object is in that field."""
+        return isinstance(self._value(path), dict)
+
+    def text(self, *paths: str) -> str | None:
+        """The first of the fields that holds text, at most 2,000 characters of it."""
+        for path in paths:
+            value = self._value(path)
+            if isinstance(value, str):
+                if value.strip():
+                    return value.strip()[:_MAX_TEXT]
+            elif value is not None:
+                self._note(path, value, "a string")
+        return None
+
+    def tokens(self, *paths: str) -> Fact[int] | None:
+        """The first of the fields that holds a number of tokens; 0 and null say nothing."""
+        for path in paths:
+            value = self._value(path)
+            # Some servers write 131072.0.
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if type(value) is int and 0 <= value <= _MAX_TOKENS:
+                if value:
+                    return Fact(value, self.source, path)
+            elif value is not None:
+                self._note(path, value, "a number of tokens")
+        return None
+
+    def number(self, path: str) -> int | None:
+        """A whole number."""
+        value = self._value(path)
+        if value is None or type(value) is int:
+            return value
+        self._note(path, value, "a whole number")
+        return None
+
+    def boolean(self, path: str) -> Fact[bool] | None:
+        """Whether it is so."""
+        value = self._value(path)
+        if isinstance(value, bool):
+            return Fact(value, self.source, path)
+        if value is not None:
+            self._note(path, value, "true or false")
+        return None
+
+    def words(self, path: str) -> tuple[str, ...] | None:
+        """The strings of a list in lower case; None when there is no list, which is not an empty one."""
+        value = self._value(path)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            self._note(path, value, "a list of strings")
+            return None
+        return tuple(word.lower() for word in value[:_MAX_ITEMS] if isinstance(word, str))
+
+    def has_word(self, path: str, *wanted: str) -> Fact[bool] | None:
+        """Whether the list at `path` holds one of the words; None when there is no list."""
+        words = self.words(path)
+        return None if words is None else Fact(any(word in words for word in wanted), self.source, path)
+
+    def dollars(self, path: str) -> Decimal | None:
+        """A price in US dollars, written as a string or a number; a negative one stands for a price that varies."""
+        value = self._value(path)
+        if value is None or isinstance(value, bool):
+            return None
+        try:
+            price = Decimal(str(value)[:40])
+        except InvalidOperation:
+            self._note(path, value, "a price")
+            return None
+        return price if price.is_finite() and 0 <= price < 1_000_000 else None
+
+    def objects(self, path: str) -> list[Fields]:
+        """The objects of a list, at most 200 of them."""
+        value = self._value(path)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._note(path, value, "a list")
+            return []
+        return [
+            Fields(item, f"{self.where}.{path}[{number}]", self.source, self._problems)
+            for number, item in enumerate(value[:_MAX_ITEMS])
+            if isinstance(item, dict)
+        ]
+
+    def suffixed(self, suffix: str) -> Fact[int] | None:
+        """The number of tokens in the only field whose name ends so."""
+        names = [name for name in self._values if name.endswith(suffix)]
+        if len(names) != 1:
+            return None
+        value = self._values[names[0]]
+        if type(value) is int and 0 < value <= _MAX_TOKENS:
+            return Fact(value, self.source, names[0])
+        self._note(names[0], value, "a number of tokens")
+        return None
+
+    def inside(self, path: str) -> Fields:
+        """The object in a field; an empty one when there is none."""
+        value = self._value(path)
+        if value is not None and not isinstance(value, dict):
+            self._note(path, value, "an object")
+        return Fields(value if isinstance(value, dict) else {}, f"{self.where}.{path}", self.source, self._problems)
+
+    def _value(self, path: str) -> Any:
+        value: Any = self._values
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def _note(self, path: str, got: object, expected: str) -> None:
+        problem = Problem(f"{self.where}.{path}", got, expected)
+        if len(self._problems) < _MAX_PROBLEMS and problem not in self._problems:  # one field may be asked for twice
+            self._problems.append(problem)

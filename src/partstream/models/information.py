@@ -1,0 +1,183 @@
+"""From what is known of a model to what VS Code gets: names, limits, capabilities, prices, choices.
+
+What nobody declares is assumed here: that a model calls tools, because agent mode offers no other, and that it takes
+no images, because a request with one would fail.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.models.identity import parse_identity
+from partstream.models.limits import limits_of
+from partstream.models.records import Fact, Source
+from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from partstream.models.filters import OfferedModel
+    from partstream.models.limits import Limits, LimitSettings
+    from partstream.models.records import ModelRecord, Pricing
+
+__all__ = ["capabilities_of", "information_of"]
+
+_UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
+_UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
+_CREDITS_PER_DOLLAR: Final = 100
+"""VS Code shows `inputCost` and its like as credits a million tokens; a credit is a cent."""
+_COSTS: Final = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
+"""The middle of VS Code's names and our fields."""
+_EFFORT_LABELS: Final = {"xhigh": "Extra high", "none": "None"}
+_MAX_CHOICES: Final = 10
+
+
+def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageModelChatInformation:
+    """What VS Code gets of a model."""
+    record, override = model.record, model.override
+    identity = parse_identity(record.id)
+    limits = limits_of(record, settings)
+    tools, images = capabilities_of(record)
+    return LanguageModelChatInformation(
+        id=record.id,
+        name=override.name or record.name or identity.display_name,
+        family=override.family or _family(identity.family),
+        version=override.version or identity.version or "1",
+        max_input_tokens=limits.max_input_tokens.value,
+        max_output_tokens=limits.max_output_tokens.value,
+        tooltip=_tooltip(record, limits),
+        detail=override.detail or _detail(record, limits) or None,
+        capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
+        extra=_extra(model, limits),
+    )
+
+
+def capabilities_of(record: ModelRecord) -> tuple[Fact[bool], Fact[bool]]:
+    """Whether a model calls tools, and whether it takes images; each with its source."""
+    return record.tool_calling or _UNKNOWN_TOOL_CALLING, record.image_input or _UNKNOWN_IMAGE_INPUT
+
+
+def _family(family: str) -> str:
+    """In lower case: Copilot looks for `claude`, `gpt`, `gemini` at the beginning."""
+    return family.lower()
+
+
+def _detail(record: ModelRecord, limits: Limits) -> str:
+    """Window and price, as far as they are known: `200K · $3 / $15`."""
+    window = [_count(limits.context_window.value)] if limits.context_window is not None else []
+    pricing = record.pricing.value if record.pricing is not None else None
+    price = [_price(pricing)] if pricing is not None and pricing.input is not None else []
+    return " · ".join([*window, *price])
+
+
+def _price(pricing: Pricing) -> str:
+    if pricing.input == 0 and not pricing.output:
+        return "free"
+    return " / ".join(_dollars(price) for price in (pricing.input, pricing.output) if price is not None)
+
+
+def _tooltip(record: ModelRecord, limits: Limits) -> str:
+    """What the server says of the model, and where every number is from."""
+    tools, images = capabilities_of(record)
+    lines = [
+        record.id,
+        f"Input: {limits.max_input_tokens.value:,} tokens ({limits.max_input_tokens.origin})",
+        f"Output: {limits.max_output_tokens.value:,} tokens ({limits.max_output_tokens.origin})",
+        f"Tools: {_yes(tools)}, images: {_yes(images)}",
+    ]
+    if record.pricing is not None:
+        lines.append(f"Price: {_pricing_sentence(record.pricing.value)}")
+    if record.description:
+        lines.append(record.description.partition("\n")[0][:300])
+    return "\n".join(lines)
+
+
+def _yes(fact: Fact[bool]) -> str:
+    return ("yes" if fact.value else "no") + (" (assumed)" if fact.source is Source.DEFAULT else "")
+
+
+def _extra(model: OfferedModel, limits: Limits) -> dict[str, Any]:
+    record = model.record
+    extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
+    if limits.context_window is not None:
+        extra["maxContextWindowTokens"] = limits.context_window.value
+    if record.pricing is not None:
+        extra |= _costs(record.pricing.value)
+    if properties := _choices(record, limits):
+        extra["configurationSchema"] = {"properties": properties}
+    return extra
+
+
+def _costs(pricing: Pricing) -> dict[str, Any]:
+    """The prices in VS Code's fields; only those that are known."""
+    costs: dict[str, Any] = {}
+    for name, field in _COSTS.items():
+        price = getattr(pricing, field)
+        if price is not None:
+            costs[name[0].lower() + name[1:] + "Cost"] = _credits(price)
+        longer = getattr(pricing.long_context, field) if pricing.long_context is not None else None
+        if longer is not None:
+            costs[f"longContext{name}Cost"] = _credits(longer)
+    if pricing.input is not None or pricing.output is not None:
+        costs["pricing"] = _pricing_sentence(pricing)
+    return costs
+
+
+def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
+    """What a person can choose for each request, under the names that Copilot uses itself."""
+    choices: dict[str, Any] = {}
+    efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
+    if efforts:
+        choices["reasoningEffort"] = {
+            "type": "string",
+            "title": "Thinking Effort",
+            "enum": list(efforts),
+            "enumItemLabels": [_EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts],
+            "default": "medium" if "medium" in efforts else efforts[0],
+            "group": "navigation",
+        }
+    if sizes := _context_sizes(record, limits):
+        choices["contextSize"] = {
+            "type": "number",
+            "title": "Context Size",
+            "enum": sizes,
+            "enumItemLabels": [_count(size) for size in sizes],
+            "default": sizes[-1],
+            "group": "tokens",
+        }
+    return choices
+
+
+def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:
+    """The sizes of prompts between which the price changes; none where it stays the same."""
+    start = record.pricing.value.long_context_from if record.pricing is not None else None
+    most = limits.max_input_tokens.value
+    return [start, most] if start is not None and start < most else []
+
+
+def _pricing_sentence(pricing: Pricing) -> str:
+    named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
+    said = _listed(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
+    return f"{said} per 1M tokens"
+
+
+def _listed(pieces: Iterable[str]) -> str:
+    return ", ".join(pieces)
+
+
+def _credits(price: Decimal) -> float:
+    return float(price * 1_000_000 * _CREDITS_PER_DOLLAR)
+
+
+def _dollars(price: Decimal) -> str:
+    """Dollars a million tokens, with the digits that matter."""
+    amount = round(price * 1_000_000, 4)
+    return f"${amount.normalize():f}"
+
+
+def _count(tokens: int) -> str:
+    """200000 as 200K, 1048576 as 1M."""
+    if tokens >= 999_500:
+        return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
+    return f"{round(tokens / 1000)}K" if tokens >= 1000 else str(tokens)

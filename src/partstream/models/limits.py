@@ -1,0 +1,114 @@
+"""How many tokens a prompt and an answer may hold: named policies over what a server declares.
+
+What nobody declares is assumed, and says so in its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from partstream.models.records import Fact, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.models.records import ModelRecord
+
+__all__ = ["LimitPolicy", "LimitSettings", "Limits", "limits_of"]
+
+
+class LimitPolicy(StrEnum):
+    """How much of a context window a prompt may take."""
+
+    RESERVE_OUTPUT = "reserve-output"
+    """All but what an answer may take, and never less than half: some servers state an output limit as large as the
+    window, which would leave nothing."""
+    CONTEXT_WINDOW = "context-window"
+    """All of it: the consumer keeps room for the answer."""
+    FRACTION = "fraction"
+    """A part of it, whatever an answer may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """How limits are found.
+
+    Attributes:
+        policy: How much of a context window a prompt may take.
+        fraction: The part that `fraction` leaves for the prompt, above 0 and at most 1.
+        default_input_tokens: What a prompt may hold when no window is known.
+        default_output_tokens: What an answer may hold when nobody says; at most a quarter of a window that is known.
+    """
+
+    policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT
+    fraction: float = 0.85
+    default_input_tokens: int = 128_000
+    default_output_tokens: int = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one model, each with its source.
+
+    Attributes:
+        max_input_tokens: The most tokens of a prompt.
+        max_output_tokens: The most tokens of an answer.
+        context_window: The most tokens of both, or None when nobody says.
+    """
+
+    max_input_tokens: Fact[int]
+    max_output_tokens: Fact[int]
+    context_window: Fact[int] | None
+
+
+def limits_of(record: ModelRecord, settings: LimitSettings) -> Limits:
+    """The limits of a model; every number is at least 1."""
+    window = record.context_window
+    output = _output(record, settings)
+    if window is None:
+        declared = record.max_input_tokens
+        assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
+        return Limits(declared or assumed, output, None)
+    tokens = max(1, _TOKENS[settings.policy](window.value, output.value, settings))
+    told = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
+    prompt = Fact(tokens, window.source, told)
+    if record.max_input_tokens is not None:
+        prompt = _within(record.max_input_tokens, prompt)
+    return Limits(prompt, output, window)
+
+
+def _output(record: ModelRecord, settings: LimitSettings) -> Fact[int]:
+    window = record.context_window
+    if record.max_output_tokens is not None:
+        return record.max_output_tokens if window is None else _within(record.max_output_tokens, window)
+    assumed = settings.default_output_tokens
+    if window is not None:
+        assumed = max(1, min(assumed, window.value // 4))
+    return Fact(assumed, Source.DEFAULT, "default_output_tokens")
+
+
+def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
+    """A limit inside of another one; what a person says stands as it is."""
+    return limit if limit.source is Source.CONFIGURATION or limit.value <= bound.value else bound
+
+
+def _reserve_output(window: int, output: int, settings: LimitSettings) -> int:
+    return window - min(output, window // 2)
+
+
+def _context_window(window: int, output: int, settings: LimitSettings) -> int:
+    return window
+
+
+def _fraction(window: int, output: int, settings: LimitSettings) -> int:
+    return int(window * settings.fraction)
+
+
+_TOKENS: Final[Mapping[LimitPolicy, Callable[[int, int, LimitSettings], int]]] = {
+    LimitPolicy.RESERVE_OUTPUT: _reserve_output,
+    LimitPolicy.CONTEXT_WINDOW: _context_window,
+    LimitPolicy.FRACTION: _fraction,
+}
+"""The tokens of a prompt from the window and the output limit."""

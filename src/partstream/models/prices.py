@@ -1,0 +1,64 @@
+"""Reads prices; knows the units in which the two servers that state prices write them: US dollars a token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from partstream.models.records import Fact, Pricing
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from partstream.models.fields import Fields
+
+__all__ = ["dollars_per_token", "per_token_with_tiers"]
+
+_TIERS = ("input", "output", "input_cache_read", "input_cache_write")
+
+
+def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
+    """The prices under OpenRouter's names; None when there are none for text."""
+    return _known(
+        Pricing(
+            input=fields.dollars("prompt"),
+            output=fields.dollars("completion"),
+            cache_read=fields.dollars("input_cache_read"),
+            cache_write=fields.dollars("input_cache_write"),
+        ),
+        fields,
+    )
+
+
+def per_token_with_tiers(fields: Fields) -> Fact[Pricing] | None:
+    """The prices under the Vercel AI Gateway's names, with those of long prompts (`*_tiers`)."""
+    starts = sorted({start for name in _TIERS for start, _ in _tiers(fields, name) if start > 0})
+    pricing = _prices_at(fields, 0)
+    if starts:
+        # VS Code shows two columns: the first tier and the next.
+        pricing = replace(pricing, long_context=_prices_at(fields, starts[0]), long_context_from=starts[0])
+    return _known(pricing, fields)
+
+
+def _prices_at(fields: Fields, tokens: int) -> Pricing:
+    """What a token costs in a prompt of so many; a price without tiers is the same for all."""
+    known = []
+    for name in _TIERS:
+        prices = [price for start, price in _tiers(fields, name) if start <= tokens]
+        known.append(prices[-1] if prices else fields.dollars(name))
+    return Pricing(known[0], known[1], known[2], known[3])
+
+
+def _tiers(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
+    """The price from each number of tokens on, the least first; `min` is inclusive."""
+    tiers = []
+    for tier in fields.objects(f"{name}_tiers"):
+        price, start = tier.dollars("cost"), tier.tokens("min")
+        if price is not None:
+            tiers.append((start.value if start else 0, price))
+    return sorted(tiers)
+
+
+def _known(pricing: Pricing, fields: Fields) -> Fact[Pricing] | None:
+    prices = (pricing.input, pricing.output, pricing.cache_read, pricing.cache_write)
+    return None if all(price is None for price in prices) else Fact(pricing, fields.source, "pricing")
