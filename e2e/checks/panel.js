@@ -51,7 +51,10 @@ export const PANEL_CHECKS = [
       const text = await panel.ask("scenario:thinking");
       assert.match(text, /Six times seven is 42\./);
       await panel.openSteps();
-      await panel.shows("Six times seven is the same as six times five plus six times two");
+      const thought = "Six times seven is the same as six times five plus six times two";
+      await until("the thinking in its block", async () => (await panel.thinking()).includes(thought), {
+        describe: () => panel.text(),
+      });
       await screenshot("thinking");
     },
   },
@@ -100,7 +103,9 @@ export const PANEL_CHECKS = [
       await panel.closeHover();
       const thousands = (usage.total_tokens / 1000).toFixed(1);
       const window = (MAX_INPUT_TOKENS + MAX_OUTPUT_TOKENS) / 1000;
-      assert.ok(text.includes(`${thousands}K / ${window}K tokens`), `${JSON.stringify(usage)} is shown as:\n${text}`);
+      const shown = `${thousands}K / ${window}K tokens`;
+      assert.ok(text.includes(shown), `${JSON.stringify(usage)} is shown as:\n${text}`);
+      return shown;
     },
   },
   {
@@ -119,7 +124,8 @@ export const PANEL_CHECKS = [
       await screenshot("stopped");
       assert.ok(took < 1000, `the panel took ${took.toFixed(0)} ms`);
       assert.ok(endedAt - pressedAt < 1000, `the connection was closed after ${(endedAt - pressedAt).toFixed(0)} ms`);
-      assert.equal(await panel.ask("scenario:text").then((text) => /Hello from Partstream/.test(text)), true);
+      assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
+      return `the panel after ${took.toFixed(0)} ms, the connection after ${(endedAt - pressedAt).toFixed(0)} ms`;
     },
   },
   failure("an upstream's 401", "fault:status=401", /401|key|unauthori[sz]ed|authenticat|permission/i, "error-401"),
@@ -145,11 +151,13 @@ export const PANEL_CHECKS = [
       const [sidecar] = processes.find(SIDECAR);
       assert.ok(sidecar, "there is no sidecar");
       process.kill(sidecar, "SIGKILL");
-      assertSentence(reasonIn(await panel.answer()), /python|partstream|sidecar/i);
+      const reason = reasonIn(await panel.answer());
+      assertSentence(reason, /python|partstream|sidecar/i);
       await screenshot("sidecar-killed");
       assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
       assert.notEqual(processes.find(SIDECAR)[0], sidecar);
       await screenshot("sidecar-restarted");
+      return reason;
     },
   },
   {
@@ -191,10 +199,12 @@ function failure(what, message, expected, picture) {
       await panel.newChat();
       const text = await panel.ask(message);
       await screenshot(picture);
-      assertSentence(reasonIn(text), expected);
+      const reason = reasonIn(text);
+      assertSentence(reason, expected);
       // A new chat, because the upstream finds the fault in the history too.
       await panel.newChat();
       assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
+      return reason;
     },
   };
 }

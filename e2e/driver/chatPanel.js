@@ -124,6 +124,11 @@ export class ChatPanel {
     }
   }
 
+  /** What the thinking blocks of the last answer show, as far as they are open. */
+  async thinking() {
+    return (await this.#page.locator(ANSWER).last().locator(".chat-thinking-box").allInnerTexts()).join("\n");
+  }
+
   /** What the widget of the context window says when it is clicked. */
   async contextWindow() {
     const details = this.#page.locator(".chat-context-usage-details");

@@ -3,7 +3,7 @@
 const CHECK_LIMIT = 120_000;
 
 /**
- * Prints `ok NAME` or `FAIL NAME` for each check and gives what happened.
+ * Prints `ok NAME` or `FAIL NAME` for each check, with the note that it returned if any, and gives what happened.
  *
  * A failed check does not stop the others, unless it is `needed`: without what it shows, all others would fail as well.
  */
@@ -25,18 +25,19 @@ export async function runChecks(checks, session, { only } = {}) {
 async function runCheck({ name, run }, session) {
   const begin = performance.now();
   let failure;
+  let note;
   try {
-    await bounded(run(session), CHECK_LIMIT);
+    note = await bounded(run(session), CHECK_LIMIT);
   } catch (error) {
     failure = describe(error);
   }
   const seconds = (performance.now() - begin) / 1000;
-  console.log(`${failure ? "FAIL" : "ok  "} ${name} (${seconds.toFixed(1)} s)`);
+  console.log(`${failure ? "FAIL" : "ok  "} ${name} (${seconds.toFixed(1)} s)${note ? `: ${note}` : ""}`);
   if (failure) {
     console.log(indented(failure));
     await showSurroundings(name, session);
   }
-  return { name, passed: !failure, seconds, ...(failure && { failure }) };
+  return { name, passed: !failure, seconds, ...(note && { note }), ...(failure && { failure }) };
 }
 
 /** What the failure itself does not say: a picture, and what VS Code notified the person of. */

@@ -53,15 +53,17 @@ export class Session {
   async stop({ keepLogs = false } = {}) {
     await this.panel.close();
     await this.processes.stopAll();
-    if (keepLogs) this.#keepLogs();
+    // What the consumer saw, with the time of every part, is a result and no log.
+    this.#keep("results.jsonl", "consumer.jsonl");
+    if (keepLogs) {
+      for (const name of ["code-server.log", "upstream.jsonl", "data/logs"]) this.#keep(name, join("logs", name));
+    }
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #keepLogs() {
-    for (const name of ["code-server.log", "upstream.jsonl", "results.jsonl", "data/logs"]) {
-      const source = join(this.folder, name);
-      if (existsSync(source)) cpSync(source, join(this.artifacts, "logs", name), { recursive: true });
-    }
+  #keep(name, as) {
+    const source = join(this.folder, name);
+    if (existsSync(source)) cpSync(source, join(this.artifacts, as), { recursive: true });
   }
 }
 
