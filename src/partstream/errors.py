@@ -260,7 +260,7 @@ class UpstreamProtocolError(UpstreamError):
 
     def __init__(self, *, event_type: str | None, field: str | None, got: str, expected: str) -> None:
         place = " ".join(word for word in (event_type or "an event", field and f"field {field}") if word)
-        super().__init__(f"{place}: got {got}, expected {expected}", provider_code="protocol_violation")
+        super().__init__(f"{place}: got {got}, expected {expected}")
         self.event_type = event_type
         self.field = field
         self.got = got

@@ -95,7 +95,8 @@ def test_what_is_unknown_is_counted_by_type_and_what_is_missing_is_null():
 # ---- exit codes ----
 
 FLAT_ERROR = {"type": "error", "code": "overloaded", "message": "Too busy."}
-ENDS: dict[str, tuple[list[dict[str, Any]], str, int, dict[str, str] | None]] = {
+BROKEN_CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "[1]"}
+ENDS: dict[str, tuple[list[dict[str, Any]], str, int, dict[str, str | None] | None]] = {
     "completed": (_events("text"), "completed", 0, None),
     "incomplete": (_events("incomplete"), "incomplete", 0, None),
     "failed": (
@@ -105,11 +106,26 @@ ENDS: dict[str, tuple[list[dict[str, Any]], str, int, dict[str, str] | None]] = 
         {"code": "server_error", "message": "The model broke while it was answering."},
     ),
     "an error event": ([*_events("text")[:5], FLAT_ERROR], "failed", 3, {"code": "overloaded", "message": "Too busy."}),
+    "a reported error without a code": (
+        [{"type": "error", "message": "Too busy."}],
+        "failed",
+        3,
+        {"code": None, "message": "Too busy."},
+    ),
+    "a broken tool call": (
+        [{"type": "response.completed", "response": {"output": [BROKEN_CALL]}}],
+        "failed",
+        3,
+        {
+            "code": "invalid_tool_arguments",
+            "message": "tool call f field arguments: got '[1]', expected a JSON object",
+        },
+    ),
     "truncated": (
         _events("text")[:8],
         "truncated",
         3,
-        {"code": "Unspecified", "message": "the stream ended before the response was complete (state OPEN)"},
+        {"code": "truncated_stream", "message": "the stream ended before the response was complete (state OPEN)"},
     ),
 }
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.rendering import StreamRenderer
-from partstream.errors import LanguageModelError, UpstreamError
+from partstream.errors import (
+    EventTooLargeError,
+    LanguageModelError,
+    ToolArgumentsError,
+    TruncatedStreamError,
+    UpstreamFailureError,
+    UpstreamProtocolError,
+)
 from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError, read_recording
@@ -159,6 +166,19 @@ def _usage(usage: Usage | None) -> dict[str, int | None] | None:
 def _error(error: LanguageModelError | None) -> dict[str, str | None] | None:
     if error is None:
         return None
-    code = error.provider_code if isinstance(error, UpstreamError) else None
-    said = getattr(error, "provider_message", None)
-    return {"code": code or error.code.value, "message": said or error.message}
+    if isinstance(error, UpstreamFailureError):
+        return {"code": error.provider_code, "message": error.provider_message}
+    return {
+        "code": next(code for kind, code in _OWN_CODES.items() if isinstance(error, kind)),
+        "message": error.message,
+    }
+
+
+_OWN_CODES: Final = {
+    TruncatedStreamError: "truncated_stream",
+    ToolArgumentsError: "invalid_tool_arguments",
+    EventTooLargeError: "event_too_large",
+    UpstreamProtocolError: "protocol_violation",
+    LanguageModelError: None,
+}
+"""What the end row calls an error that we found and the provider did not report; a subclass before its base."""

@@ -356,7 +356,7 @@ def test_arguments_that_are_no_json_object_are_a_clear_error_and_no_call(argumen
     assert error.name == "look_up"
     assert error.arguments == arguments[:500]
     assert error.expected == "a JSON object"
-    assert error.provider_code == "protocol_violation"
+    assert error.provider_code is None
     assert "look_up" in str(error)
 
 
