@@ -107,11 +107,7 @@ class Slot(StreamedText):
 
         def sink(event: object, outputs: list[StreamOutput]) -> bool:
             delta, item_place, part_place = read(event)
-            if (
-                item_place != output_index
-                or part_place != part_index
-                or type(delta) is not str
-            ):
+            if item_place != output_index or part_place != part_index or type(delta) is not str:
                 return False
             if self.held or delta[-1:] in held_endings:
                 delta = self.push(delta)
