@@ -1,0 +1,102 @@
+"""Fetches small documents from the upstream: its list of models and what belongs to it; knows none of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+
+from partstream._version import __version__
+from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
+from partstream.gateway.client import make_client
+from partstream.models.discovery import FetchResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.gateway.configuration import GatewayConfiguration
+
+__all__ = ["DocumentFetcher"]
+
+_MAX_BODY: Final = 8 * 1024 * 1024
+
+
+class DocumentFetcher:
+    """Asks one upstream, with its key and headers; the caller limits the time.
+
+    Args:
+        configuration: Which upstream.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration) -> None:
+        self._configuration = configuration
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+        """Gets a path of the upstream's host, or posts `body` to it.
+
+        A path, never a URL: the key goes to no other host, and no redirect is followed.
+
+        Raises:
+            UpstreamConnectionError: There is no answer.
+            UpstreamProtocolError: It is larger than 8 MiB.
+        """
+        url = self._url(path)
+        request = self._client_of(asyncio.get_running_loop()).build_request(
+            "GET" if body is None else "POST", url, content=body, headers=self._headers(headers)
+        )
+        try:
+            response = await self._client_of(asyncio.get_running_loop()).send(request, stream=True)
+            try:
+                content = await _bounded(response, path)
+            finally:
+                await response.aclose()
+        except httpx2.RequestError as error:
+            reason = str(error) or "the upstream closed it"
+            raise UpstreamConnectionError(url.partition("?")[0], reason) from error
+        return FetchResponse(
+            response.status_code, {name.lower(): text for name, text in response.headers.items()}, content
+        )
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _url(self, path: str) -> str:
+        """The path on the upstream's host, with the query of its base URL."""
+        address = urlsplit(self._configuration.base_url)
+        return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
+
+    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        own = {"user-agent": f"partstream/{__version__}"}
+        if self._configuration.api_key is not None:
+            own["authorization"] = f"Bearer {self._configuration.api_key.reveal()}"
+        return own | {name.lower(): text for name, text in self._configuration.headers.items()} | dict(headers)
+
+    def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+        """The client of this event loop; connections cannot move to another."""
+        if self._client is None or self._loop is not loop:
+            self._client = make_client(self._configuration)
+            self._loop = loop
+        return self._client
+
+
+async def _bounded(response: httpx2.Response, path: str) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > _MAX_BODY:
+            raise UpstreamProtocolError(
+                event_type=f"the answer of {path}",
+                field=None,
+                got=f"more than {size - len(chunk):,} bytes",
+                expected=f"at most {_MAX_BODY:,}",
+            )
+        chunks.append(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,113 @@
+"""A real model server on loopback that lists models: documents by path, with ETags, and what it does wrong."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.lists import as_bytes
+from partstream.gateway import GatewayConfiguration
+from partstream.gateway.fetching import DocumentFetcher
+from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
+from partstream.testing.steps import End, EndKind, Step, document
+
+CLOSED = (End(EndKind.RESET),)
+
+
+@dataclass
+class ModelServer:
+    """What it serves, and what came.
+
+    Attributes:
+        documents: By path: a JSON value, or a function of the request's body that gives one.
+        statuses: What a path answers instead, by path; 0 resets the connection.
+        gate: Answers wait until it is set.
+        requests: What came, in order.
+        most_at_once: The most requests that waited for an answer at the same time.
+    """
+
+    documents: dict[str, Any]
+    statuses: dict[str, int] = field(default_factory=dict)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[HTTPRequest] = field(default_factory=list)
+    most_at_once: int = 0
+    url: str = ""
+    _at_once: int = 0
+
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
+
+    async def reply(self, request: HTTPRequest) -> tuple[Step, ...]:
+        self.requests.append(request)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await self.gate.wait()
+        finally:
+            self._at_once -= 1
+        status = self.statuses.get(request.path, 200 if request.path in self.documents else 404)
+        if status == 0:
+            return CLOSED
+        if status != 200:
+            return document(status, b'{"error":{"message":"no"}}')
+        return self._document(request)
+
+    def _document(self, request: HTTPRequest) -> tuple[Step, ...]:
+        value = self.documents[request.path]
+        if isinstance(value, Callable):
+            value = value(request.body)
+        body = value if isinstance(value, bytes) else as_bytes(value)
+        etag = f'"{hashlib.sha256(body).hexdigest()[:8]}"'
+        if request.headers.get("if-none-match") == etag:
+            return document(304, b"", headers=[("etag", etag)])[::2]
+        return document(200, body, headers=[("etag", etag)])
+
+
+@asynccontextmanager
+async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator[DocumentFetcher]:
+    """Serves, and gives what fetches from it."""
+    if is_open:
+        server.gate.set()
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = ServerConnection(reader, writer, Limits())
+        try:
+            while (request := await connection.next_request()) is not None:
+                await connection.deliver(await server.reply(request), Delivery(), lambda: None)
+        finally:
+            writer.transport.abort()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.get_running_loop().create_task(serve(reader, writer)))
+
+    listener = await asyncio.start_server(accept, "127.0.0.1", 0)
+    server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
+    fetch = DocumentFetcher(GatewayConfiguration(server.url))
+    try:
+        yield fetch
+    finally:
+        await fetch.aclose()
+        listener.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass
+class Clock:
+    """Seconds since 1970, as the test says."""
+
+    now: float = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    """Returns when the condition holds."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.001)
