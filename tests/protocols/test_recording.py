@@ -54,6 +54,8 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
 @pytest.mark.parametrize(
     ("data", "path", "reason"),
     [
+        (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
+        (b" \n\n", "-", "it is empty"),
         (b'{"type":"message_start"}\n', "a.jsonl", "events of the types message_start; expected events of one of"),
         (b"hello\n", "a.jsonl", "nothing that is a JSON event with a type"),
         (b'{"no":"type"}\n', "a.jsonl", "nothing that is a JSON event with a type"),

@@ -188,6 +188,11 @@ def test_without_thinking_parts_there_is_no_metadata(mode: ThinkingMode) -> None
     assert not any(isinstance(output, ThinkingPart) for output in result.outputs)
 
 
+def test_marks_of_thinking_that_is_off_disappear_with_it() -> None:
+    result = read([thinking_delta("Hm.", 0), delta("Yes", 1), terminal()], thinking=ThinkingMode.OFF)
+    assert result.outputs[:-1] == [TextPart("Yes")]
+
+
 def test_all_events_of_an_item_give_parts_with_the_id_that_it_had_first() -> None:
     events = spread(
         added(reasoning(item_id="r1")), thinking_delta("a", item_id="r2"), thinking_delta("b", item_id="r3")

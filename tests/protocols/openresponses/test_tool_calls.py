@@ -243,6 +243,13 @@ CALLS: dict[str, tuple[list[Event], Any]] = {
         ),
         ONE_CALL,
     ),
+    "one call id under two item ids and at two places": (
+        spread(
+            [opened_call(0), done(call('{"a":1}'), 0)],
+            [opened_call(1, item_id="fc_1"), arguments_done('{"a":1}', 1, "fc_1"), done(call('{"a":1}', "fc_1"), 1)],
+        ),
+        ONE_CALL,
+    ),
     "the name comes with output_item.done": (
         spread(opened_call(name=OMIT), arguments_delta('{"a":1}'), arguments_done('{"a":1}'), done(call('{"a":1}'))),
         ONE_CALL,
