@@ -3,10 +3,8 @@ import { BUILT_IN, DIRECT, REPLAY } from "../checks/configuration.js";
 
 export const PROVIDERS = { partstream: REPLAY, customendpoint: BUILT_IN, direct: DIRECT };
 
-/** Between two events of the upstream. */
+/** Between two texts of the upstream; the first comes at once. */
 const PACE = 20;
-/** Its first text is its fifth event: so long does the upstream itself keep everybody waiting. */
-const UPSTREAM_WAIT = 4 * PACE;
 const PACED_TEXTS = 60;
 const UNPACED_TEXTS = 300;
 /** Texts that arrive closer together than this came in one lump. */
@@ -24,7 +22,6 @@ export async function measurePaced(consumer, selector) {
   const arrivals = times.filter((at, index) => index === 0 || at - times[index - 1] > LUMP);
   return {
     firstText: times[0],
-    firstTextAfterUpstream: times[0] - UPSTREAM_WAIT,
     gap: median(arrivals.slice(1).map((at, index) => at - arrivals[index])),
     arrivals: arrivals.length,
   };
