@@ -1,5 +1,6 @@
 """Says whether what a server sends is valid by the published schema of OpenResponses."""
 
+import re
 from collections.abc import Mapping
 from enum import EnumType
 from typing import Any, get_args
@@ -47,3 +48,23 @@ def _refuse_nulls(value: Any, where: str) -> None:
     elif isinstance(value, list):
         for index, child in enumerate(value):
             _refuse_nulls(child, f"{where}[{index}]")
+
+
+def validate_request(body: Mapping[str, Any]) -> None:
+    """What the schema demands, and what servers demand beside it: every call has one result, behind it.
+
+    The schema's models are asked for no more: what they would write has lost the parameters of the tools.
+    """
+    schema.CreateResponseBody.model_validate(body)
+    calls = [item["call_id"] for item in body["input"] if item["type"] == "function_call"]
+    assert len(calls) == len(set(calls)), "two calls share an id"
+    waiting: set[str] = set()
+    for item in body["input"]:
+        if item["type"] == "function_call":
+            waiting.add(item["call_id"])
+        elif item["type"] == "function_call_output" and "previous_response_id" not in body:
+            assert item["call_id"] in waiting, f"the result {item['call_id']} has no call before it"
+            waiting.remove(item["call_id"])
+    assert not waiting, f"calls without a result: {waiting}"
+    names = [item["name"] for item in (*body["input"], *body.get("tools", ())) if "name" in item]
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names)

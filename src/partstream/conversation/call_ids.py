@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.conversation.digest import short_digest
+from partstream.conversation.texts import well_formed
 
 __all__ = ["MAX_ID_LENGTH", "CallIds"]
 
@@ -29,7 +30,7 @@ class CallIds:
 
     def open(self, call_id: str) -> str:
         """The id that is sent for a call: its own, or one made of it where that is too long, empty or taken."""
-        own = call_id.removeprefix(self._prefix)
+        own = well_formed(call_id.removeprefix(self._prefix))
         sent, attempt = own, 0
         while not 1 <= len(sent) <= MAX_ID_LENGTH or sent in self._given:
             suffix = f"_{short_digest(f'{attempt or str()}{call_id}')}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from partstream.conversation.greeting import leading_instructions
 from partstream.conversation.markers import KNOWN_MARKS, is_mark
 from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.texts import well_formed
 from partstream.conversation.turns import Attachment, Call, Note, Result, Text, Turn, TurnRole
 from partstream.messages import Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -69,7 +70,7 @@ def _end_run(turns: list[Turn], role: TurnRole, run: Iterable[Piece], number: in
 
 
 def _text(part: TextPart, speaker: TurnRole, _where: str, _notes: _Notes) -> _Placed | None:
-    return _Placed(speaker, Text(part.value)) if part.value else None
+    return _Placed(speaker, Text(well_formed(part.value))) if part.value else None
 
 
 def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Placed | None:
@@ -105,7 +106,7 @@ _CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
 
 def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:
     if isinstance(part, TextPart):
-        return Text(part.value) if part.value else None
+        return Text(well_formed(part.value)) if part.value else None
     if is_mark(part.mime_type):
         if part.mime_type not in KNOWN_MARKS:
             notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, kept out of the prompt", where))

@@ -15,6 +15,7 @@ from partstream.conversation.pairing import pair
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning
 from partstream.conversation.settings import Continuation, SystemAs
 from partstream.conversation.state_marker import read_marker
+from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Call, Text, TurnRole
 from partstream.messages import Role, Tool
@@ -110,7 +111,7 @@ def prepare(
         turns=tuple(turns),
         instructions=instructions,
         tools=tuple(
-            Tool(names.to_upstream(tool.name), tool.description, tool.input_schema or _EMPTY_SCHEMA)
+            Tool(names.to_upstream(tool.name), well_formed(tool.description), tool.input_schema or _EMPTY_SCHEMA)
             for tool in options.tools
         ),
         tool_mode=options.tool_mode,

@@ -1,182 +1,199 @@
-"""A conversation as a request body: valid by the published schema, nothing lost, nothing taken for what it is not."""
+"""A request body: valid by the published schema, what was chosen in it and nothing else."""
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from openresponses_types.types import CreateResponseBody
 
-from partstream import ChatMessage, DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode
-from partstream import ToolResultPart as Result
-from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.openresponses.request import build_request
-from partstream.protocols.openresponses.serve_request import read_request
+from conversation.rows import ROWS
+from conversation.samples import WEATHER, asked, assistant, body_of, system, user
+from partstream import DataPart, TextPart, Tool, ToolMode
+from partstream.conversation.settings import Continuation, EncryptedReasoning, RequestSettings, SystemAs
+from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.openresponses.request import refuses_reasoning, refuses_response_id
 
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER = Tool("get_weather", "Tells the weather.", SCHEMA)
-PIXEL = DataPart.image(b"\x89PNG", "image/png")
-user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
+PLAIN = {"model": "small", "input": [asked("Hi")], "stream": True, "store": False}
 
 
-def request(*messages: ChatMessage, prefix: str = "gw-", **options: Any) -> dict[str, Any]:
-    """The body, after the schema and our own server have accepted it. The schema's models are asked for no more:
-    what they would write has lost the parameters of the tools.
-    """
-    body = build_request("small", messages, RequestOptions(**options), prefix)
-    CreateResponseBody.model_validate(body)
-    read_request(body, {})
-    return json.loads(json.dumps(body))
+def test_a_request_streams_and_is_not_stored_and_holds_nothing_that_nobody_set():
+    assert body_of(user("Hi")) == PLAIN
+    # What Copilot's agent mode sends beside the messages.
+    options = {
+        "_capturingTokenCorrelationId": "x",
+        "_otelTraceContext": {},
+        "_telemetryTurn": 1,
+        "_enableThinking": True,
+    }
+    assert body_of(user("Hi"), model_options=options) == PLAIN
 
 
-def text(value: str) -> dict[str, Any]:
-    return {"type": "input_text", "text": value}
-
-
-def said(value: str) -> dict[str, Any]:
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": value}]}
-
-
-def asked(*content: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "message", "role": "user", "content": list(content)}
-
-
-def call(call_id: str, arguments: str = "{}", name: str = "get_weather") -> dict[str, Any]:
-    fields = {"call_id": call_id, "name": name, "arguments": arguments, "status": "completed"}
-    return {"type": "function_call", **fields}
-
-
-def output(call_id: str, value: Any) -> dict[str, Any]:
-    return {"type": "function_call_output", "call_id": call_id, "output": value}
-
-
-IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw==", "detail": "auto"}
-
-# Messages: the input items that they become.
-INPUTS: dict[str, tuple[list[ChatMessage], list[dict[str, Any]]]] = {
-    "a question": ([user("Hi")], [asked(text("Hi"))]),
-    "a conversation": ([user("Hi"), assistant("Ho"), user("Hm")], [asked(text("Hi")), said("Ho"), asked(text("Hm"))]),
-    "texts of one message": ([user([TextPart("a"), TextPart("b")])], [asked(text("a"), text("b"))]),
-    "an image between texts": (
-        [user([TextPart("a"), PIXEL, TextPart("b")])],
-        [asked(text("a"), IMAGE, text("b"))],
+# What was set: the fields that the body has beside those of a plain request.
+CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
+    "options of a caller": (
+        {"model_options": {"temperature": 0, "max_output_tokens": 100}},
+        RequestSettings(),
+        {"temperature": 0, "max_output_tokens": 100},
     ),
-    "a JSON document": ([user([DataPart.json({"a": 1})])], [asked(text('{"a":1}'))]),
-    "a text document": ([user([DataPart.text("# Title", "text/markdown")])], [asked(text("# Title"))]),
-    "JSON under another name": ([user([DataPart(b"[]", "application/ld+json")])], [asked(text("[]"))]),
-    "a call": (
-        [assistant([ToolCallPart("gw-call_1", "get_weather", {"city": "Zürich"})])],
-        [call("call_1", '{"city":"Zürich"}')],
+    "options in the words of others": (
+        {"model_options": {"max_tokens": 100, "topP": 0.5}},
+        RequestSettings(),
+        {"max_output_tokens": 100, "top_p": 0.5},
     ),
-    "text around calls, in order": (
-        [assistant([TextPart("a"), ToolCallPart("gw-1", "f", {}), TextPart("b"), ToolCallPart("gw-2", "g", {})])],
-        [said("a"), call("1", name="f"), said("b"), call("2", name="g")],
+    "options that would replace the request": (
+        {"model_options": {"stream": False, "store": True, "input": [], "model": "x", "tools": [], "messages": []}},
+        RequestSettings(),
+        {},
     ),
-    "a result": ([user([Result("gw-call_1", (TextPart("12 °C"),))])], [output("call_1", "12 °C")]),
-    "a result in pieces": ([user([Result("1", (TextPart("a"), TextPart("b")))])], [output("1", "ab")]),
-    "a result of JSON": ([user([Result("1", (DataPart.json([1]),))])], [output("1", "[1]")]),
-    "a result without content": ([user([Result("1")])], [output("1", "")]),
-    "a result with an image": (
-        [user([Result("1", (TextPart("look"), PIXEL))])],
-        [output("1", [text("look"), IMAGE])],
+    "the conversation": (
+        {"model_options": {"_conversationId": "chat-1"}},
+        RequestSettings(),
+        {"prompt_cache_key": "chat-1"},
     ),
-    "results before text": (
-        [user([Result("gw-1"), Result("gw-2"), TextPart("and?")])],
-        [output("1", ""), output("2", ""), asked(text("and?"))],
+    "a conversation with a long name": (
+        {"model_options": {"_conversationId": "c" * 65}},
+        RequestSettings(),
+        {"prompt_cache_key": "304ff80f852f3c67ad7cdacb35c02ec4"},
     ),
-    "an id of somebody else": ([user([Result("toolu_gw-1")])], [output("toolu_gw-1", "")]),
-    "an id with our prefix twice": ([user([Result("gw-gw-1")])], [output("gw-1", "")]),
-    "thinking": ([assistant([ThinkingPart("hm", "rs_1", {"k": 1}), TextPart("Ho")])], [said("Ho")]),
-    "thinking alone": ([assistant([ThinkingPart("hm")]), user("Hi")], [asked(text("Hi"))]),
-    "the host's own marks": (
-        [
-            user([TextPart("Hi"), DataPart(b"ephemeral", "cache_control")]),
-            assistant([DataPart(b"x", "stateful_marker")]),
-        ],
-        [asked(text("Hi"))],
+    "a conversation that is no name": ({"model_options": {"_conversationId": 7}}, RequestSettings(), {}),
+    "an effort": (
+        {"model_configuration": {"reasoningEffort": "high"}},
+        RequestSettings(),
+        {"reasoning": {"effort": "high", "summary": "auto"}, "include": ["reasoning.encrypted_content"]},
     ),
-    "empty text": ([user([TextPart(""), TextPart("Hi")]), assistant("")], [asked(text("Hi"))]),
-    "an empty message": ([user([])], []),
+    "an effort of none": (
+        {"model_configuration": {"reasoningEffort": "none"}},
+        RequestSettings(),
+        {"reasoning": {"effort": "none"}},
+    ),
+    "an effort of the caller before that of the person": (
+        {"model_configuration": {"reasoningEffort": "high"}, "model_options": {"reasoning": {"effort": "low"}}},
+        RequestSettings(),
+        {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]},
+    ),
+    "an effort, where encrypted reasoning is off": (
+        {"model_configuration": {"reasoningEffort": "low"}},
+        RequestSettings(encrypted_reasoning=EncryptedReasoning.OFF),
+        {"reasoning": {"effort": "low", "summary": "auto"}},
+    ),
+    "encrypted reasoning": (
+        {},
+        RequestSettings(encrypted_reasoning=EncryptedReasoning.ON),
+        {"include": ["reasoning.encrypted_content"]},
+    ),
+    "a context size that the server does not take": (
+        {"model_configuration": {"contextSize": 32768}},
+        RequestSettings(),
+        {},
+    ),
+    "a context size that the server takes": (
+        {"model_configuration": {"contextSize": 32768}},
+        RequestSettings(context_size_field="num_ctx"),
+        {"num_ctx": 32768},
+    ),
+    "no context size, where the server takes it": ({}, RequestSettings(context_size_field="num_ctx"), {}),
+    "storing": ({}, RequestSettings(store=True), {"store": True}),
+    "continuing always": ({}, RequestSettings(continuation=Continuation.ON), {"store": True}),
+    "continuing never": ({}, RequestSettings(continuation=Continuation.OFF), {}),
+    "fields of the configuration": (
+        {"model_options": {"temperature": 1, "_conversationId": "chat-1"}},
+        RequestSettings(extra_body={"temperature": 0.2, "service_tier": "flex", "prompt_cache_key": None}),
+        {"temperature": 0.2, "service_tier": "flex"},
+    ),
 }
 
 
-@pytest.mark.parametrize(("messages", "items"), INPUTS.values(), ids=INPUTS)
-def test_input_items_of(messages: list[ChatMessage], items: list[dict[str, Any]]):
-    assert request(*messages)["input"] == items
+@pytest.mark.parametrize(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
+def test_what_was_chosen_is_sent(options: dict[str, Any], settings: RequestSettings, fields: dict[str, Any]):
+    assert body_of(user("Hi"), settings=settings, **options) == PLAIN | fields
 
 
-def test_a_request_streams_and_is_not_stored():
-    assert request(user("Hi")) == {"model": "small", "input": [asked(text("Hi"))], "stream": True, "store": False}
+def test_a_field_that_is_taken_out_is_not_sent_as_null():
+    assert "store" not in body_of(user("Hi"), settings=RequestSettings(extra_body={"store": None}))
 
 
 def test_system_messages_become_the_instructions_wherever_they_stand():
-    body = request(system("Be brief."), user("Hi"), system([TextPart("Be "), TextPart("kind.")]), system(""))
-    assert body["instructions"] == "Be brief.\n\nBe kind."
-    assert body["input"] == [asked(text("Hi"))]
+    parts = [TextPart("Be "), TextPart("kind."), DataPart(b"ephemeral", "cache_control")]
+    body = body_of(system("Be brief."), user("Hi"), system(parts), system(""))
+    assert body == PLAIN | {"instructions": "Be brief.\n\nBe kind."}
+    as_items = RequestSettings(system_as=SystemAs.DEVELOPER)
+    assert "instructions" not in body_of(system("Be brief."), user("Hi"), settings=as_items)
 
 
-def test_tools_keep_their_schema_and_do_not_ask_for_strictness():
-    body = request(user("Hi"), tools=(WEATHER, Tool("now", "")))
-    weather, now = body["tools"]
-    assert weather == {
-        "type": "function",
-        "name": "get_weather",
-        "description": "Tells the weather.",
-        "parameters": SCHEMA,
-        "strict": False,
-    }
-    assert now["parameters"] == {"type": "object", "properties": {}}
+def test_leading_words_of_the_assistant_become_the_instructions_and_a_greeting_does_not():
+    assert body_of(assistant("Answer in French."), user("Hi")) == PLAIN | {"instructions": "Answer in French."}
+    assert "instructions" not in body_of(assistant("Hello! What can I do for you?"), user("Hi"))
+
+
+def test_tools_keep_their_schema_get_an_empty_one_where_they_have_none_and_do_not_ask_for_strictness():
+    body = body_of(user("Hi"), tools=(WEATHER, Tool("now", "")))
+    assert body["tools"] == [
+        {
+            "type": "function",
+            "name": "get_weather",
+            "description": "Tells the weather.",
+            "parameters": WEATHER.input_schema,
+            "strict": False,
+        },
+        {
+            "type": "function",
+            "name": "now",
+            "description": "",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        },
+    ]
     assert body["tool_choice"] == "auto"
 
 
 @pytest.mark.parametrize(("mode", "choice"), [(ToolMode.AUTO, "auto"), (ToolMode.REQUIRED, "required")])
 def test_the_tool_mode_becomes_the_tool_choice_where_there_are_tools(mode: ToolMode, choice: str):
-    assert request(user("Hi"), tools=(WEATHER,), tool_mode=mode)["tool_choice"] == choice
-    assert "tool_choice" not in request(user("Hi"), tool_mode=mode)
-    assert "tools" not in request(user("Hi"), tool_mode=mode)
+    assert body_of(user("Hi"), tools=(WEATHER,), tool_mode=mode)["tool_choice"] == choice
+    assert body_of(user("Hi"), tool_mode=mode) == PLAIN
 
 
-def test_model_options_are_sent_but_those_of_the_host_and_none_wins_over_ours():
-    options = {"temperature": 0.5, "max_output_tokens": 100, "_capturingTokenCorrelationId": "x", "stream": False}
-    body = request(user("Hi"), model_options=options)
-    assert (body["temperature"], body["max_output_tokens"], body["stream"]) == (0.5, 100, True)
-    assert not [name for name in body if name.startswith("_")]
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_cache_breakpoints_have_no_place_in_this_protocol(row: Any):
+    assert "cache_control" not in str(body_of(*row.messages, settings=row.settings))
 
 
-@pytest.mark.parametrize("prefix", ["gw-", "", "other_"])
-def test_a_call_and_its_result_lose_the_configured_prefix_alike(prefix: str):
-    parts = [assistant([ToolCallPart(f"{prefix}call_1", "f", {})]), user([Result(f"{prefix}call_1")])]
-    assert [item["call_id"] for item in request(*parts, prefix=prefix)["input"]] == ["call_1", "call_1"]
+# ---- what an upstream refuses ----
 
-
-REFUSED = {
-    "a PDF": ([user([TextPart("a"), DataPart(b"%PDF", "application/pdf")])], "messages[0].content[1]"),
-    "sound": ([user("Hi"), user([DataPart(b"RIFF", "audio/wav")])], "messages[1].content[0]"),
-    "an image of the model": ([assistant([PIXEL])], "messages[0].content[0]"),
-    "a PDF in a result": (
-        [user([Result("1", (TextPart("a"), DataPart(b"%PDF", "application/pdf")))])],
-        "messages[0].content[0].content[1]",
+REFUSALS: dict[str, tuple[LanguageModelError, bool, bool]] = {
+    "the code of the specification": (
+        UpstreamHTTPError(400, provider_code="previous_response_not_found", provider_message="gone"),
+        True,
+        False,
     ),
+    "words alone": (
+        UpstreamHTTPError(404, provider_message="Previous response with id 'resp_1' not found."),
+        True,
+        False,
+    ),
+    "the field": (UpstreamHTTPError(400, provider_message="Unknown parameter: 'previous_response_id'."), True, False),
+    "a call that is not known": (
+        UpstreamHTTPError(400, provider_message="No tool call found for function call output with call_id x."),
+        True,
+        False,
+    ),
+    "inside the stream": (
+        UpstreamFailureError("Previous response not found.", provider_code="previous_response_not_found"),
+        True,
+        False,
+    ),
+    "reasoning of another account": (
+        UpstreamHTTPError(400, provider_code="invalid_encrypted_content", provider_message="no"),
+        False,
+        True,
+    ),
+    "reasoning that the server cannot read": (
+        UpstreamHTTPError(422, provider_message="Encrypted content is not supported"),
+        False,
+        True,
+    ),
+    "another mistake": (UpstreamHTTPError(400, provider_message="max_output_tokens is too small"), False, False),
+    "an overload": (UpstreamHTTPError(503, provider_message="previous response pending"), False, False),
 }
 
 
-@pytest.mark.parametrize(("messages", "where"), REFUSED.values(), ids=REFUSED)
-def test_what_the_protocol_cannot_say_is_refused_with_its_place(messages: list[ChatMessage], where: str):
-    with pytest.raises(RequestNotExpressibleError) as caught:
-        request(*messages)
-    assert caught.value.where == where
-    assert caught.value.expected
-
-
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
-    max_leaves=10,
-)
-
-
-@given(st.dictionaries(st.text(), JSON_VALUES, max_size=4))
-def test_any_arguments_of_a_call_arrive_as_they_were(arguments: dict[str, Any]):
-    (item,) = build_request("m", [assistant([ToolCallPart("1", "f", arguments)])], RequestOptions(), "gw-")["input"]
-    assert json.loads(item["arguments"]) == arguments
+@pytest.mark.parametrize(("error", "response", "reasoning"), REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_says_which_carried_state_it_is_about(error: Any, response: bool, reasoning: bool):
+    assert (refuses_response_id(error), refuses_reasoning(error)) == (response, reasoning)
