@@ -205,6 +205,15 @@ TEXTS: dict[str, tuple[list[Event], str]] = {
         spread(added(message(content=[])), done(message("No.", "No."))),
         "No.No.",
     ),
+    "two announced parts that say the same, closing events only": (
+        spread(
+            added(message(content=[])),
+            [part_added(content_index=0), text_done("No.", 0, 0)],
+            [part_added(content_index=1), text_done("No.", 0, 1)],
+            done(message("No.", "No.")),
+        ),
+        "No.No.",
+    ),
     "two parts, and deltas that do not tell them apart": (
         spread(added(message(content=[])), delta("One", 0, OMIT), delta("Two", 0, OMIT), done(message("One", "Two"))),
         "OneTwo",
