@@ -25,6 +25,7 @@ export class Session {
     this.folder = mkdtempSync(join(tmpdir(), "partstream-e2e-"));
     this.server = new CodeServer(this.processes, this.folder);
     this.consumer = new Consumer(this.folder);
+    process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
     rmSync(artifacts, { recursive: true, force: true });
     mkdirSync(artifacts, { recursive: true });
   }
@@ -58,7 +59,6 @@ export class Session {
     if (keepLogs) {
       for (const name of ["code-server.log", "upstream.jsonl", "data/logs"]) this.#keep(name, join("logs", name));
     }
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   #keep(name, as) {
