@@ -2,8 +2,8 @@
 
 import pytest
 
-from partstream import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.gateway import ConfigurationError, GatewayConfiguration, RetryPolicy, Secret, Timeouts
+from partstream.models import ModelOverride
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"
@@ -40,11 +40,19 @@ def test_every_setting_has_its_field():
     )
     assert configuration.api_key == Secret(KEY)
     assert configuration.headers == {"x-team": "blue"}
-    small, large = configuration.models
-    assert (small.id, small.name, small.family, small.capabilities.tool_calling) == ("small", "small", "small", True)
-    assert large == LanguageModelChatInformation(
-        "large", "Large", "big", "2", 1000, 100, capabilities=LanguageModelChatCapabilities(True, False)
-    )
+    assert configuration.selection.overrides == {
+        "small": ModelOverride(),
+        "large": ModelOverride(
+            name="Large",
+            family="big",
+            version="2",
+            max_input_tokens=1000,
+            max_output_tokens=100,
+            image_input=True,
+            tool_calling=False,
+        ),
+    }
+    assert not configuration.discovers
 
 
 def test_empty_settings_count_as_left_out():

@@ -11,26 +11,26 @@ from partstream.gateway.checks import (
     ConfigurationError,
     boolean,
     check_headers,
-    count,
     fits_header,
     headers,
     mapping,
     refuse_unknown,
     string,
 )
+from partstream.gateway.model_settings import MODEL_LIST_SETTINGS, read_model_selection
 from partstream.gateway.request_settings import read_request_settings
 from partstream.gateway.secret import Secret
+from partstream.models.filters import ModelSelection
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
-from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
-
-_DEFAULT_INPUT_TOKENS: Final = 128_000
-_DEFAULT_OUTPUT_TOKENS: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class GatewayConfiguration:
 
     Attributes:
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
-        models: The models to offer.
+        models: The models to offer as they are; empty for those of `selection` and of the upstream.
         protocol: A name of :data:`partstream.protocols.registry.PROTOCOLS`.
         api_key: Sent as a bearer token, or None.
         headers: Sent with every request; they win over our own.
@@ -80,6 +80,9 @@ class GatewayConfiguration:
         retry: When to send again.
         request: How requests are written.
         model_requests: The same for single models, by id, in the place of `request`.
+        selection: Which of the upstream's models are offered, and what a person says of them.
+        discover: Whether the upstream is asked for its models; None for when no model is configured.
+        cache_folder: Where its list outlives the process, or None.
     """
 
     base_url: str
@@ -92,6 +95,9 @@ class GatewayConfiguration:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)
     model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
+    selection: ModelSelection = field(default_factory=ModelSelection)
+    discover: bool | None = None
+    cache_folder: Path | None = None
 
     def __post_init__(self) -> None:
         _check_url(self.base_url)
@@ -113,8 +119,9 @@ class GatewayConfiguration:
             ConfigurationError: A setting is missing, unknown or of the wrong type; the message shows no values of
                 keys and headers.
         """
-        refuse_unknown(settings, _SETTINGS, "")
+        refuse_unknown(settings, _SETTINGS | {**MODEL_LIST_SETTINGS}, "")
         given = {name: value for name, value in settings.items() if value not in (None, "")}
+        selection = {name: given.pop(name) for name in MODEL_LIST_SETTINGS if name in given}
         if "baseUrl" not in given:
             raise ConfigurationError("baseUrl", "nothing", "the URL of the upstream")
         fields = {_SETTINGS[name][0]: _SETTINGS[name][1](value, name) for name, value in given.items()}
@@ -123,7 +130,12 @@ class GatewayConfiguration:
             model_id: read_request_settings(value, f"modelRequests.{model_id}", request)
             for model_id, value in fields.get("model_requests", {}).items()
         }
-        return cls(**fields)
+        return cls(selection=read_model_selection(selection), **fields)
+
+    @property
+    def discovers(self) -> bool:
+        """Whether the upstream is asked for its models."""
+        return not self.selection.overrides if self.discover is None else self.discover
 
     def request_settings(self, model_id: str) -> RequestSettings:
         """How requests to a model are written."""
@@ -154,52 +166,13 @@ def _secret(value: Any, where: str) -> Secret:
     return Secret(string(value, where))
 
 
-def _models(value: Any, where: str) -> tuple[LanguageModelChatInformation, ...]:
-    if not isinstance(value, list):
-        raise ConfigurationError(where, type(value).__name__, "a list of models")
-    return tuple(_model(model, f"{where}[{number}]") for number, model in enumerate(value))
-
-
-def _model(value: Any, where: str) -> LanguageModelChatInformation:
-    if isinstance(value, str):
-        value = {"id": value}
-    if not isinstance(value, dict):
-        raise ConfigurationError(where, type(value).__name__, "a model's id, or an object with an id")
-    refuse_unknown(value, _MODEL_SETTINGS, f"{where}.")
-    given = {name: check(value[name], f"{where}.{name}") for name, check in _MODEL_SETTINGS.items() if name in value}
-    if not given.get("id"):
-        raise ConfigurationError(f"{where}.id", "nothing", "the model as the upstream names it")
-    return LanguageModelChatInformation(
-        id=given["id"],
-        name=given.get("name") or given["id"],
-        family=given.get("family") or given["id"],
-        version=given.get("version") or "1",
-        max_input_tokens=given.get("maxInputTokens", _DEFAULT_INPUT_TOKENS),
-        max_output_tokens=given.get("maxOutputTokens", _DEFAULT_OUTPUT_TOKENS),
-        capabilities=LanguageModelChatCapabilities(
-            image_input=given.get("imageInput", False), tool_calling=given.get("toolCalling", True)
-        ),
-    )
-
-
-_MODEL_SETTINGS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
-    "id": string,
-    "name": string,
-    "family": string,
-    "version": string,
-    "maxInputTokens": count,
-    "maxOutputTokens": count,
-    "imageInput": boolean,
-    "toolCalling": boolean,
-}
-
-_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
+_SETTINGS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "baseUrl": ("base_url", string),
     "protocol": ("protocol", string),
     "apiKey": ("api_key", _secret),
     "headers": ("headers", headers),
-    "models": ("models", _models),
+    "discover": ("discover", boolean),
     "request": ("request", read_request_settings),
     "modelRequests": ("model_requests", mapping),
 }
-"""The settings of a group: our field, and how its value is checked."""
+"""The settings of a group beside those of its models: our field, and how its value is checked."""

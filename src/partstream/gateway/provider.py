@@ -14,7 +14,9 @@ from partstream.conversation.digest import short_digest
 from partstream.conversation.preparation import prepare
 from partstream.conversation.state_marker import Origin
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.events import EventEmitter
 from partstream.gateway.answer_report import AnswerReport
+from partstream.gateway.model_list import ModelList
 from partstream.gateway.transport import Transport
 from partstream.protocols.registry import PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
@@ -51,12 +53,19 @@ class GatewayProvider(LanguageModelChatProvider):
         self._transport = Transport(configuration)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
         self._said: set[str] = set()
+        self._did_change: EventEmitter[None] = EventEmitter()
+        self.on_did_change_language_model_chat_information = self._did_change.event
+        self._models = ModelList(configuration, lambda: self._did_change.fire(None))
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
-        """The configured models."""
-        return self._configuration.models
+        """The configured models, or those that the upstream lists: the last known list at once, a new one behind.
+
+        Raises:
+            UpstreamError: There is no list yet, and none can be had now.
+        """
+        return await self._models.information()
 
     async def provide_language_model_chat_response(
         self,
@@ -93,6 +102,7 @@ class GatewayProvider(LanguageModelChatProvider):
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
+        await self._models.aclose()
         await self._transport.aclose()
 
     async def _answer(

@@ -274,7 +274,7 @@ class ModelDiscovery:
         if response.status in _NOTHING_THERE:
             return Answer(None, now)
         if response.status != 200:
-            raise UpstreamHTTPError(response.status, body=response.body[:2000].decode(errors="replace"))
+            raise UpstreamHTTPError(response.status)  # without the body: some servers repeat the key that they refuse
         return Answer(_document(question, response.body), now, response.headers.get("etag"))
 
     def _known(self) -> Answers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -42,7 +43,9 @@ class GatewayLoader:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
         from partstream.gateway import GatewayConfiguration, GatewayProvider  # noqa: PLC0415 - takes 0.1 s to import
+        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
 
         # The empty field of the other kind of group is no setting of the gateway's.
         settings = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
-        return GatewayProvider(GatewayConfiguration.from_json(settings))
+        configuration = GatewayConfiguration.from_json(settings)
+        return GatewayProvider(replace(configuration, cache_folder=default_cache_folder()))

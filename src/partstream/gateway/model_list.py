@@ -1,0 +1,84 @@
+"""The models that a gateway offers: those that are configured, or those that the upstream lists; knows no requests."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from partstream.errors import UpstreamError
+from partstream.gateway.fetching import DocumentFetcher
+from partstream.models.discovery import ModelDiscovery
+from partstream.models.disk_cache import DiskCache
+from partstream.models.filters import is_allowed, offered_models
+from partstream.models.information import information_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from partstream.gateway.configuration import GatewayConfiguration
+    from partstream.models.filters import OfferedModel
+    from partstream.provider import LanguageModelChatInformation
+
+__all__ = ["ModelList"]
+
+_logger = logging.getLogger("partstream.gateway")
+
+
+class ModelList:
+    """The models of one upstream.
+
+    Args:
+        configuration: Which upstream, and what a person says of its models.
+        on_change: Called when the list is another than the one that was given last.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, on_change: Callable[[], object]) -> None:
+        self._configuration = configuration
+        self._fetch = DocumentFetcher(configuration)
+        folder, base_url = configuration.cache_folder, configuration.base_url
+        self._discovery = ModelDiscovery(
+            self._fetch,
+            urlsplit(base_url).path,
+            on_change,
+            cache=DiskCache(folder, base_url) if folder is not None else None,
+            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+        )
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """What VS Code gets.
+
+        Raises:
+            UpstreamError: There is no list yet, and none can be had now.
+        """
+        if self._configuration.models:
+            return self._configuration.models
+        limits = self._configuration.selection.limits
+        return tuple(information_of(model, limits) for model in await self.offered())
+
+    async def offered(self) -> Sequence[OfferedModel]:
+        """The models with the source of every fact; what is asked about each comes behind the list.
+
+        Raises:
+            UpstreamError: As in :meth:`information`.
+        """
+        selection = self._configuration.selection
+        if not self._configuration.discovers:
+            return offered_models((), selection)
+        try:
+            records = await self._discovery.records()
+        except UpstreamError as error:
+            if not selection.overrides:
+                raise
+            _logger.warning("only the configured models are offered: %s", error)
+            records = ()
+        return offered_models(records, selection)
+
+    async def settle(self) -> None:
+        """Returns when nothing more is being asked about the models."""
+        await self._discovery.settle()
+
+    async def aclose(self) -> None:
+        """Stops asking and closes the connections."""
+        await self._discovery.aclose()
+        await self._fetch.aclose()
