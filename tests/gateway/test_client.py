@@ -21,7 +21,7 @@ def test_proxies_of_the_environment_are_for_what_is_not_on_this_machine(
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
 
     async def test() -> None:
-        async with make_client(configuration(base_url)) as client:
+        async with make_client(configuration(base_url, allow_insecure_http=True)) as client:
             assert client.trust_env is proxied
 
     asyncio.run(test())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conversation.settings import RequestSettings
+from partstream.gateway.addresses import is_loopback
 from partstream.gateway.checks import (
     ConfigurationError,
     boolean,
@@ -16,6 +17,13 @@ from partstream.gateway.checks import (
     mapping,
     refuse_unknown,
     string,
+)
+from partstream.gateway.connection_settings import (
+    RETRY_SETTINGS,
+    TIMEOUT_SETTINGS,
+    read_fallbacks,
+    read_fields,
+    read_proxy,
 )
 from partstream.gateway.model_settings import MODEL_LIST_SETTINGS, read_model_selection
 from partstream.gateway.request_settings import read_request_settings
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from partstream.gateway.credentials import CredentialSource
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
@@ -74,12 +83,18 @@ class GatewayConfiguration:
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
         protocol: A name of :data:`partstream.protocols.registry.PROTOCOLS`.
         api_key: Sent as a bearer token, or None.
+        credentials: Where the key comes from when it is not `api_key`, or None.
         headers: Sent with every request; they win over our own.
         stream: How answers are rendered.
         timeouts: How long to wait.
         retry: When to send again.
         request: How requests are written.
         model_requests: The same for single models, by id, in the place of `request`.
+        fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
+        allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
+            on the way.
+        proxy: The proxy to go through, or None for that of the environment.
+        verify_certificates: Whether the upstream has to prove who it is.
         selection: Which of the upstream's models are offered, and what a person says of them.
         discover: Whether the upstream is asked for its models; None for when no model is configured.
         cache_folder: Where its list outlives the process, or None.
@@ -89,18 +104,23 @@ class GatewayConfiguration:
     models: tuple[LanguageModelChatInformation, ...] = ()
     protocol: str = DEFAULT_PROTOCOL
     api_key: Secret | None = None
+    credentials: CredentialSource | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     stream: StreamOptions = field(default_factory=StreamOptions)
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)
     model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
+    fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    allow_insecure_http: bool = False
+    proxy: str | None = field(default=None, repr=False)  # it may hold a password
+    verify_certificates: bool = True
     selection: ModelSelection = field(default_factory=ModelSelection)
     discover: bool | None = None
     cache_folder: Path | None = None
 
     def __post_init__(self) -> None:
-        _check_url(self.base_url)
+        _check_url(self.base_url, allow_insecure_http=self.allow_insecure_http)
         if self.api_key is not None:
             _check_key(self.api_key.reveal(), "apiKey")
         check_headers(self.headers, "headers")
@@ -142,7 +162,7 @@ class GatewayConfiguration:
         return self.model_requests.get(model_id, self.request)
 
 
-def _check_url(url: str) -> None:
+def _check_url(url: str, *, allow_insecure_http: bool) -> None:
     expected = "an http or https URL such as https://host/v1"
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise ConfigurationError("baseUrl", "a URL with a user name or password in it", "a URL without them")
@@ -153,6 +173,10 @@ def _check_url(url: str) -> None:
         raise ConfigurationError("baseUrl", f"{url!r} ({error})", expected) from error
     if not usable or not url.isprintable() or " " in url:
         raise ConfigurationError("baseUrl", repr(url), expected)
+    if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
+        raise ConfigurationError(
+            "baseUrl", f"{url!r}, where anyone on the way can read the key", "https, or the setting allowInsecureHttp"
+        )
 
 
 def _check_key(key: str, where: str) -> None:
@@ -174,5 +198,11 @@ _SETTINGS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "discover": ("discover", boolean),
     "request": ("request", read_request_settings),
     "modelRequests": ("model_requests", mapping),
+    "fallbacks": ("fallbacks", read_fallbacks),
+    "timeouts": ("timeouts", lambda value, where: Timeouts(**read_fields(value, where, TIMEOUT_SETTINGS))),
+    "retry": ("retry", lambda value, where: RetryPolicy(**read_fields(value, where, RETRY_SETTINGS))),
+    "allowInsecureHttp": ("allow_insecure_http", boolean),
+    "proxy": ("proxy", read_proxy),
+    "proxyStrictSSL": ("verify_certificates", boolean),
 }
 """The settings of a group beside those of its models: our field, and how its value is checked."""

@@ -11,12 +11,15 @@ import httpx2
 from partstream._version import __version__
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.gateway.client import make_client
+from partstream.gateway.credentials import FixedKey
 from partstream.models.discovery import FetchResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.gateway.configuration import GatewayConfiguration
+    from partstream.gateway.credentials import CredentialSource
+    from partstream.gateway.secret import Secret
 
 __all__ = ["DocumentFetcher"]
 
@@ -32,21 +35,39 @@ class DocumentFetcher:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
+        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
         """Gets a path of the upstream's host, or posts `body` to it.
 
-        A path, never a URL: the key goes to no other host, and no redirect is followed.
+        A path, never a URL: the key goes to no other host, and no redirect is followed. Asks once more when the key
+        was refused and there is another.
 
         Raises:
+            CredentialError: The key cannot be had.
             UpstreamConnectionError: There is no answer.
             UpstreamProtocolError: It is larger than 8 MiB.
         """
+        key = await self._credentials.get()
+        answer = await self._send(path, self._headers(headers, key), body)
+        if answer.status == 401 and key is not None:
+            another = await self._credentials.refresh(key)
+            if another is not None:
+                answer = await self._send(path, self._headers(headers, another), body)
+        return answer
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _send(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
         url = self._url(path)
         request = self._client_of(asyncio.get_running_loop()).build_request(
-            "GET" if body is None else "POST", url, content=body, headers=self._headers(headers)
+            "GET" if body is None else "POST", url, content=body, headers=headers
         )
         try:
             response = await self._client_of(asyncio.get_running_loop()).send(request, stream=True)
@@ -61,21 +82,15 @@ class DocumentFetcher:
             response.status_code, {name.lower(): text for name, text in response.headers.items()}, content
         )
 
-    async def aclose(self) -> None:
-        """Closes the connections that are kept open."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-
     def _url(self, path: str) -> str:
         """The path on the upstream's host, with the query of its base URL."""
         address = urlsplit(self._configuration.base_url)
         return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
-    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def _headers(self, headers: Mapping[str, str], key: Secret | None) -> dict[str, str]:
         own = {"user-agent": f"partstream/{__version__}"}
-        if self._configuration.api_key is not None:
-            own["authorization"] = f"Bearer {self._configuration.api_key.reveal()}"
+        if key is not None:
+            own["authorization"] = f"Bearer {key.reveal()}"
         return own | {name.lower(): text for name, text in self._configuration.headers.items()} | dict(headers)
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:

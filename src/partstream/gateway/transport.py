@@ -26,6 +26,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.gateway.client import make_client
+from partstream.gateway.credentials import FixedKey
 from partstream.gateway.deadlines import Deadlines
 from partstream.gateway.http_errors import http_error
 from partstream.json_codec import dumps
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from partstream.gateway.configuration import GatewayConfiguration
+    from partstream.gateway.credentials import CredentialSource
+    from partstream.gateway.secret import Secret
     from partstream.protocols.reader import StreamReader
     from partstream.streams import StreamOutput
 
@@ -46,6 +49,13 @@ _ERROR_BODY_SECONDS: Final = 2.0
 _REST_SECONDS: Final = 0.1
 _SHORTEST_SECRET: Final = 8
 """What is shorter would be cut out of words; a key is not that short."""
+_PLAIN_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "accept": "text/event-stream",
+        "content-type": "application/json",
+        "user-agent": f"partstream/{__version__}",
+    }
+)
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -58,6 +68,7 @@ class Transport:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
+        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -70,23 +81,32 @@ class Transport:
     ) -> AsyncGenerator[list[StreamOutput]]:
         """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others.
 
-        Sends again, with growing pauses, only what failed before its first event. Closing the iterator, or cancelling
-        the task that waits for it, closes the connection at once.
+        Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
+        was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
+        connection at once.
 
         Raises:
+            CredentialError: The key cannot be had.
             UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
         """
         url = _join(self._configuration.base_url, path)
         content = dumps(body)
+        key = await self._credentials.get()
+        renewed = False
         attempt = 1
         while True:
             reader = make_reader()
-            answer = self._attempt(url, content, headers, reader)
+            answer = self._attempt(url, content, self._headers(headers, key), reader)
             try:
                 async for outputs in answer:
                     yield outputs
             except UpstreamError as error:
-                wait = self._wait_before_retry(error, attempt) if not reader.events else None
+                if reader.events:
+                    raise
+                if not renewed and (another := await self._another_key(error, key)) is not None:
+                    key, renewed = another, True
+                    continue
+                wait = self._wait_before_retry(error, attempt)
                 if wait is None:
                     raise
                 _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, error)
@@ -110,7 +130,7 @@ class Transport:
         client = self._client_of(loop)
         deadlines = Deadlines(self._configuration.timeouts, loop.time())
         response = await self._send(
-            client, client.build_request("POST", url, content=content, headers=self._headers(headers)), deadlines
+            client, client.build_request("POST", url, content=content, headers=headers), deadlines
         )
         try:
             refusal = await self._refusal(response, headers)
@@ -171,12 +191,19 @@ class Transport:
 
     def _without_secrets(self, body: bytes, headers: Mapping[str, str]) -> bytes:
         """Some servers repeat the key that they refuse; errors are logged and shown."""
-        key = self._configuration.api_key
-        own = self._configuration.headers.values()
-        for secret in (key.reveal() if key else "", *own, *headers.values()):
+        sent = [text for name, text in headers.items() if name not in _PLAIN_HEADERS]
+        for secret in (*sent, *(text.rpartition(" ")[2] for text in sent)):  # `Bearer KEY`: the key alone too
             if len(secret) >= _SHORTEST_SECRET:
                 body = body.replace(secret.encode(), b"***")
         return body
+
+    async def _another_key(self, error: UpstreamError, refused: Secret | None) -> Secret | None:
+        if refused is None or not isinstance(error, UpstreamHTTPError) or error.http_status != 401:
+            return None
+        another = await self._credentials.refresh(refused)
+        if another is not None:
+            _logger.info("sending the request again with a new key: the upstream refused the one before")
+        return another
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         """The client of this event loop; connections cannot move to another."""
@@ -185,14 +212,10 @@ class Transport:
             self._loop = loop
         return self._client
 
-    def _headers(self, extra: Mapping[str, str]) -> dict[str, str]:
-        headers = {
-            "accept": "text/event-stream",
-            "content-type": "application/json",
-            "user-agent": f"partstream/{__version__}",
-        }
-        if self._configuration.api_key is not None:
-            headers["authorization"] = f"Bearer {self._configuration.api_key.reveal()}"
+    def _headers(self, extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+        headers = dict(_PLAIN_HEADERS)
+        if key is not None:
+            headers["authorization"] = f"Bearer {key.reveal()}"
         for wins in (self._configuration.headers, extra):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
