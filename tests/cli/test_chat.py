@@ -133,14 +133,14 @@ WRONG_USE = {
     "no URL": (("--model", "m", "Hi"), "--base-url"),
     "a URL that is none": (("--base-url", "nonsense", "--model", "m", "Hi"), "expected an http or https URL"),
     "an unset variable": (
-        ("--base-url", "http://h/v1", "--model", "m", "--api-key-env", "UNSET_KEY", "Hi"),
+        ("--base-url", "https://h/v1", "--model", "m", "--api-key-env", "UNSET_KEY", "Hi"),
         "no value in the environment variable UNSET_KEY",
     ),
     "a header without a variable": (
-        ("--base-url", "http://h/v1", "--model", "m", "--header-env", "x-key", "Hi"),
+        ("--base-url", "https://h/v1", "--model", "m", "--header-env", "x-key", "Hi"),
         "expected HEADER=VARIABLE",
     ),
-    "an empty prompt": (("--base-url", "http://h/v1", "--model", "m", " "), "PROMPT: got nothing"),
+    "an empty prompt": (("--base-url", "https://h/v1", "--model", "m", " "), "PROMPT: got nothing"),
 }
 
 
