@@ -1,0 +1,27 @@
+"""Marks of the host: what is for programs, by its media type."""
+
+import pytest
+
+from partstream.conversation.markers import KNOWN_MARKS, is_mark
+
+MARKS = [*KNOWN_MARKS, "acme", "", "Usage", "application/vnd.vscode.x", "application/vnd.acme.state", "usage; v=1"]
+CONTENT = [
+    "text/plain",
+    "image/png",
+    "application/pdf",
+    "application/json",
+    "application/vnd.api+json",
+    "application/vnd.ms-excel",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/octet-stream",
+]
+
+
+@pytest.mark.parametrize("mime_type", MARKS)
+def test_marks(mime_type: str):
+    assert is_mark(mime_type)
+
+
+@pytest.mark.parametrize("mime_type", CONTENT)
+def test_content(mime_type: str):
+    assert not is_mark(mime_type)

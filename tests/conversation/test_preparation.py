@@ -1,0 +1,225 @@
+"""Any conversation becomes a valid request that lacks nothing, and everything maps back; properties over all of it."""
+
+import json
+from base64 import b64encode
+from collections import Counter
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conversation.samples import JPEG, ORIGIN, PDF, PNG, assistant, body_of, called, gave, prepared, system, user
+from partstream import (
+    ChatMessage,
+    DataPart,
+    MessagePart,
+    Role,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+    ToolMode,
+    ToolResultPart,
+)
+from partstream.conversation.carried import Carried
+from partstream.conversation.continuation import history_digest
+from partstream.conversation.digest import answer_digest
+from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.state_marker import StateMarker, marker_part
+from partstream.conversation.turns import Call, Result, Turn, TurnRole
+from partstream.json_codec import dumps
+
+WORDS = st.text(max_size=12)
+CALL_IDS = st.sampled_from(["gw-1", "gw-2", "1", "gw-" + "x" * 70, "", "toolu_1"]) | st.text(max_size=70)
+TEXTS = st.builds(TextPart, WORDS)
+DOCUMENTS = st.sampled_from(
+    [
+        DataPart(PNG, "image/png"),
+        DataPart(PNG, "image/jpeg"),
+        DataPart(JPEG, "image/jpeg"),
+        DataPart(PDF, "application/pdf"),
+        DataPart(b"\x00\x01", "application/octet-stream"),
+    ]
+)
+PRINTABLE = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=12)
+SAID = st.builds(DataPart.text, PRINTABLE) | st.builds(DataPart.json, st.dictionaries(WORDS, WORDS, max_size=2))
+MARKS = st.builds(
+    DataPart, st.binary(max_size=8), st.sampled_from(["cache_control", "stateful_marker", "usage", "acme"])
+)
+THINKING = st.builds(
+    ThinkingPart,
+    WORDS,
+    st.none() | WORDS,
+    st.sampled_from(
+        [None, {"signature": "s"}, {"origin": ORIGIN.key, "reasoning_items": [{"encrypted_content": "e"}]}]
+    ),
+)
+CALLS = st.builds(ToolCallPart, CALL_IDS, WORDS, st.dictionaries(WORDS, st.integers() | WORDS, max_size=2))
+RESULTS = st.builds(
+    ToolResultPart, CALL_IDS, st.lists(TEXTS | DOCUMENTS | SAID | MARKS, max_size=3).map(tuple), st.booleans()
+)
+PARTS = TEXTS | DOCUMENTS | SAID | MARKS | THINKING | CALLS | RESULTS
+MESSAGES = st.lists(st.builds(ChatMessage, st.sampled_from(Role), st.lists(PARTS, max_size=4).map(tuple)), max_size=6)
+SETTINGS = st.builds(
+    RequestSettings,
+    system_as=st.sampled_from(SystemAs),
+    tool_images=st.sampled_from(ToolImages),
+    continuation=st.sampled_from(Continuation),
+)
+
+
+@given(MESSAGES, SETTINGS, st.sampled_from(ToolMode), st.lists(WORDS, unique=True, max_size=3))
+def test_any_sequence_of_messages_becomes_a_valid_body(
+    messages: list[ChatMessage], chosen: RequestSettings, mode: ToolMode, tools: list[str]
+):
+    body_of(*messages, settings=chosen, tool_mode=mode, tools=tuple(Tool(name, "") for name in tools))
+    body_of(*messages, settings=chosen, carried=Carried.NOTHING)
+
+
+def _contents(messages: list[ChatMessage]) -> list[MessagePart]:
+    """All text and data, those in results included."""
+    parts = [part for message in messages for part in message.content]
+    return [inner for part in parts for inner in (part.content if isinstance(part, ToolResultPart) else (part,))]
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for child in children for text in _strings(child)]
+
+
+@given(MESSAGES, SETTINGS)
+def test_no_text_image_file_call_or_result_is_missing(messages: list[ChatMessage], chosen: RequestSettings):
+    body = body_of(*messages, settings=chosen)
+    said, contents = "\0".join(_strings(body)), _contents(messages)
+    for part in contents:
+        if isinstance(part, TextPart):
+            assert part.value in said
+        elif isinstance(part, DataPart) and part.mime_type in {"text/plain", "application/json"}:
+            assert part.data.decode() in said
+    urls = Counter(b64encode(part.data).decode() for part in contents if isinstance(part, DataPart) and part in FILES)
+    assert Counter(url.partition("base64,")[2] for url in _strings(body) if url.startswith("data:")) == urls
+    parts = [part for message in messages for part in message.content]
+    types = Counter(item["type"] for item in body["input"])
+    results = sum(isinstance(part, ToolResultPart) for part in parts)
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    assert types["function_call_output"] >= results
+    assert types["function_call"] == types["function_call_output"] >= len(calls)
+    sent = [item["arguments"] for item in body["input"] if item["type"] == "function_call"]
+    assert not Counter(dumps(dict(part.input)).decode() for part in calls) - Counter(sent)
+
+
+FILES = [
+    DataPart(PNG, "image/png"),
+    DataPart(PNG, "image/jpeg"),
+    DataPart(JPEG, "image/jpeg"),
+    DataPart(PDF, "application/pdf"),
+    DataPart(b"\x00\x01", "application/octet-stream"),
+]
+
+
+@given(MESSAGES)
+def test_ids_and_names_map_back(messages: list[ChatMessage]):
+    read = prepared(*messages)
+    calls = [piece for turn in read.whole.turns for piece in turn.content if isinstance(piece, Call)]
+    given_calls = Counter(
+        (part.call_id, part.name) for message in messages for part in message.content if isinstance(part, ToolCallPart)
+    )
+    back = Counter((read.ids.from_upstream(call.call_id), read.names.from_upstream(call.name)) for call in calls)
+    assert not given_calls - back
+
+
+@given(MESSAGES, MESSAGES)
+def test_a_longer_conversation_begins_as_the_shorter_one_did(messages: list[ChatMessage], more: list[ChatMessage]):
+    # What the server's prompt cache lives by.
+    # A call that waits for its result is set apart as well: the result takes the place of what said that it is missing.
+    said = [
+        ChatMessage(message.role, tuple(part for part in message.content if not isinstance(part, ToolCallPart)))
+        for message in messages
+    ]
+    opening = [system("s"), user("Hi"), *said]
+    chosen = RequestSettings(system_as=SystemAs.SYSTEM)
+    short = body_of(*opening, user("."), settings=chosen)["input"]
+    long = body_of(*opening, user("."), *more, settings=chosen)["input"]
+    assert long[: len(short)] == short
+
+
+@given(MESSAGES, st.integers(0, 5), MESSAGES)
+def test_a_continuation_is_exactly_what_the_whole_request_holds_beyond_the_stored_answer(
+    messages: list[ChatMessage], calls: int, more: list[ChatMessage]
+):
+    chosen = RequestSettings(continuation=Continuation.ON, system_as=SystemAs.SYSTEM)
+    answer = [TextPart("So"), *(called(f"gw-own{number}") for number in range(calls))]
+    marker = StateMarker(ORIGIN, "resp_1", history_digest(messages), answer_digest(answer))
+    results = [gave(f"gw-own{number}", "r") for number in range(calls)]
+    history = [*messages, assistant([marker_part("m", marker), *answer]), user(results), user("And?"), *more]
+    read = prepared(*history, settings=chosen)
+    continued, whole = read.request(read.carries), read.request(Carried.REASONING)
+    assert continued.previous_response_id in {"resp_1", None}
+    assert whole.turns[len(whole.turns) - len(continued.turns) :] == continued.turns
+    if continued.previous_response_id is not None:
+        before = whole.turns[: len(whole.turns) - len(continued.turns)]
+        assert all(turn.message <= len(messages) for turn in before)
+        edited = [user("edited"), *history]
+        assert prepared(*edited, settings=chosen).continuation is None
+
+
+# ---- turns ----
+
+
+def test_results_that_follow_each_other_are_one_turn_and_parallel_calls_another():
+    turns = prepared(
+        user("Hi"),
+        assistant([TextPart("Both."), called("gw-1", "f"), called("gw-2", "g")]),
+        user([gave("gw-2", "b")]),
+        user([gave("gw-1", "a")]),
+        user("So?"),
+    ).whole.turns
+    assert [turn.role for turn in turns] == [TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL, TurnRole.USER]
+    assert [(piece.call_id, piece.name) for piece in turns[2].content if isinstance(piece, Result)] == [
+        ("2", "g"),
+        ("1", "f"),
+    ]
+
+
+def test_ids_that_a_server_counts_anew_in_each_answer_stay_apart():
+    body = body_of(
+        assistant([called("gw-call_0", "f")]),
+        user([gave("gw-call_0", "first")]),
+        assistant([called("gw-call_0", "g")]),
+        user([gave("gw-call_0", "second")]),
+    )
+    calls = {item["call_id"]: item["name"] for item in body["input"] if item["type"] == "function_call"}
+    results = {item["call_id"]: item["output"] for item in body["input"] if item["type"] == "function_call_output"}
+    assert {calls[call_id]: value for call_id, value in results.items()} == {"f": "first", "g": "second"}
+
+
+def test_a_late_result_goes_to_the_call_of_the_last_answer_that_used_the_id():
+    body = body_of(assistant([called("gw-1", "f")]), assistant([called("gw-1", "g")]), user([gave("gw-1", "x")]))
+    outputs = {item["call_id"]: item["output"] for item in body["input"] if item["type"] == "function_call_output"}
+    names = {item["call_id"]: item["name"] for item in body["input"] if item["type"] == "function_call"}
+    assert {names[call_id]: value == "x" for call_id, value in outputs.items()} == {"f": False, "g": True}
+
+
+def _size(turns: tuple[Turn, ...]) -> int:
+    return sum(len(turn.content) for turn in turns)
+
+
+def test_a_conversation_of_twice_the_length_is_twice_the_request():
+    def conversation(rounds: int) -> list[ChatMessage]:
+        return [
+            message
+            for number in range(rounds)
+            for message in (
+                user(f"question {number}"),
+                assistant([TextPart("Look."), called(f"gw-{number}", "f", n=number)]),
+                user([gave(f"gw-{number}", "x" * 100, DataPart(PNG, "image/png"))]),
+                assistant("Answer."),
+            )
+        ]
+
+    one, two = (prepared(*conversation(rounds)).whole for rounds in (50, 100))
+    assert (len(two.turns), _size(two.turns)) == (2 * len(one.turns), 2 * _size(one.turns))
+    sizes = [len(json.dumps(body_of(*conversation(rounds))["input"])) for rounds in (100, 200)]
+    assert sizes[1] < 2.02 * sizes[0]

@@ -1,0 +1,92 @@
+"""Reasoning items: which come back, and where they stood."""
+
+from typing import Any
+
+import pytest
+
+from conversation.samples import ORIGIN, assistant
+from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.conversation.answer import AnswerState
+from partstream.conversation.reasoning import carried_reasoning, place_reasoning
+from partstream.conversation.state_marker import Origin, StateMarker, read_marker
+from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import Call, Reasoning, Text
+
+ITEM = {"id": "rs_1", "encrypted_content": "e"}
+
+
+def thinking(**metadata: Any) -> ThinkingPart:
+    return ThinkingPart("hm", "rs_1", metadata)
+
+
+IGNORED: dict[str, ThinkingPart] = {
+    "no metadata": ThinkingPart("hm"),
+    "no origin": thinking(reasoning_items=[ITEM]),
+    "another origin": thinking(reasoning_items=[ITEM], origin="upstream/large"),
+    "nothing encrypted": thinking(reasoning_items=[{"id": "rs_1"}], origin=ORIGIN.key),
+    "no list": thinking(reasoning_items="x", origin=ORIGIN.key),
+    "no objects": thinking(reasoning_items=[1, None, "x"], origin=ORIGIN.key),
+    "a mark of Copilot": thinking(vscode_reasoning_done=True),
+}
+
+
+@pytest.mark.parametrize("part", IGNORED.values(), ids=IGNORED)
+def test_thinking_that_brings_nothing_back(part: ThinkingPart):
+    assert carried_reasoning(assistant([part, TextPart("Ho")]), None, ORIGIN) == ()
+
+
+def test_thinking_goes_before_the_marker_and_the_marker_is_for_its_origin_only():
+    marker = StateMarker(ORIGIN, reasoning=({**ITEM, "id": "rs_marker"},))
+    own = thinking(reasoning_items=[ITEM], origin=ORIGIN.key)
+    assert carried_reasoning(assistant([own]), marker, ORIGIN) == (ITEM,)
+    assert carried_reasoning(assistant([IGNORED["no origin"]]), marker, ORIGIN) == marker.reasoning
+    assert carried_reasoning(assistant([own]), marker, Origin("upstream", "large")) == ()
+
+
+A, B = Text("a"), Text("b")
+ONE, TWO = Call("1", "f", {}, ""), Call("2", "f", {}, "")
+
+# Content and the places of items (`x`, `y`): what comes out; a name stands for its item.
+PLACES: dict[str, tuple[list[Any], list[tuple[str, Any]], list[Any]]] = {
+    "no place": ([A, ONE], [("x", None)], ["x", A, ONE]),
+    "at the beginning": ([A, ONE], [("x", [0, False])], ["x", A, ONE]),
+    "behind the text": ([A, ONE], [("x", [0, True])], [A, "x", ONE]),
+    "between calls": ([A, ONE, TWO], [("x", [0, False]), ("y", [1, False])], ["x", A, ONE, "y", TWO]),
+    "behind the text behind a call": ([ONE, A, TWO], [("x", [1, True])], [ONE, A, "x", TWO]),
+    "two in one place": ([A], [("x", [0, False]), ("y", [0, False])], ["x", "y", A]),
+    "behind everything": ([A, ONE], [("x", [1, False])], [A, ONE]),
+    "behind more than there is": ([A], [("x", [5, False])], [A]),
+    "a place that is none": ([A], [("x", "first"), ("y", [None, True])], ["x", "y", A]),
+    "in nothing": ([], [("x", [0, False])], []),
+}
+
+
+@pytest.mark.parametrize(("content", "items", "placed"), PLACES.values(), ids=PLACES)
+def test_where_items_stand(content: list[Any], items: list[tuple[str, Any]], placed: list[Any]):
+    given = [{"id": name, "after": place} if place is not None else {"id": name} for name, place in items]
+    expected = tuple(Reasoning({"id": piece}) if isinstance(piece, str) else piece for piece in placed)
+    assert place_reasoning(content, given) == expected
+
+
+def test_each_metadata_lists_all_items_so_far_with_their_places_and_the_marker_holds_them():
+    state = AnswerState(ORIGIN, ToolNames([]))
+    second = {"id": "rs_2", "encrypted_content": "f"}
+    first_part = state.see(thinking(**ITEM, reasoning_items=[ITEM]))
+    state.see(TextPart("So"))
+    state.see(ToolCallPart("gw-1", "f", {}))
+    last_part = state.see(thinking(**second, reasoning_items=[ITEM, second]))
+    assert isinstance(first_part, ThinkingPart)
+    assert isinstance(last_part, ThinkingPart)
+    placed = [{**ITEM, "after": [0, False]}, {**second, "after": [1, False]}]
+    assert first_part.metadata == {**ITEM, "reasoning_items": placed[:1], "origin": ORIGIN.key}
+    assert last_part.metadata == {**second, "reasoning_items": placed, "origin": ORIGIN.key}
+    part = state.marker("m", None, lambda: pytest.fail("no history is needed"))
+    assert isinstance(part, DataPart)
+    assert read_marker(part) == StateMarker(ORIGIN, reasoning=tuple(placed))
+
+
+def test_metadata_of_other_adapters_passes_as_it_is():
+    state = AnswerState(ORIGIN, ToolNames([]))
+    for part in (ThinkingPart("hm"), thinking(signature="s"), thinking(reasoning_items="x"), TextPart("a")):
+        assert state.see(part) == part
+    assert state.marker("m", None, str) is None

@@ -1,0 +1,23 @@
+"""Halves of characters: joined where both are there, replaced where one is missing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.conversation.texts import well_formed
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [("a", "a"), ("é👋", "é👋"), ("\ud83d\udc4b", "👋"), ("a\ud83d", "a\ufffd"), ("\udc4bé", "\ufffdé")],
+)
+def test_mending(text: str, mended: str):
+    assert well_formed(text) == mended
+
+
+@given(st.text(alphabet=st.characters()))
+def test_any_text_can_be_written_afterwards_and_good_text_is_kept(text: str):
+    mended = well_formed(text)
+    assert mended.encode().decode() == mended
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        assert mended == text

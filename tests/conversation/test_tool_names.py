@@ -1,0 +1,60 @@
+"""Names of tools: valid for every server, mapped back, never two the same, and the same in every request."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.conversation.tool_names import ToolNames
+
+VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+NAMES = st.lists(st.text(max_size=80) | st.from_regex(VALID, fullmatch=True), max_size=8)
+
+
+@given(NAMES)
+def test_any_names_become_valid_ones_that_map_back_and_do_not_collide(given_names: list[str]):
+    names = ToolNames(given_names)
+    sent = {name: names.to_upstream(name) for name in given_names}
+    assert all(VALID.fullmatch(name) for name in sent.values())
+    assert len(set(sent.values())) == len(sent)
+    assert {names.from_upstream(name): name for name in sent.values()} == sent
+    assert all(sent[name] == name for name in sent if VALID.fullmatch(name))
+
+
+@given(NAMES, NAMES)
+def test_a_name_is_sent_the_same_way_beside_other_names(given_names: list[str], others: list[str]):
+    alone = ToolNames(given_names)
+    beside = ToolNames([*others, *given_names])
+    for name in given_names:
+        if alone.to_upstream(name) not in others:
+            assert beside.to_upstream(name) == alone.to_upstream(name)
+
+
+SENT = {
+    "get_weather": "get_weather",
+    "mcp.find/it": "mcp_find_it_7c8f5051",
+    "größe": "gr_e_",
+    "": "tool_",
+    "x" * 65: "x" * 55 + "_",
+    "💥": "tool_",
+}
+
+
+@pytest.mark.parametrize(("name", "start"), SENT.items())
+def test_a_name_stays_readable(name: str, start: str):
+    assert ToolNames([name]).to_upstream(name).startswith(start)
+
+
+def test_a_valid_name_is_never_taken_by_one_that_was_mapped():
+    taken = ToolNames(["a b"]).to_upstream("a b")
+    names = ToolNames(["a b", taken])
+    assert names.to_upstream(taken) == taken
+    assert names.to_upstream("a b") != taken
+    assert names.from_upstream(names.to_upstream("a b")) == "a b"
+
+
+def test_a_name_that_was_not_sent_stays_for_the_consumer_to_refuse():
+    names = ToolNames(["f"])
+    assert names.from_upstream("invented") == "invented"
+    assert names.to_upstream("later on") == ToolNames(["later on"]).to_upstream("later on")
