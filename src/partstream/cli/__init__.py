@@ -14,6 +14,7 @@ COMMANDS = {
     "chat": "Talk to a model on any OpenResponses server.",
     "check": "Check a recorded stream against the contract.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
+    "models": "List the models of a server, with their limits and where these are from.",
     "replay": "Turn a recorded stream into parts.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",

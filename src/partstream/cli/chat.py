@@ -6,7 +6,6 @@ It knows how to ask and to show; what goes over the wire is the gateway's.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -17,10 +16,11 @@ from typing import TYPE_CHECKING, Final
 import click
 from rich.markup import escape
 
+from partstream.cli.environment import KEY_VARIABLE, header_of, key_of
 from partstream.cli.rendering import StreamRenderer, make_console, printable, read_usage, usage_line
 from partstream.consumer import LanguageModels
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.gateway import GatewayConfiguration, GatewayProvider, Secret, Timeouts
+from partstream.gateway import GatewayConfiguration, GatewayProvider, Timeouts
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_KEY_VARIABLE: Final = "PARTSTREAM_API_KEY"
 _PROMPT: Final = "> "
 
 
@@ -55,7 +54,7 @@ class _Outcome(IntEnum):
 @click.option(
     "--api-key-env",
     metavar="VARIABLE",
-    help=f"The environment variable that holds the key; {_KEY_VARIABLE} if left out, which may be unset.",
+    help=f"The environment variable that holds the key; {KEY_VARIABLE} if left out, which may be unset.",
 )
 @click.option(
     "--header-env",
@@ -103,8 +102,8 @@ def command(
             base_url,
             models=(_information(model_id),),
             protocol=protocol,
-            api_key=_key(api_key_env),
-            headers=dict(_header(pair) for pair in header_variables),
+            api_key=key_of(api_key_env),
+            headers=dict(header_of(pair) for pair in header_variables),
             stream=StreamOptions(thinking=ThinkingMode(mode)),
             timeouts=replace(Timeouts(), first_event=timeout_first_event),
         )
@@ -121,23 +120,6 @@ def command(
 
 def _information(model_id: str) -> LanguageModelChatInformation:
     return LanguageModelChatInformation(model_id, model_id, model_id, "1", 128_000, 16_384)
-
-
-def _key(variable: str | None) -> Secret | None:
-    value = os.environ.get(variable or _KEY_VARIABLE, "").strip()
-    if variable and not value:
-        raise click.UsageError(f"--api-key-env: got no value in the environment variable {variable}, expected a key")
-    return Secret(value) if value else None
-
-
-def _header(pair: str) -> tuple[str, str]:
-    name, equals, variable = pair.partition("=")
-    if not equals:
-        raise click.UsageError(f"--header-env: got {pair!r}, expected HEADER=VARIABLE")
-    value = os.environ.get(variable, "").strip()
-    if not value:
-        raise click.UsageError(f"--header-env: got no value in the environment variable {variable}, expected one")
-    return name, value
 
 
 def _text_of(prompt: str) -> str:
@@ -225,7 +207,7 @@ class _Chat:
 
     def _sentence(self, error: LanguageModelError) -> str:
         if error.code is LanguageModelErrorCode.NO_PERMISSIONS and self.configuration.api_key is None:
-            return f"{error.message} (no key was sent: put one into the environment variable {_KEY_VARIABLE})"
+            return f"{error.message} (no key was sent: put one into the environment variable {KEY_VARIABLE})"
         return error.message
 
 

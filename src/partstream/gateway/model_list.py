@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from partstream.errors import UpstreamError
+from partstream.errors import LanguageModelError
 from partstream.gateway.fetching import DocumentFetcher
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
@@ -49,7 +49,7 @@ class ModelList:
         """What VS Code gets.
 
         Raises:
-            UpstreamError: There is no list yet, and none can be had now.
+            LanguageModelError: There is no list yet, and none can be had now.
         """
         if self._configuration.models:
             return self._configuration.models
@@ -67,7 +67,7 @@ class ModelList:
             return offered_models((), selection)
         try:
             records = await self._discovery.records()
-        except UpstreamError as error:
+        except LanguageModelError as error:
             if not selection.overrides:
                 raise
             _logger.warning("only the configured models are offered: %s", error)

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.answers import Answer, Answers
 from partstream.models.composition import compose, list_question
@@ -195,8 +195,15 @@ class ModelDiscovery:
         """The refresh that is under way, or a new one."""
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._refresh())
-            self._listing.add_done_callback(_log_failure)
+            self._listing.add_done_callback(self._listed)
         return self._listing
+
+    def _listed(self, task: asyncio.Task[None]) -> None:
+        """Says why there is no new list, unless somebody waits for it and is told."""
+        if not self._waiting:
+            _log_failure(task)
+        elif not task.cancelled():
+            task.exception()
 
     async def _refresh(self) -> None:
         answers = self._known()
@@ -243,7 +250,7 @@ class ModelDiscovery:
                     return
                 try:
                     self._known()[question.key] = await self._ask(question)
-                except UpstreamError as error:
+                except LanguageModelError as error:  # the upstream's doing, or there is no key for it
                     failed.add(question.key)
                     _logger.info("%s says nothing more: %s", question.key, error)
 

@@ -1,0 +1,156 @@
+"""`partstream models`: the models of a server, as VS Code would get them, and where every number is from."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from partstream.cli.environment import KEY_VARIABLE, header_of, key_of
+from partstream.cli.rendering import make_console, printable
+from partstream.errors import CallerError, LanguageModelError
+from partstream.gateway.configuration import GatewayConfiguration
+from partstream.gateway.model_list import ModelList
+from partstream.json_codec import dumps
+from partstream.models.filters import ModelSelection
+from partstream.models.identity import parse_identity
+from partstream.models.information import capabilities_of, information_of
+from partstream.models.limits import LimitPolicy, LimitSettings, limits_of
+from partstream.models.records import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.models.filters import OfferedModel
+    from partstream.models.records import Fact
+
+__all__ = ["command"]
+
+_FAILED = 3
+
+
+@click.command(short_help="List the models of a server, with their limits and where these are from.")
+@click.option("--base-url", required=True, metavar="URL", help="Where the API begins, as https://host/v1.")
+@click.option(
+    "--api-key-env",
+    metavar="VARIABLE",
+    help=f"The environment variable that holds the key; {KEY_VARIABLE} if left out, which may be unset.",
+)
+@click.option(
+    "--header-env",
+    "header_variables",
+    multiple=True,
+    metavar="HEADER=VARIABLE",
+    help="A header to send, its value from an environment variable; repeat for several.",
+)
+@click.option("--allow", multiple=True, metavar="GLOB", help="Only models with such an id; repeat for several.")
+@click.option("--deny", multiple=True, metavar="GLOB", help="No models with such an id; repeat for several.")
+@click.option(
+    "--limit-policy",
+    type=click.Choice([policy.value for policy in LimitPolicy]),
+    default=LimitPolicy.RESERVE_OUTPUT.value,
+    show_default=True,
+    help="How much of a context window a prompt may take.",
+)
+@click.option("--details/--no-details", default=True, help="Whether to ask about every model too.", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def command(
+    *,
+    base_url: str,
+    api_key_env: str | None,
+    header_variables: tuple[str, ...],
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    limit_policy: str,
+    details: bool,
+    as_json: bool,
+) -> None:
+    """List the models of a server as VS Code would get them.
+
+    Every limit and capability says where it is from: the server's list, what it says about the one model, or an
+    assumption (default). The exit code is 0, or 3 when there is no list.
+    """
+    selection = ModelSelection(allow=allow, deny=deny, limits=LimitSettings(LimitPolicy(limit_policy)))
+    try:
+        configuration = GatewayConfiguration(
+            base_url,
+            api_key=key_of(api_key_env),
+            headers=dict(header_of(pair) for pair in header_variables),
+            selection=selection,
+        )
+    except CallerError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        models = asyncio.run(_offered(configuration, details))
+    except LanguageModelError as error:
+        make_console(stderr=True).print(f"[red]{escape(printable(error.message))}[/red]")
+        sys.exit(_FAILED)
+    rows = [_row(model, selection.limits) for model in models]
+    if as_json:
+        click.echo(dumps(rows))
+    else:
+        make_console().print(_table(rows) if rows else "The server lists no language models that are let through.")
+
+
+async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
+    models = ModelList(configuration, lambda: None)
+    try:
+        await models.offered()
+        if details:
+            await models.settle()
+        return await models.offered()
+    finally:
+        await models.aclose()
+
+
+def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
+    """One model as JSON."""
+    information = information_of(model, settings)
+    limits = limits_of(model.record, settings)
+    tools, images = capabilities_of(model.record)
+    return {
+        "id": information.id,
+        "name": information.name,
+        "provider": parse_identity(information.id).provider or model.record.creator,
+        "family": information.family,
+        "version": information.version,
+        "maxInputTokens": _said(limits.max_input_tokens),
+        "maxOutputTokens": _said(limits.max_output_tokens),
+        "contextWindow": None if limits.context_window is None else _said(limits.context_window),
+        "toolCalling": _said(tools),
+        "imageInput": _said(images),
+        "detail": information.detail,
+    }
+
+
+def _said(fact: Fact[Any]) -> dict[str, Any]:
+    return {"value": fact.value, "source": fact.source.value, "field": fact.field}
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "name", "family", "version"):
+        table.add_column(name, overflow="fold")
+    for name in ("input", "output"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("tools", "images"):
+        table.add_column(name, no_wrap=True)
+    for row in rows:
+        table.add_row(
+            *(escape(printable(row[name])) for name in ("id", "name", "family", "version")),
+            *(_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput")),
+        )
+    table.caption = "Unmarked: the server's list. * what it says about the one model. ? nobody says: assumed."
+    table.caption_justify = "left"
+    return table
+
+
+def _shown(said: dict[str, Any]) -> str:
+    value = said["value"]
+    text = ("yes" if value else "no") if isinstance(value, bool) else f"{value:,}"
+    marks = {Source.DEFAULT: f"[dim]{text} ?[/dim]", Source.DETAILS: f"{text} *"}
+    return marks.get(Source(said["source"]), text)
