@@ -26,7 +26,7 @@ _LONGEST_GREETING: Final = 300
 _HELLO: Final = re.compile(r"\W*(hi|hello|hey|welcome|greetings|good (morning|afternoon|evening|day))\b", re.IGNORECASE)
 _OFFER: Final = re.compile(r"\b(help|assist|do for you)\b.*\?\s*$", re.IGNORECASE | re.DOTALL)
 _ORDER: Final = re.compile(
-    r"\b(you are(?=\s+\w)|you're|you must|you should|you will|your (task|role|job)|act as|always|never|respond|follow)\b",
+    r"\b(you are(?=\s+\w)|you're|you (must|should|will)|your (task|role|job)|act as|always|never|respond|follow)\b",
     re.IGNORECASE,
 )
 
