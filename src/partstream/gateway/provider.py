@@ -16,6 +16,7 @@ from partstream.conversation.state_marker import Origin
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
 from partstream.gateway.answer_report import AnswerReport
+from partstream.gateway.fallbacks import helps_another_model, with_fallbacks
 from partstream.gateway.model_list import ModelList
 from partstream.gateway.transport import Transport
 from partstream.protocols.registry import PROTOCOLS
@@ -65,7 +66,7 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             UpstreamError: There is no list yet, and none can be had now.
         """
-        return await self._models.information()
+        return with_fallbacks(await self._models.information(), self._configuration.fallbacks)
 
     async def provide_language_model_chat_response(
         self,
@@ -113,11 +114,33 @@ class GatewayProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Sends the request; again with less carried state where the upstream refuses what it carries, each once."""
+        """Asks the model, and those that it falls back on while none has reported a part."""
+        candidates = (model.id, *self._configuration.fallbacks.get(model.id, ()))
+        for number, model_id in enumerate(candidates, 1):
+            error = await self._answer_of(model_id, model.id, messages, options, progress, token)
+            if error is None or token.is_cancellation_requested:
+                return
+            if number == len(candidates) or not helps_another_model(error):
+                raise error
+            _logger.warning("%s cannot answer, asking %s in its place: %s", model_id, candidates[number], error)
+
+    async def _answer_of(
+        self,
+        model_id: str,
+        shown_model_id: str,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> UpstreamError | None:
+        """Sends the request; again with less carried state where the upstream refuses what it carries, each once.
+
+        Gives back the error of an answer of which no part was reported, and raises that of any other.
+        """
         configuration = self._configuration
-        origin = Origin(self._fingerprint, model.id)
+        origin = Origin(self._fingerprint, model_id)
         prefix = configuration.stream.call_id_prefix
-        prepared = prepare(origin, messages, options, configuration.request_settings(model.id), prefix)
+        prepared = prepare(origin, messages, options, configuration.request_settings(model_id), prefix)
         self._say(prepared.notes)
         carried = prepared.carries
         while True:
@@ -126,19 +149,21 @@ class GatewayProvider(LanguageModelChatProvider):
                 progress,
                 AnswerState(origin, prepared.names),
                 request.settings,
-                model.id,
+                shown_model_id,
                 partial(history_digest, messages),
             )
             try:
                 await self._stream(request, report, token)
             except UpstreamError as error:
-                refused = self._protocol.refused(error) & carried
-                if report.reported or not refused:
+                if report.reported:
                     raise
+                refused = self._protocol.refused(error) & carried
+                if not refused:
+                    return error
                 _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
                 carried &= ~refused
             else:
-                return
+                return None
 
     async def _stream(self, request: ChatRequest, report: AnswerReport, token: CancellationToken) -> None:
         stream_options = self._configuration.stream

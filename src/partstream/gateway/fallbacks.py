@@ -1,0 +1,65 @@
+"""When another model may answer in the place of one that cannot, and how the list of models says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import (
+    TimeoutPhase,
+    TruncatedStreamError,
+    UpstreamConnectionError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.errors import UpstreamError
+    from partstream.provider import LanguageModelChatInformation
+
+__all__ = ["helps_another_model", "with_fallbacks"]
+
+_STATUSES: Final = frozenset({408, 425, 429})
+"""Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
+_CODES: Final = frozenset(
+    {
+        "internal_server_error",
+        "model_overloaded",
+        "overloaded",
+        "overloaded_error",
+        "rate_limit_error",
+        "rate_limit_exceeded",
+        "server_error",
+        "server_is_overloaded",
+        "service_unavailable",
+        "slow_down",
+    }
+)
+"""What upstreams call it when they report it inside of the stream."""
+
+
+def helps_another_model(error: UpstreamError) -> bool:
+    """Whether another model can answer what this one could not."""
+    if isinstance(error, UpstreamHTTPError):
+        status = error.http_status or 0
+        return status in _STATUSES or status >= 500
+    if isinstance(error, UpstreamFailureError):
+        return error.provider_code in _CODES
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
+    return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
+
+
+def with_fallbacks(
+    models: Iterable[LanguageModelChatInformation], fallbacks: Mapping[str, tuple[str, ...]]
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models, those that have others to fall back on with a detail that says so."""
+    return tuple(
+        replace(model, detail="; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}"))))
+        if (others := fallbacks.get(model.id))
+        else model
+        for model in models
+    )
