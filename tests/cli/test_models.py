@@ -44,7 +44,7 @@ def test_every_number_says_where_it_is_from():
             },
             "toolCalling": {"value": True, "source": "details", "field": "supported_parameters"},
             "imageInput": {"value": True, "source": "details", "field": "architecture.input_modalities"},
-            "detail": "200K · $3 / $15",
+            "summary": "200K · $3 / $15",
         }
 
     run(test())

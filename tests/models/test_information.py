@@ -6,7 +6,7 @@ from models.lists import ENDPOINTS, OPENAI, OPENROUTER, VERCEL
 from partstream.models.catalogue import read_catalogue
 from partstream.models.endpoints import read_endpoints
 from partstream.models.filters import ModelOverride, ModelSelection, offered_models
-from partstream.models.information import information_of
+from partstream.models.information import information_of, summary_of
 from partstream.models.limits import LimitPolicy, LimitSettings
 from partstream.models.records import merged
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
@@ -21,6 +21,10 @@ def information(document, model_id: str, selection: ModelSelection | None = None
     return information_of(model, selection.limits)
 
 
+def summary(document, model_id: str) -> str:
+    return summary_of(read_catalogue(document).entries[model_id].record, LimitSettings())
+
+
 def test_a_model_that_declares_all_is_shown_with_all():
     shown = information(VERCEL, CLAUDE)
     assert (shown.id, shown.name, shown.family, shown.version) == (
@@ -31,7 +35,7 @@ def test_a_model_that_declares_all_is_shown_with_all():
     )
     assert (shown.max_input_tokens, shown.max_output_tokens) == (136_000, 64_000)
     assert shown.capabilities == LanguageModelChatCapabilities(image_input=True, tool_calling=True)
-    assert shown.detail == "200K · $3 / $15"
+    assert shown.detail is None
     assert shown.tooltip.splitlines() == [
         CLAUDE,
         "Input: 136,000 tokens (list: context_window, reserve-output)",
@@ -76,8 +80,20 @@ def test_a_snapshot_is_the_version_and_the_family_begins_in_lower_case():
     assert (shown.family, shown.version) == ("gpt-4.1", "2025-04-14")
 
 
+# VS Code shows the group's name where there is no detail: twins of two groups are told apart by it.
+def test_the_detail_is_left_to_the_name_of_the_group_unless_a_person_says_one():
+    details = {information(document, model_id).detail for document, model_id in ((VERCEL, CLAUDE), (OPENAI, "gpt-4o"))}
+    assert details == {None}
+
+
+def test_a_model_is_summed_up_by_window_and_price():
+    assert summary(VERCEL, CLAUDE) == "200K · $3 / $15"
+    assert summary(OPENROUTER, "openrouter/auto") == "2M"
+    assert summary(OPENAI, "gpt-4o") == ""
+
+
 def test_a_model_for_nothing_says_free():
-    assert information(OPENROUTER, "deepseek/deepseek-r1:free").detail == "164K · free"
+    assert summary(OPENROUTER, "deepseek/deepseek-r1:free") == "164K · free"
 
 
 def test_reasoning_effort_is_offered_where_it_is_declared():

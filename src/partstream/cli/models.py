@@ -18,7 +18,7 @@ from partstream.gateway.model_list import ModelList
 from partstream.json_codec import dumps
 from partstream.models.filters import ModelSelection
 from partstream.models.identity import parse_identity
-from partstream.models.information import capabilities_of, information_of
+from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, LimitSettings, limits_of
 from partstream.models.records import Source
 
@@ -123,7 +123,7 @@ def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
         "contextWindow": None if limits.context_window is None else _said(limits.context_window),
         "toolCalling": _said(tools),
         "imageInput": _said(images),
-        "detail": information.detail,
+        "summary": summary_of(model.record, settings),
     }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.models.limits import Limits, LimitSettings
     from partstream.models.records import ModelRecord, Pricing
 
-__all__ = ["capabilities_of", "information_of"]
+__all__ = ["capabilities_of", "information_of", "summary_of"]
 
 _UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
 _UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
@@ -47,7 +47,8 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
         max_input_tokens=limits.max_input_tokens.value,
         max_output_tokens=limits.max_output_tokens.value,
         tooltip=_tooltip(record, limits),
-        detail=override.detail or _detail(record, limits) or None,
+        # Without a detail VS Code shows the name of the group: two groups that have one model are told apart by it.
+        detail=override.detail,
         capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
         extra=_extra(model, limits),
     )
@@ -63,8 +64,9 @@ def _family(family: str) -> str:
     return family.lower()
 
 
-def _detail(record: ModelRecord, limits: Limits) -> str:
-    """Window and price, as far as they are known: `200K · $3 / $15`."""
+def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
+    """Window and price in a few words, as far as they are known: `200K · $3 / $15`."""
+    limits = limits_of(record, settings)
     window = [_count(limits.context_window.value)] if limits.context_window is not None else []
     pricing = record.pricing.value if record.pricing is not None else None
     price = [_price(pricing)] if pricing is not None and pricing.input is not None else []
