@@ -5,12 +5,12 @@ Put the path of this file into the setting `partstream.providers`.
 
 import asyncio
 
-from partstream.simple import chat_model, text_of
+from partstream.simple import chat_model, user_request
 
 
 @chat_model(name="Echo", family="echo")
 async def provider(messages, options):
     """Says what it heard, one word at a time."""
-    for word in text_of(messages[-1]).split():
+    for word in user_request(messages).split():
         yield word + " "
         await asyncio.sleep(0.02)

@@ -1,7 +1,7 @@
 """Wraps any callable, here a plain function, so that it can use the tools that VS Code offers.
 
-The callable gets the conversation and the names of the tools, and returns either what to say or which tool to run
-with what input. VS Code runs the tool and asks again with the result: that loop is not ours to write.
+The callable gets what the person asked, what tools said, and the names of the tools. It returns what to say, or which
+tool to run with what input. VS Code runs the tool and asks again with the result: that loop is not ours to write.
 
 Say `run NAME {"key": "value"}` to have a tool run.
 """
@@ -11,14 +11,14 @@ import json
 from uuid import uuid4
 
 from partstream import ToolCallPart, ToolResultPart
-from partstream.simple import chat_model, text_of
+from partstream.simple import chat_model, user_request
 
 
-def agent(texts, results, tools):
+def agent(request, results, tools):
     """Any callable: it knows nothing of VS Code, and may block (it runs in a thread)."""
     if results:
         return "The tool said: " + results[-1]
-    command, _, arguments = texts[-1].strip().partition(" ")
+    command, _, arguments = request.partition(" ")
     name, _, document = arguments.partition(" ")
     if command == "run" and name in tools:
         return name, json.loads(document or "{}")
@@ -28,13 +28,12 @@ def agent(texts, results, tools):
 @chat_model(name="Agent with tools", family="example-agent", tool_calling=True)
 async def provider(messages, options):
     """Gives the callable what it needs and turns what it returns into parts."""
-    texts = [text_of(message) for message in messages if text_of(message)]
     results = [
         "".join(getattr(item, "value", "") for item in part.content)
         for part in messages[-1].content
         if isinstance(part, ToolResultPart)
     ]
-    answer = await asyncio.to_thread(agent, texts, results, [tool.name for tool in options.tools])
+    answer = await asyncio.to_thread(agent, user_request(messages), results, [tool.name for tool in options.tools])
     if isinstance(answer, str):
         yield answer
     else:

@@ -12,7 +12,7 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
-from partstream.simple import chat_model, text_of
+from partstream.simple import chat_model, text_of, user_request
 
 
 def _answer(provider, *, cancel_after=None, progress=None):
@@ -136,3 +136,18 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
 
     _answer(provider, progress=Draining())
     assert said == ["a", "drained", "b", "drained"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "request_"),
+    [
+        ([], ""),
+        ([ChatMessage.user("hello")], "hello"),
+        ([ChatMessage.user("<context>\nnow\n</context>\n<userRequest>\nsay hi\n</userRequest>")], "say hi"),
+        ([ChatMessage.user("first"), ChatMessage.user("second"), ChatMessage.assistant("answer")], "second"),
+        ([ChatMessage.user("question"), ChatMessage.user([ToolResultPart("c", (TextPart("result"),))])], "question"),
+    ],
+    ids=["nobody spoke", "words as they are", "words inside Copilot's context", "the last ones", "before tool results"],
+)
+def test_the_request_of_the_person_is_found(messages, request_):
+    assert user_request(messages) == request_

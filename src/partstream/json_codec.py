@@ -121,7 +121,7 @@ def _quick_loads_of(kind: str, data: bytes) -> Any:
     return event
 
 
-_scan_once = json.JSONDecoder().scan_once
+_scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 DECODE_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,  # JSONDecodeError, UnicodeDecodeError

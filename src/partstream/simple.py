@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.messages import Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import (
     DrainingProgress,
@@ -26,6 +28,8 @@ from partstream.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import estimate_tokens
+
+_USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -40,6 +44,7 @@ __all__ = [
     "FunctionProvider",
     "chat_model",
     "text_of",
+    "user_request",
 ]
 
 AnswerFunction: TypeAlias = (
@@ -172,6 +177,18 @@ def chat_model(
 def text_of(message: ChatMessage) -> str:
     """The text of a message: its text parts joined."""
     return "".join(part.value for part in message.content if isinstance(part, TextPart))
+
+
+def user_request(messages: Sequence[ChatMessage]) -> str:
+    """What the person asked last, without what the host put around it.
+
+    Copilot sends a person's words inside a message of context, between `<userRequest>` tags; other consumers send them
+    as they are. Empty when no user message has text.
+    """
+    texts = (text_of(message) for message in reversed(messages) if message.role is Role.USER)
+    said = next(filter(None, texts), "")
+    request = _USER_REQUEST.search(said)
+    return request[1].strip() if request else said
 
 
 def _as_part(piece: object) -> ResponsePart:

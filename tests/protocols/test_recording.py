@@ -82,3 +82,19 @@ def test_an_unknown_protocol_is_refused_and_the_known_ones_named() -> None:
 def test_with_the_protocol_named_a_recording_cut_in_its_first_event_is_truncated(cut: int) -> None:
     for data, path in ((SSE, "a.sse"), (LINES, "a.jsonl")):
         assert _outcome(data[:cut], path, "openresponses") == ([], Outcome.TRUNCATED)
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        (b'{"type":"response.crea', "a.jsonl"),
+        (b"event: response.crea", "a.sse"),
+        (b"event: response.created\n", "a.sse"),
+        (b'event: response.created\ndata: {"type":"resp', "a.sse"),
+        (b'data: {"ty', "-"),
+    ],
+)
+def test_a_recording_that_is_cut_in_its_first_event_is_truncated(data: bytes, path: str) -> None:
+    (finish,) = read_recording(data, path)
+    assert isinstance(finish, Finish)
+    assert finish.outcome is Outcome.TRUNCATED

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.registry import FRAMINGS, PROTOCOLS, Protocol
+from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol
 from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
@@ -83,10 +83,23 @@ def _protocol(data: bytes, path: str, framing: str, name: str | None) -> Protoco
             for row in PROTOCOLS.values():
                 if kind.startswith(row.event_types):
                     return row
+    if not types and _is_cut(data, framing):
+        return PROTOCOLS[DEFAULT_PROTOCOL]
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     seen = f"events of the types {', '.join(types[:3])}" if types else "nothing that is a JSON event with a type"
     raise RecordingError(path, f"it holds {seen}; expected events of one of: {', '.join(PROTOCOLS)}")
+
+
+def _is_cut(data: bytes, framing: str) -> bool:
+    """Whether it begins as a stream does and ends inside its first event, so that nobody can tell its protocol."""
+    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    ends = data.endswith(_ENDS_OF_EVENTS[framing]) or begins.rstrip().endswith(b"}")
+    return begins.startswith(_BEGINNINGS[framing]) and not ends
+
+
+_BEGINNINGS: Final = {"jsonl": (b'{"',), "sse": (b"event:", b"data:", b"id:", b"retry:", b":")}
+_ENDS_OF_EVENTS: Final = {"jsonl": (b"\n", b"\r"), "sse": (b"\n\n", b"\r\r", b"\r\n\r\n")}
 
 
 def _event_type(event: bytes, payload: bytes) -> str | None:

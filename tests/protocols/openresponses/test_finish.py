@@ -51,7 +51,6 @@ def test_no_usage_is_none(response: Any) -> None:
     [
         ("completed", {}, False, FinishReason(UnifiedFinishReason.STOP, "completed")),
         ("completed", {}, True, FinishReason(UnifiedFinishReason.TOOL_CALLS, "completed")),
-        ("failed", {}, False, FinishReason(UnifiedFinishReason.ERROR, "failed")),
         ("incomplete", {}, False, FinishReason(UnifiedFinishReason.OTHER, "incomplete")),
         ("incomplete", {"incomplete_details": None}, True, FinishReason(UnifiedFinishReason.OTHER, "incomplete")),
         *(

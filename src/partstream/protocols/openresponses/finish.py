@@ -36,12 +36,10 @@ def usage(response: Wire) -> Usage | None:
 
 
 def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishReason:
-    """Why the model stopped; `status` is the one that the terminal event stands for."""
+    """Why the model stopped, when it did not fail; `status` is the one that the terminal event stands for."""
     if status == "incomplete":
         raw = identifier(mapping(response, "incomplete_details"), "reason") or status
         return FinishReason(_INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
-    if status == "failed":
-        return FinishReason(UnifiedFinishReason.ERROR, status)
     return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_tool_calls else UnifiedFinishReason.STOP, status)
 
 

@@ -33,6 +33,7 @@ from partstream.protocols.openresponses.tool_calls import (
     ToolCalls,
 )
 from partstream.streams import Finish, Outcome, StreamOptions, Unmapped
+from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,7 @@ class OpenResponsesStream(TextEvents):
             return outputs
         self._release(outputs)
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
-        reason = finish_reason({}, "failed", False) if outcome is Outcome.FAILED else None
+        reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
         outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
         self._enter(State.FINISHED)
         return outputs
@@ -140,11 +141,10 @@ class OpenResponsesStream(TextEvents):
         self._release(outputs)
         self._reports.append(event)
 
-    def _terminal(self, event: Wire, outputs: Outputs, status: str) -> None:
+    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
         response = mapping(event, "response")
         self._remember(response)
-        if self._reports:
-            status = "failed"
+        status = "failed" if self._reports else said
         error: LanguageModelError | None = None
         try:
             self._snapshot(sequence(response, "output"), status, event, outputs)
@@ -153,9 +153,10 @@ class OpenResponsesStream(TextEvents):
         self._release(outputs)
         if status == "failed":
             error = error or failure(*self._reports, response)
+            reason = FinishReason(UnifiedFinishReason.ERROR, said)
         else:
             outputs.extend(self._citations.at_end())
-        reason = finish_reason(response, status, has_tool_calls=any(call.emitted for call in self._calls.all))
+            reason = finish_reason(response, status, has_tool_calls=any(call.emitted for call in self._calls.all))
         outputs.append(Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error))
 
     def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
