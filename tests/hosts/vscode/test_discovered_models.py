@@ -1,0 +1,72 @@
+"""A group that names no models, in the real process, against a server that lists them."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from models.lists import ENDPOINTS, VERCEL
+from models.server import ModelServer
+from models.server import serving as serving_models
+
+from .sidecar import PATIENCE, running
+
+LIST = "/v1/models"
+CLAUDE = "anthropic/claude-sonnet-4.5"
+
+
+@contextmanager
+def serving(server: ModelServer) -> Iterator[None]:
+    """Serves in a thread of its own."""
+    started, stop = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with serving_models(server):
+            started.set()
+            await asyncio.to_thread(stop.wait, PATIENCE * 2)
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert started.wait(PATIENCE)
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def _cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PARTSTREAM_CACHE", str(tmp_path))
+
+
+def group_of(server: ModelServer, **settings: object) -> dict[str, object]:
+    return {"id": "g", "configuration": {"baseUrl": server.url, **settings}}
+
+
+def test_the_list_comes_at_once_and_a_change_behind_it_is_told_and_outlives_the_process(tmp_path: Path):
+    server = ModelServer({LIST: VERCEL, f"{LIST}/{CLAUDE}/endpoints": ENDPOINTS})
+    with serving(server):
+        group = group_of(server, denyModels=["meta/*"])
+        with running() as sidecar:
+            first = sidecar.information(group)["models"]
+            assert [model["id"] for model in first] == [CLAUDE, "deepseek/deepseek-r1"]
+            assert (first[0]["maxOutputTokens"], first[0]["family"]) == (64_000, "claude-sonnet-4.5")
+            assert first[0]["extra"]["inputCost"] == 300
+            told = sidecar.until(lambda message: getattr(message, "method", None) == "languageModels/didChange")
+            assert told.params == {"group": "g"}
+            assert sidecar.information(group)["models"][0]["maxOutputTokens"] == 32_000
+            sidecar.until_true(lambda: list(tmp_path.glob("models-*.json")))
+        with running() as sidecar:
+            assert sidecar.information(group)["models"][0]["maxOutputTokens"] == 32_000
+
+
+def test_a_server_without_a_list_is_said_beside_the_group():
+    server = ModelServer({})
+    with serving(server), running() as sidecar:
+        result = sidecar.information(group_of(server))
+        assert result["models"] == []
+        assert "there is no list of models at /v1/models" in result["errors"][0]["message"]
