@@ -28,6 +28,7 @@ ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 `data:` lines, joined by line feeds. A plain tuple, because one is made for every event of a response."""
 
 
+_LINE_FEED: Final = 10
 _ONE_READ: Final = 2048
 """Bytes; a chunk of one event, as servers write them, is smaller."""
 
@@ -90,15 +91,10 @@ class SSEDecoder:
         # The short way: nearly every chunk of a live response is one event of the name that came last.
         start = self._usual_start
         size = len(start)
-        value = data[size:-2]
-        if (
-            data[:size] == start
-            and data[-2:] == b"\n\n"
-            and value.splitlines() == [value]
-            and self._at_border
-            and len(data) <= self._limit
-        ):
-            return [(self._usual_name, value)]
+        if data[:size] == start and self._at_border and len(data) <= self._limit:
+            lines = data[size:].splitlines()
+            if len(lines) == 2 and lines[0] and not lines[1] and data[-1] == _LINE_FEED:
+                return [(self._usual_name, lines[0])]
         return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
 
     def _read_large(self, data: bytes) -> list[ServerSentEvent]:

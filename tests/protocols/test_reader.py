@@ -200,9 +200,12 @@ def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
     assert reader.end() == []
 
 
-def test_the_reader_says_when_the_response_is_finished_and_counts_events() -> None:
+def test_the_reader_says_when_the_response_has_started_and_when_it_is_finished() -> None:
     reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    reader.feed(b": a comment is no event\n\n")
+    assert not reader.started
     reader.feed(b"".join(START))
+    assert reader.started
     assert not reader.finished
     assert not reader.failing
     reader.feed(sse([{"type": "error", "message": "no"}])[0])
@@ -211,7 +214,6 @@ def test_the_reader_says_when_the_response_is_finished_and_counts_events() -> No
     reader.feed(b"".join(sse([terminal("failed")])))
     assert reader.finished
     assert not reader.failing
-    assert reader.events == 4
 
 
 def test_two_readers_that_are_fed_by_turns_never_mix() -> None:

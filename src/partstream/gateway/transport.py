@@ -101,7 +101,7 @@ class Transport:
                 async for outputs in answer:
                     yield outputs
             except UpstreamError as error:
-                if reader.events:
+                if reader.started:
                     raise
                 if not renewed and (another := await self._another_key(error, key)) is not None:
                     key, renewed = another, True
@@ -145,16 +145,16 @@ class Transport:
                     yield _broken(reader, deadlines.error())
                     return
                 except httpx2.RequestError as error:
-                    yield _broken(reader, _connection_error(url, error, established=reader.events > 0))
+                    yield _broken(reader, _connection_error(url, error, established=reader.started))
                     return
                 if chunk is None:
                     outputs = reader.end()
-                    if not reader.events:
+                    if not reader.started:
                         raise UpstreamConnectionError(_without_query(url), "it was closed before the first event")
                     yield outputs
                     return
                 outputs = reader.feed(chunk)
-                deadlines.arrived(loop.time(), events=reader.events > 0, failing=reader.failing)
+                deadlines.arrived(loop.time(), events=reader.started, failing=reader.failing)
                 if outputs:
                     yield outputs
             await _read_away(chunks)
@@ -264,7 +264,7 @@ def _can_be_retried(error: UpstreamError) -> bool:
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
     """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
-    if not reader.events:
+    if not reader.started:
         raise error
     return reader.end() if reader.failing else reader.fail(error)
 

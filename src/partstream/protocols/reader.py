@@ -26,18 +26,19 @@ class StreamReader:
     Args:
         decoder: Turns the bytes into events.
         stream: The protocol's adapter.
-        frequent: For event types that come by the thousand, the only fields that the adapter reads of them.
+        frequent: For event types that come by the thousand, what the adapter's sinks read of them; see
+            :func:`partstream.json_codec.make_event_decoder`.
 
     Attributes:
-        events: How many events were read.
+        started: Whether an event was read.
     """
 
-    __slots__ = ("_decode", "_decode_any", "_decoder", "_frequent", "_sink", "_sink_name", "_stream", "events")
+    __slots__ = ("_decode", "_decode_any", "_decoder", "_frequent", "_sink", "_sink_name", "_stream", "started")
 
     def __init__(
-        self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, tuple[str, ...]] | None = None
+        self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
-        self.events = 0
+        self.started = False
         self._decoder = decoder
         self._stream = stream
         self._decode_any = make_decoder()
@@ -75,7 +76,6 @@ class StreamReader:
 
     def _read(self, events: list[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
-        self.events += len(events)
         sink, decode = self._sink, self._decode
         for name, data in events:
             if sink is not None and name == self._sink_name:
@@ -92,6 +92,7 @@ class StreamReader:
 
     def _stream_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
         """Reads one event of any type, and asks the adapter how to read more of the same."""
+        self.started = True
         try:
             event = self._decode_any(data)
             event["type"]

@@ -333,12 +333,13 @@ EVENTS: Final[dict[str, Row]] = {
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
 
-_DELTA_FIELDS = ("delta", "output_index", "content_index", "summary_index")
-
-FREQUENT: Final = {
-    name: _DELTA_FIELDS for name, row in EVENTS.items() if row.handler in (_Stream._delta, _Stream._arguments_delta)
+FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
+    name: {"delta": "delta", "output_index": "output_index"}
+    | ({"part_index": row.argument.index_field} if isinstance(row.argument, Channel) else {})
+    for name, row in EVENTS.items()
+    if row.handler in (_Stream._delta, _Stream._arguments_delta)
 }
-"""The event types that come by the thousand, with the fields that their sinks read."""
+"""The event types that come by the thousand, with the attributes that their sinks read and the fields they are."""
 
 
 def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Channel | str | None]]:

@@ -5,9 +5,8 @@ A slot is one content part: its text arrives as deltas and is said again by up t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.json_codec import make_field_reader
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
 from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDINGS, StreamedText
@@ -101,13 +100,12 @@ class Slot(StreamedText):
 
         Everything is a local name here, because this function costs more than all others together.
         """
-        read = make_field_reader("delta", "output_index", self.channel.index_field)
         output_index, part_index = self.output_index, self.part_index
         pieces, make, held_endings, fold_at = self.pieces, self.make, HELD_ENDINGS, FOLD_AT
 
-        def sink(event: object, outputs: list[StreamOutput]) -> bool:
-            delta, item_place, part_place = read(event)
-            if item_place != output_index or part_place != part_index or type(delta) is not str:
+        def sink(event: Any, outputs: list[StreamOutput]) -> bool:
+            delta = event.delta
+            if event.output_index != output_index or event.part_index != part_index or type(delta) is not str:
                 return False
             if self.held or delta[-1:] in held_endings:
                 delta = self.push(delta)

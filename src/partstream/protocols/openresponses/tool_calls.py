@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import JSONDecodeError, is_json, loads, make_field_reader
+from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import Item, Items, same_id
 
@@ -133,9 +133,6 @@ _PRECEDENCE: Final = ("item", "done", "deltas", "added")
 """Facts 7.3: `output_item.done`, then `function_call_arguments.done`, then the deltas, then `output_item.added`."""
 
 
-_read_delta: Final = make_field_reader("delta", "output_index")
-
-
 class ToolCalls(Items[ToolCall]):
     """All function calls of one response."""
 
@@ -145,10 +142,10 @@ class ToolCalls(Items[ToolCall]):
         super().__init__(ToolCall)
         self._emitted: set[str] = set()
 
-    def sink(self, event: object, _outputs: list[StreamOutput]) -> bool:
+    def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
         """The short way for argument deltas, see :class:`partstream.streams.ResponseStream`."""
-        delta, output_index = _read_delta(event)
-        call = self._by_index.get(output_index)
+        call = self._by_index.get(event.output_index)
+        delta = event.delta
         if call is None or call.closed or type(delta) is not str:
             return False
         call.deltas.append(delta)
