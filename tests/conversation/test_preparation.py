@@ -26,7 +26,7 @@ from partstream.conversation.continuation import history_digest
 from partstream.conversation.digest import answer_digest
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.state_marker import StateMarker, marker_part
-from partstream.conversation.turns import Call, Result, Turn, TurnRole
+from partstream.conversation.turns import Call, Turn
 from partstream.json_codec import dumps
 
 WORDS = st.text(max_size=12)
@@ -163,43 +163,6 @@ def test_a_continuation_is_exactly_what_the_whole_request_holds_beyond_the_store
         assert all(turn.message <= len(messages) for turn in before)
         edited = [user("edited"), *history]
         assert prepared(*edited, settings=chosen).continuation is None
-
-
-# ---- turns ----
-
-
-def test_results_that_follow_each_other_are_one_turn_and_parallel_calls_another():
-    turns = prepared(
-        user("Hi"),
-        assistant([TextPart("Both."), called("gw-1", "f"), called("gw-2", "g")]),
-        user([gave("gw-2", "b")]),
-        user([gave("gw-1", "a")]),
-        user("So?"),
-    ).whole.turns
-    assert [turn.role for turn in turns] == [TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL, TurnRole.USER]
-    assert [(piece.call_id, piece.name) for piece in turns[2].content if isinstance(piece, Result)] == [
-        ("2", "g"),
-        ("1", "f"),
-    ]
-
-
-def test_ids_that_a_server_counts_anew_in_each_answer_stay_apart():
-    body = body_of(
-        assistant([called("gw-call_0", "f")]),
-        user([gave("gw-call_0", "first")]),
-        assistant([called("gw-call_0", "g")]),
-        user([gave("gw-call_0", "second")]),
-    )
-    calls = {item["call_id"]: item["name"] for item in body["input"] if item["type"] == "function_call"}
-    results = {item["call_id"]: item["output"] for item in body["input"] if item["type"] == "function_call_output"}
-    assert {calls[call_id]: value for call_id, value in results.items()} == {"f": "first", "g": "second"}
-
-
-def test_a_late_result_goes_to_the_call_of_the_last_answer_that_used_the_id():
-    body = body_of(assistant([called("gw-1", "f")]), assistant([called("gw-1", "g")]), user([gave("gw-1", "x")]))
-    outputs = {item["call_id"]: item["output"] for item in body["input"] if item["type"] == "function_call_output"}
-    names = {item["call_id"]: item["name"] for item in body["input"] if item["type"] == "function_call"}
-    assert {names[call_id]: value == "x" for call_id, value in outputs.items()} == {"f": False, "g": True}
 
 
 def _size(turns: tuple[Turn, ...]) -> int:
