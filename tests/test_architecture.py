@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"contract", "protocols", "models", "tokens"}),
     frozenset({"simple"}),
     frozenset({"consumer", "gateway", "rpc", "testing"}),
+    frozenset({"configuration"}),
     frozenset({"hosts"}),
     frozenset({"cli"}),
 )

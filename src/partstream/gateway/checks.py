@@ -28,12 +28,14 @@ class ConfigurationError(CallerError):
 
     Attributes:
         where: The setting, such as `models[0].id`.
+        got: What stands there, without secrets.
         expected: What could stand there.
     """
 
     def __init__(self, where: str, got: str, expected: str) -> None:
         super().__init__(f"setting {where}: got {got}, expected {expected}")
         self.where = where
+        self.got = got
         self.expected = expected
 
 

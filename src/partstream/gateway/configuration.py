@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.gateway.credentials import CredentialSource
     from partstream.provider import LanguageModelChatInformation
 
-__all__ = ["ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
+__all__ = ["SETTING_CHECKS", "ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,7 @@ class GatewayConfiguration:
             check_headers(
                 request.extra_headers, f"{(model_id and f'modelRequests.{model_id}') or 'request'}.extraHeaders"
             )
-        if self.protocol not in PROTOCOLS:
-            raise ConfigurationError("protocol", repr(self.protocol), f"one of {', '.join(PROTOCOLS)}")
+        _protocol(self.protocol, "protocol")
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:
@@ -187,12 +186,21 @@ def _check_key(key: str, where: str) -> None:
 
 
 def _secret(value: Any, where: str) -> Secret:
-    return Secret(string(value, where))
+    key = string(value, where)
+    _check_key(key, where)
+    return Secret(key)
+
+
+def _protocol(value: Any, where: str) -> str:
+    name = string(value, where)
+    if name not in PROTOCOLS:
+        raise ConfigurationError(where, repr(name), f"one of {', '.join(PROTOCOLS)}")
+    return name
 
 
 _SETTINGS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "baseUrl": ("base_url", string),
-    "protocol": ("protocol", string),
+    "protocol": ("protocol", _protocol),
     "apiKey": ("api_key", _secret),
     "headers": ("headers", headers),
     "discover": ("discover", boolean),
@@ -206,3 +214,8 @@ _SETTINGS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "proxyStrictSSL": ("verify_certificates", boolean),
 }
 """The settings of a group beside those of its models: our field, and how its value is checked."""
+
+SETTING_CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
+    name: check for name, (_, check) in (_SETTINGS | {**MODEL_LIST_SETTINGS}).items()
+}
+"""Every setting of a group that the gateway reads, and its check, which raises a ConfigurationError."""

@@ -1,0 +1,8 @@
+"""One configuration from every place where settings stand, and the keys that it names."""
+
+from partstream.configuration.loading import Configuration, load_configuration
+from partstream.configuration.places import Given, Place
+from partstream.configuration.resolution import Resolved, Value
+from partstream.configuration.settings import SETTINGS, Setting
+
+__all__ = ["SETTINGS", "Configuration", "Given", "Place", "Resolved", "Setting", "Value", "load_configuration"]

@@ -1,0 +1,188 @@
+"""The places where settings come from, and their order; reads the environment and the user's file, and checks nothing.
+
+The file is the user's own. A `partstream.toml` in the present folder is not read: the folder may be one that nobody
+trusts, and a base URL in it would be where the key goes.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.configuration.settings import SETTINGS, Form
+from partstream.gateway.checks import ConfigurationError
+from partstream.json_codec import JSONDecodeError, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "FILE_NAME",
+    "FILE_VARIABLE",
+    "Given",
+    "Layer",
+    "Place",
+    "configuration_file",
+    "editor_layer",
+    "environment_layer",
+    "file_layer",
+    "group_layer",
+    "is_readable_by_all",
+]
+
+FILE_NAME: Final = "partstream.toml"
+FILE_VARIABLE: Final = "PARTSTREAM_CONFIG"
+
+_MAX_BYTES: Final = 1024 * 1024
+_OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_RECORDINGS"})
+
+
+class Place(StrEnum):
+    """Where a setting comes from, the strongest first: the narrower what a place is about, the more it says."""
+
+    COMMAND_LINE = "command line"
+    """One run."""
+    GROUP = "VS Code group"
+    """One upstream among several."""
+    EDITOR = "VS Code settings"
+    """One editor."""
+    ENVIRONMENT = "environment"
+    """Everything that was started from one shell."""
+    FILE = "partstream.toml"
+    """Everything that one user starts."""
+    DEFAULT = "default"
+
+
+class Given(NamedTuple):
+    """A value as it stands somewhere.
+
+    Attributes:
+        value: The value, in JSON's types.
+        where: How errors and people call the spot.
+    """
+
+    value: Any
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one place says; its values may be secret.
+
+    Attributes:
+        place: The place.
+        given: The settings by name, those left empty not among them.
+        notes: What is odd there, in sentences.
+    """
+
+    place: Place
+    given: Mapping[str, Given] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def group_layer(configuration: Mapping[str, Any]) -> Layer:
+    """What a VS Code group says; the keys are called by their own names."""
+    return Layer(Place.GROUP, {name: Given(value, name) for name, value in _not_empty(configuration).items()})
+
+
+def editor_layer(settings: Mapping[str, Any]) -> Layer:
+    """What VS Code's own settings say, under our names."""
+    return Layer(Place.EDITOR, {name: Given(value, name) for name, value in _not_empty(settings).items()})
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """What variables such as `PARTSTREAM_BASE_URL` say; an empty one says nothing.
+
+    Raises:
+        ConfigurationError: One should be JSON and is not.
+    """
+    given: dict[str, Given] = {}
+    variables = {setting.variable: setting for setting in SETTINGS.values()}
+    for variable, setting in variables.items():
+        text = environment.get(variable, "").strip()
+        if text:
+            given[setting.name] = Given(text if setting.form is Form.TEXT else _json(text, variable), variable)
+    others = sorted(
+        name
+        for name in environment
+        if name.startswith("PARTSTREAM_") and name not in variables and name not in _OTHER_VARIABLES
+    )
+    notes = tuple(f"{name} in the environment is no setting{_like(name, variables)}" for name in others)
+    return Layer(Place.ENVIRONMENT, given, notes)
+
+
+def configuration_file(environment: Mapping[str, str]) -> Path:
+    """The file that is read, whether it exists or not.
+
+    Raises:
+        ConfigurationError: `PARTSTREAM_CONFIG` holds a relative path.
+    """
+    if named := environment.get(FILE_VARIABLE, ""):
+        path = Path(named).expanduser()
+        if not path.is_absolute():
+            raise ConfigurationError(FILE_VARIABLE, repr(named), "an absolute path, or one that begins with ~/")
+        return path
+    if sys.platform == "win32":
+        base = environment.get("APPDATA") or str(Path.home() / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        base = environment.get("XDG_CONFIG_HOME") or str(Path.home() / "Library" / "Application Support")
+    else:
+        base = environment.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "partstream" / FILE_NAME
+
+
+def file_layer(path: Path, *, must_exist: bool) -> Layer:
+    """What the file says.
+
+    Raises:
+        ConfigurationError: It cannot be read, is no TOML, or is missing although it must exist.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        if must_exist:
+            raise ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None
+        return Layer(Place.FILE, {})
+    except OSError as error:
+        raise ConfigurationError(str(path), error.strerror or str(error), "a file that can be read") from error
+    if len(content) > _MAX_BYTES:
+        raise ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
+    try:
+        document = tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        # The message of either names the place and shows nothing of the file but a single character.
+        raise ConfigurationError(str(path), f"no TOML: {error}", "TOML 1.0 in UTF-8") from None
+    notes: tuple[str, ...] = ()
+    if "apiKey" in document and is_readable_by_all(path):
+        notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
+    given = {name: Given(value, f"{path}: {name}") for name, value in _not_empty(document).items()}
+    return Layer(Place.FILE, given, notes)
+
+
+def is_readable_by_all(path: Path) -> bool:
+    """Whether any user of this machine may read a file; False where its mode does not tell (Windows)."""
+    return os.name == "posix" and bool(path.stat().st_mode & stat.S_IROTH)
+
+
+def _not_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _json(text: str, variable: str) -> Any:
+    try:
+        return loads(text.encode())
+    except JSONDecodeError:
+        raise ConfigurationError(variable, "something else", "JSON, such as true, 5, [...] or {...}") from None
+
+
+def _like(name: str, variables: Mapping[str, object]) -> str:
+    close = get_close_matches(name, variables, n=1)
+    return f"; {close[0]} is one" if close else ""

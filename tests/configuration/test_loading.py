@@ -1,0 +1,165 @@
+"""One configuration from all places, and the keys that it names, against a real server."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.upstreams import HELLO, ask, run, server_of
+from partstream.configuration import Given, Place, load_configuration
+from partstream.gateway import ConfigurationError, GatewayProvider, Timeouts
+from partstream.testing import ReplayUpstream
+from partstream.testing.steps import document
+
+URL = "https://api.example.com/v1"
+KEY = "sk-planted"
+
+
+def surroundings(tmp_path: Path, toml: str = "", **variables: str) -> dict[str, str]:
+    path = tmp_path / "partstream.toml"
+    path.write_text(toml)
+    path.chmod(0o600)
+    return {"PARTSTREAM_CONFIG": str(path), **variables}
+
+
+def test_all_places_make_one_configuration(tmp_path: Path):
+    toml = f'baseUrl = "{URL}"\nproxy = "http://file:1"\n[timeouts]\nidle = 5\n[fallbacks]\na = ["b"]\n'
+    environment = surroundings(tmp_path, toml, PARTSTREAM_API_KEY="sk-planted", PARTSTREAM_PROXY="http://shell:1")
+    loaded = load_configuration(
+        command_line={"timeouts": Given({"idle": 7}, "--timeouts")},
+        editor={"proxyStrictSSL": False},
+        environment=environment,
+    )
+    gateway = loaded.gateway()
+    assert gateway.base_url == URL
+    assert gateway.timeouts == Timeouts(idle=7.0)
+    assert gateway.fallbacks == {"a": ("b",)}
+    assert (gateway.proxy, gateway.verify_certificates) == ("http://shell:1", False)
+    assert gateway.api_key
+    assert gateway.api_key.reveal() == "sk-planted"
+    assert {name: value.place for name, value in loaded.resolved.values.items()} == {
+        "baseUrl": Place.FILE,
+        "apiKey": Place.ENVIRONMENT,
+        "fallbacks": Place.FILE,
+        "timeouts": Place.COMMAND_LINE,
+        "proxy": Place.ENVIRONMENT,
+        "proxyStrictSSL": Place.EDITOR,
+    }
+    assert "sk-planted" not in repr(loaded)
+
+
+def test_a_group_needs_nothing_else(tmp_path: Path):
+    environment = surroundings(tmp_path, f'baseUrl = "{URL}"\napiKey = "sk-other"\n')
+    gateway = load_configuration(group={"baseUrl": "https://group/v1", "apiKey": ""}, environment=environment).gateway()
+    assert (gateway.base_url, gateway.api_key, gateway.credentials) == ("https://group/v1", None, None)
+
+
+CONTRADICTIONS = {
+    "no URL anywhere": ("", "baseUrl"),
+    "plain http to another machine": ('baseUrl = "http://10.0.0.1/v1"', "partstream.toml: baseUrl"),
+    "a body field of ours": (
+        f'baseUrl = "{URL}"\nmodelRequests = {{m = {{extraBody = {{input = 1}}}}}}',
+        "partstream.toml: modelRequests.m.extraBody.input",
+    ),
+}
+
+
+@pytest.mark.parametrize(("toml", "where"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_what_only_the_whole_shows_is_refused_with_its_place_too(tmp_path: Path, toml: str, where: str):
+    loaded = load_configuration(environment=surroundings(tmp_path, toml))
+    with pytest.raises(ConfigurationError) as raised:
+        loaded.gateway()
+    assert raised.value.where.endswith(where)
+
+
+def test_plain_http_is_allowed_by_its_setting_which_speaks_of_its_own_url_alone(tmp_path: Path):
+    environment = surroundings(tmp_path, 'baseUrl = "http://10.0.0.1/v1"\nallowInsecureHttp = true\n')
+    assert load_configuration(environment=environment).gateway().base_url == "http://10.0.0.1/v1"
+    with pytest.raises(ConfigurationError, match="anyone on the way"):
+        load_configuration(group={"baseUrl": "http://10.0.0.2/v1"}, environment=environment).gateway()
+
+
+def key_sources(tmp_path: Path) -> dict[str, dict[str, Any]]:
+    path = tmp_path / "key"
+    path.write_text("sk-planted\n")
+    path.chmod(0o600)
+    return {
+        "apiKey": {"apiKey": "sk-planted"},
+        "apiKeyEnv": {"apiKeyEnv": "MY_KEY"},
+        "apiKeyFile": {"apiKeyFile": str(path)},
+        "apiKeyCommand": {"apiKeyCommand": [sys.executable, "-I", "-S", "-c", "print('sk-'+'planted')"]},
+        "vercelOidc": {"vercelOidc": {}},
+    }
+
+
+@pytest.mark.parametrize("source", ["apiKey", "apiKeyEnv", "apiKeyFile", "apiKeyCommand", "vercelOidc"])
+def test_the_key_of_every_source_reaches_the_server(tmp_path: Path, source: str):
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream:
+            group = {"baseUrl": upstream.base_url, **key_sources(tmp_path)[source]}
+            environment = surroundings(tmp_path, MY_KEY=KEY, VERCEL_OIDC_TOKEN=KEY)
+            provider = GatewayProvider(load_configuration(group=group, environment=environment).gateway())
+            answer = await ask(provider, "Hi")
+            await provider.aclose()
+            assert (answer.text, answer.error) == (HELLO, None)
+
+    run(test())
+
+
+COUNTING = """
+import pathlib, sys
+path = pathlib.Path(sys.argv[1])
+number = int(path.read_text()) + 1 if path.exists() else 1
+path.write_text(str(number))
+print(f"sk-planted-{number}")
+"""
+
+
+def test_a_refused_key_is_fetched_anew_once_and_the_request_sent_once_more(tmp_path: Path):
+    counter = tmp_path / "count"
+
+    async def test() -> None:
+        async with ReplayUpstream(token=f"{KEY}-2") as upstream:
+            command = [sys.executable, "-I", "-S", "-c", COUNTING, str(counter)]
+            group = {"baseUrl": upstream.base_url, "apiKeyCommand": command}
+            provider = GatewayProvider(load_configuration(group=group, environment=surroundings(tmp_path)).gateway())
+            answer = await ask(provider, "Hi")
+            assert (answer.text, answer.error) == (HELLO, None)
+            assert len(upstream.requests) == 2
+            await ask(provider, "Hi again")
+            assert len(upstream.requests) == 3
+            await provider.aclose()
+
+    run(test())
+    assert counter.read_text() == "2"
+
+
+def test_a_key_that_is_refused_again_is_an_error_and_no_endless_story(tmp_path: Path):
+    counter = tmp_path / "count"
+
+    async def test() -> None:
+        async with server_of(document(401, b"{}")) as (url, requests):
+            command = [sys.executable, "-I", "-S", "-c", COUNTING, str(counter)]
+            group = {"baseUrl": url, "apiKeyCommand": command}
+            provider = GatewayProvider(load_configuration(group=group, environment=surroundings(tmp_path)).gateway())
+            answer = await ask(provider, "Hi")
+            await provider.aclose()
+            assert getattr(answer.error, "http_status", None) == 401
+            assert [request.headers["authorization"][-1] for request in requests] == ["1", "2"]
+
+    run(test())
+
+
+def test_a_key_that_cannot_be_had_is_an_error_of_the_request_and_not_of_the_list(tmp_path: Path):
+    async def test() -> None:
+        async with server_of(document(200, json.dumps({"data": []}).encode())) as (url, requests):
+            group = {"baseUrl": url, "apiKeyEnv": "MY_KEY", "models": ["text"], "discover": False}
+            provider = GatewayProvider(load_configuration(group=group, environment=surroundings(tmp_path)).gateway())
+            answer = await ask(provider, "Hi")
+            await provider.aclose()
+            assert "the environment variable MY_KEY" in str(answer.error)
+            assert requests == []
+
+    run(test())
