@@ -95,8 +95,8 @@ def make_event_decoder(kind: str, fields: Mapping[str, str]) -> Callable[[bytes]
             than twice as fast.
     """
     if _msgspec is None:
-        record = namedtuple("record", fields)  # type: ignore[misc]
-        return partial(_quick_record, kind, itemgetter(*fields.values()), record)
+        plain = namedtuple("record", fields)  # type: ignore[misc]
+        return partial(_quick_record, kind, itemgetter(*fields.values()), plain)
     attributes = [(name, Any, None) for name in fields]
     record = _msgspec.defstruct("record", attributes, rename=dict(fields), tag_field="type", tag=kind, gc=False)
     decode: Callable[[bytes], Any] = _msgspec.json.Decoder(record).decode

@@ -44,7 +44,7 @@ class TextPart:
         _set_text(self, value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ThinkingPart:
     """A piece of the model's reasoning; stands for `vscode.LanguageModelThinkingPart`.
 
@@ -58,6 +58,19 @@ class ThinkingPart:
     value: str
     id: str | None = None
     metadata: Mapping[str, Any] | None = None
+
+    def __init__(self, value: str, id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:  # noqa: A002
+        _set_thinking(self, value)
+        _set_thinking_id(self, id)
+        _set_thinking_metadata(self, metadata)
+
+
+# A response makes one of these an event. The constructor that dataclasses write for frozen classes costs nearly twice
+# as much as setting the slots through their descriptors (`make bench`).
+_set_text = TextPart.__dict__["value"].__set__
+_set_thinking = ThinkingPart.__dict__["value"].__set__
+_set_thinking_id = ThinkingPart.__dict__["id"].__set__
+_set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +122,6 @@ class DataPart:
     def text(cls, value: str, mime_type: str = "text/plain") -> DataPart:
         """A text document in UTF-8."""
         return cls(value.encode(), mime_type)
-
-
-# A response makes one text part an event. The constructor that dataclasses write for frozen classes costs nearly
-# twice as much as setting the slot through its descriptor (`make bench`).
-_set_text = TextPart.__dict__["value"].__set__
 
 
 ToolResultContent: TypeAlias = TextPart | DataPart

@@ -43,6 +43,13 @@ class EventDecoder(Protocol):
         """Takes more bytes and returns the events that are complete now."""
         ...
 
+    def repeated(self, data: bytes) -> bytes | None:
+        """The data of the one event that `data` is, if it is just that, and of the name of the event before it.
+
+        None where it is anything else; then it is not taken, and must be fed.
+        """
+        ...
+
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last event if its end was missing."""
         ...
@@ -88,14 +95,20 @@ class SSEDecoder:
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are complete now."""
-        # The short way: nearly every chunk of a live response is one event of the name that came last.
+        value = self.repeated(data)
+        if value is not None:
+            return [(self._usual_name, value)]
+        return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
+
+    def repeated(self, data: bytes) -> bytes | None:
+        """The short way: nearly every chunk of a live response is one event of the name that came last."""
         start = self._usual_start
         size = len(start)
         if data[:size] == start and self._at_border and len(data) <= self._limit:
             lines = data[size:].splitlines()
-            if len(lines) == 2 and lines[0] and not lines[1] and data[-1] == _LINE_FEED:
-                return [(self._usual_name, lines[0])]
-        return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
+            if len(lines) == 2 and not lines[1] and data[-1] == _LINE_FEED:
+                return lines[0] or None
+        return None
 
     def _read_large(self, data: bytes) -> list[ServerSentEvent]:
         """Reads a chunk that holds many events, and begins and ends inside others."""
@@ -219,6 +232,11 @@ class JSONLinesDecoder:
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the lines that are complete now; blank ones are left out."""
         return self._events(self._splitter.split(data)) if self.error is None else []
+
+    def repeated(self, data: bytes) -> bytes | None:
+        """None: recordings are read by the chunk."""
+        del data
+        return None
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last line if its line feed was missing."""

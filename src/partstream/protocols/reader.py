@@ -60,6 +60,18 @@ class StreamReader:
 
     def feed(self, data: bytes) -> list[StreamOutput]:
         """Takes more bytes and returns what they mean; never raises for what the upstream sent."""
+        sink = self._sink
+        if sink is not None:
+            value = self._decoder.repeated(data)
+            if value is not None:
+                outputs: list[StreamOutput] = []
+                try:
+                    if sink(self._decode(value), outputs):
+                        return outputs
+                except DECODE_ERRORS:
+                    pass  # not what its name says; read below with more patience
+                self._stream_event(self._sink_name, value, outputs)
+                return outputs
         return self._read(self._decoder.feed(data))
 
     def end(self) -> list[StreamOutput]:
