@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from configuration_page import configuration_page
 from contract_page import contract_page
 from typescript_types import protocol_types
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
+    "docs/configuration.md": configuration_page,
     "docs/contract.md": contract_page,
     "extension/src/protocol.generated.ts": protocol_types,
 }

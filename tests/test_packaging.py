@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import __version__
-from partstream.gateway import configuration
-from partstream.gateway.model_settings import MODEL_LIST_SETTINGS, MODEL_SETTINGS
+from partstream.configuration import SETTINGS
+from partstream.gateway.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTINGS
+from partstream.gateway.model_settings import MODEL_SETTINGS
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
+from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -186,11 +188,23 @@ def test_the_version_of_the_extension_is_the_packages_own() -> None:
 
 
 def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> None:
-    # Not all of them: VS Code asks for every string, number and choice of the schema, one after the other.
-    assert set(GROUP) - {"provider"} <= {*configuration._SETTINGS, *MODEL_LIST_SETTINGS}
+    assert set(GROUP) == {*SETTINGS, "provider"}
     assert set(GROUP["models"]["items"]["properties"]) == {"id", *MODEL_SETTINGS}
+    assert GROUP["timeouts"]["properties"].keys() == TIMEOUT_SETTINGS.keys()
+    assert GROUP["retry"]["properties"].keys() == RETRY_SETTINGS.keys()
+    assert GROUP["limitPolicy"]["enum"] == list(LimitPolicy)
     assert GROUP["protocol"]["enum"] == list(PROTOCOLS)
     assert GROUP["protocol"]["default"] == DEFAULT_PROTOCOL
+
+
+def test_adding_a_group_asks_for_few_things() -> None:
+    # VS Code asks for every property of a plain type, one after the other; a type in a list it only checks.
+    asked = [name for name, schema in GROUP.items() if schema["type"] in ("string", "number", "integer", "boolean")]
+    assert asked == ["baseUrl", "protocol", "apiKey", "provider"]
+
+
+def test_the_key_is_the_one_secret_of_a_group() -> None:
+    assert [name for name, schema in GROUP.items() if schema.get("secret")] == ["apiKey"]
 
 
 def test_everything_bundled_is_pinned_with_hashes() -> None:

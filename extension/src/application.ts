@@ -13,7 +13,7 @@ import { type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
 import { PartstreamProvider } from "./provider";
 import { candidatesInOrder, runProgram } from "./python";
 import { Redactor } from "./redaction";
-import { resolveConfiguration, resolveProviders } from "./settings";
+import { resolveConfiguration, resolveNetwork, resolveProviders } from "./settings";
 import { Sidecar } from "./sidecar";
 import { Supervisor } from "./supervisor";
 import { TokenCache } from "./tokenCache";
@@ -30,6 +30,7 @@ export class Application {
     candidates: () => candidatesInOrder(api.readSettings().python, api.activeInterpreter, runProgram, process.platform),
     configuration: () => ({
       providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#log.warning),
+      ...resolveNetwork(api.readNetwork(), this.#log.warning),
     }),
     folder: api.trustedFolder,
     run: runProgram,

@@ -90,9 +90,15 @@ export interface ProviderSource {
   name?: string | null;
 }
 
-/** What the settings say; a change of them needs a new process. */
+/**
+ * What the settings say; a change of them needs a new process.
+ *
+ * `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, where somebody set them.
+ */
 export interface Configuration {
   providers: ProviderSource[];
+  proxy?: string;
+  proxyStrictSSL?: boolean;
 }
 
 /** Who starts the sidecar. */

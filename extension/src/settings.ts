@@ -9,6 +9,29 @@ export interface Settings {
   readonly thinkingWithoutSupport: "off" | "text";
 }
 
+/** VS Code's own settings of the network. */
+export interface Network {
+  readonly proxy: string | undefined;
+  readonly proxyStrictSSL: boolean | undefined;
+  readonly proxySupport: string | undefined;
+}
+
+/**
+ * What the sidecar has to know of VS Code's network settings; nothing for what is as by default.
+ *
+ * A proxy that is spoken to in another way than HTTP is left out: the sidecar could not use it.
+ */
+export function resolveNetwork(
+  { proxy, proxyStrictSSL, proxySupport }: Network,
+  log: (message: string) => void,
+): { proxy?: string; proxyStrictSSL?: boolean } {
+  const strict = proxyStrictSSL === false ? { proxyStrictSSL } : {};
+  if (!proxy || proxySupport === "off") return strict;
+  if (/^https?:\/\//i.test(proxy)) return { ...strict, proxy };
+  log("left out the setting http.proxy: only http and https proxies are supported");
+  return strict;
+}
+
 /** A file, with or without the name of something in it. */
 const IS_FILE = /\.py(:[A-Za-z_]\w*)?$/i;
 

@@ -4,7 +4,7 @@ import type { HostThinkingPart, PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
 import type { LanguageModelErrorClass } from "./errors";
 import type { LogLevel } from "./protocol.generated";
-import type { Settings } from "./settings";
+import type { Network, Settings } from "./settings";
 
 /** Milliseconds that the Python extension has to say which interpreter is active. */
 const PYTHON_EXTENSION_LIMIT = 5000;
@@ -97,6 +97,16 @@ export function readSettings(): Settings {
   };
 }
 
+/** VS Code's own settings of the network. */
+export function readNetwork(): Network {
+  const settings = vscode.workspace.getConfiguration("http");
+  return {
+    proxy: settings.get<string>("proxy"),
+    proxyStrictSSL: settings.get<boolean>("proxyStrictSSL"),
+    proxySupport: settings.get<string>("proxySupport"),
+  };
+}
+
 /** The first workspace folder, if it is on this machine and the person trusts it. */
 export function trustedFolder(): string | undefined {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
@@ -123,7 +133,7 @@ async function pythonExtension(): Promise<PythonExtension | undefined> {
 export function onDidChangeEnvironment(listener: () => void, isWaiting: () => boolean): vscode.Disposable {
   const disposables = [
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(SECTION)) listener();
+      if (event.affectsConfiguration(SECTION) || event.affectsConfiguration("http")) listener();
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(listener),
     vscode.workspace.onDidChangeWorkspaceFolders(listener),

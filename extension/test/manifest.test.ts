@@ -44,7 +44,7 @@ test("the key of a group is a secret", () => {
 });
 
 test("every command and every setting has its line in the documentation and its place in the code", () => {
-  const documentation = read("../docs/vscode.md");
+  const documentation = read("../docs/vscode.md") + read("../docs/configuration.md");
   const code = read("src/application.ts") + read("src/vscodeApi.ts");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
   const groupKeys = Object.keys(contributes.languageModelChatProviders[0]?.configuration.properties ?? {});

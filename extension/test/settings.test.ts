@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { resolveConfiguration, resolveProviders, resolveSource } from "../src/settings";
+import { resolveConfiguration, resolveNetwork, resolveProviders, resolveSource } from "../src/settings";
 import { unexpected } from "./testClock";
 
 test("a relative file starts at the folder, everything else stays", () => {
@@ -37,4 +37,32 @@ test("a group's provider file is resolved, empty keys are left out, all others p
   assert.deepEqual(resolveConfiguration({ provider: "", apiKey: null, models: [] }, undefined), { models: [] });
   assert.deepEqual(resolveConfiguration({ provider: "a.py" }, "/work"), { provider: join("/work", "a.py") });
   assert.throws(() => resolveConfiguration({ provider: "a.py" }, undefined), /a\.py.*trusted folder/);
+});
+
+test("of VS Code's network settings the sidecar gets what is not as by default", () => {
+  const none = { proxy: undefined, proxyStrictSSL: undefined, proxySupport: undefined };
+  const table: [Partial<typeof none>, object][] = [
+    [{}, {}],
+    [{ proxy: "", proxyStrictSSL: true, proxySupport: "override" }, {}],
+    [{ proxy: "http://proxy:8080" }, { proxy: "http://proxy:8080" }],
+    [
+      { proxy: "HTTPS://proxy", proxyStrictSSL: false },
+      { proxy: "HTTPS://proxy", proxyStrictSSL: false },
+    ],
+    [{ proxy: "http://proxy:8080", proxySupport: "off" }, {}],
+  ] as never;
+  for (const [settings, expected] of table) {
+    assert.deepEqual(resolveNetwork({ ...none, ...settings }, unexpected), expected);
+  }
+});
+
+test("a proxy that the sidecar cannot use is left out, with a word in the log that does not show it", () => {
+  const lines: string[] = [];
+  const network = { proxy: "socks5://me:secret@proxy", proxyStrictSSL: true, proxySupport: "on" };
+  assert.deepEqual(
+    resolveNetwork(network, (line) => lines.push(line)),
+    {},
+  );
+  assert.match(lines.join(), /http\.proxy/);
+  assert.doesNotMatch(lines.join(), /secret/);
 });

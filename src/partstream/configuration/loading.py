@@ -24,7 +24,7 @@ from partstream.gateway.checks import ConfigurationError
 from partstream.gateway.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from partstream.configuration.resolution import Resolved
@@ -65,6 +65,8 @@ class Configuration:
         connection = replace(
             surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
         )
+        for secret in _secrets_of(gateway):
+            on_key(secret)
         key = make_key(values, replace(surroundings, connection=connection))
         return gateway if key is None else replace(gateway, credentials=key)
 
@@ -75,6 +77,16 @@ class Configuration:
             return error
         where = self.resolved.values[name].where
         return ConfigurationError(where + error.where.removeprefix(name), error.got, error.expected)
+
+
+def _secrets_of(gateway: GatewayConfiguration) -> Iterator[str]:
+    """What is known to be secret before any key is fetched."""
+    if gateway.api_key is not None:
+        yield gateway.api_key.reveal()
+    for headers in (gateway.headers, gateway.request.extra_headers):
+        for text in headers.values():
+            yield text
+            yield text.rpartition(" ")[2]  # `Bearer KEY`: the key alone too
 
 
 def load_configuration(

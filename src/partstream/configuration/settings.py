@@ -152,7 +152,13 @@ _ROWS: Final = (
     Setting("limitPolicy", Form.TEXT, "What of the context window is for the prompt", "`reserve-output`"),
     Setting("limitFraction", Form.NUMBER, "The part of the window, for the policy `fraction`"),
     Setting("fallbacks", Form.OBJECT, "By a model's id, a list of the models to ask when it cannot answer"),
-    Setting("request", Form.OBJECT, "How requests are written, see below", shown=_without_extra),
+    Setting(
+        "request",
+        Form.OBJECT,
+        "How requests are written: `systemAs`, `toolImages`, `continuation`, `store`, `encryptedReasoning`, "
+        "`contextSizeField`, `extraBody`, `extraHeaders`",
+        shown=_without_extra,
+    ),
     Setting(
         "modelRequests",
         Form.OBJECT,

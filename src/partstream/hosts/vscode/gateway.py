@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+import os
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from partstream.errors import CallerError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.loading import Stamp
     from partstream.provider import LanguageModelChatProvider
 
-__all__ = ["PROVIDER_KEY", "GatewayLoader"]
+__all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
 
 PROVIDER_KEY: Final = "provider"
 """The field of a group that names a provider file, which answers in the gateway's place."""
+
+
+@dataclass(frozen=True)
+class GatewaySurroundings:
+    """What a gateway needs beside its group.
+
+    Attributes:
+        editor: VS Code's own settings, under the names of ours.
+        learn: Told every key before it is used, so that nothing that is written holds it.
+        environment: The environment variables.
+    """
+
+    editor: Mapping[str, Any] = field(default_factory=dict)
+    learn: Callable[[str], object] = lambda key: None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 class GatewayLoader:
@@ -23,18 +45,30 @@ class GatewayLoader:
 
     Attributes:
         name: How the log and errors call it: the host that it speaks to.
+
+    Args:
+        configuration: The group's keys.
+        surroundings: What else it needs.
     """
 
-    def __init__(self, configuration: Mapping[str, Any]) -> None:
+    def __init__(self, configuration: Mapping[str, Any], surroundings: GatewaySurroundings | None = None) -> None:
         self._configuration = configuration
+        self._surroundings = surroundings or GatewaySurroundings()
+        self._notes: tuple[str, ...] = ()
         self.name = urlsplit(str(configuration.get("baseUrl") or "")).hostname or "gateway"
 
     def __repr__(self) -> str:
         return f"<gateway to {self.name}>"  # never the configuration: it holds keys
 
     def stamp(self) -> Stamp:
-        """Always the same."""
-        return (0, 0, 0)
+        """That of the user's `partstream.toml`, which may say what the group does not."""
+        from partstream.configuration.places import configuration_file  # noqa: PLC0415 - takes 0.1 s to import
+
+        try:
+            status = configuration_file(self._surroundings.environment).stat()
+        except (OSError, CallerError):  # no file, which is usual; what else is wrong is said when it is read
+            return (0, 0, 0)
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     def load(self) -> LanguageModelChatProvider:
         """Makes the provider.
@@ -42,10 +76,25 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
-        from partstream.gateway import GatewayConfiguration, GatewayProvider  # noqa: PLC0415 - takes 0.1 s to import
+        from partstream.configuration import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
+        from partstream.gateway import GatewayProvider  # noqa: PLC0415 - comes with it
         from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
 
         # The empty field of the other kind of group is no setting of the gateway's.
-        settings = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
-        configuration = GatewayConfiguration.from_json(settings)
+        group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
+        surroundings = self._surroundings
+        loaded = load_configuration(group=group, editor=surroundings.editor, environment=surroundings.environment)
+        if loaded.resolved.notes != self._notes:
+            self._notes = loaded.resolved.notes
+            for note in self._notes:
+                _logger.info("%s", note)
+        configuration = loaded.gateway(surroundings.learn)
         return GatewayProvider(replace(configuration, cache_folder=default_cache_folder()))
+
+
+def editor_settings(configuration: wire.Configuration) -> dict[str, Any]:
+    """What VS Code's own settings say, under the names of ours."""
+    return {name: value for name, value in configuration.items() if name in _EDITOR_SETTINGS}
+
+
+_EDITOR_SETTINGS: Final = frozenset({"proxy", "proxyStrictSSL"})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import Generation
     from partstream.messages import ChatMessage
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
@@ -54,10 +55,17 @@ class ProviderHost:
     Args:
         sources: The user's own providers.
         on_did_change: Told the id of the group whose models may have changed, or None for the user's own.
+        surroundings: What the built-in gateway needs beside a group.
     """
 
-    def __init__(self, sources: Sequence[wire.ProviderSource], on_did_change: Callable[[str | None], None]) -> None:
+    def __init__(
+        self,
+        sources: Sequence[wire.ProviderSource],
+        on_did_change: Callable[[str | None], None],
+        surroundings: GatewaySurroundings | None = None,
+    ) -> None:
         self._on_did_change = on_did_change
+        self._surroundings = surroundings
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -126,7 +134,7 @@ class ProviderHost:
             name, loader = default_name(source), SourceLoader(source)
             hosted = HostedProvider(name, loader, lambda: self._on_did_change(group_id))
         else:
-            gateway = GatewayLoader(configuration)
+            gateway = GatewayLoader(configuration, self._surroundings)
             hosted = HostedProvider(gateway.name, gateway, lambda: self._on_did_change(group_id))
         self._groups[group_id] = _HostedGroup(configuration, hosted)
         if known is not None:

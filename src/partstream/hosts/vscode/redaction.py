@@ -29,7 +29,14 @@ class Redactor:
         """Remembers the secrets of a group."""
         if group is None:
             return
-        found = {text for text in _secrets_in(group["configuration"]) if len(text) >= SHORTEST_SECRET}
+        self._learn({text for text in _secrets_in(group["configuration"]) if len(text) >= SHORTEST_SECRET})
+
+    def learn_secret(self, secret: str) -> None:
+        """Remembers a key that came from elsewhere than a group."""
+        if len(secret) >= SHORTEST_SECRET:
+            self._learn({secret})
+
+    def _learn(self, found: set[str]) -> None:
         if not found.issubset(self._secrets):
             # The longest first: one may be the beginning of another.
             self._secrets = tuple(sorted(found.union(self._secrets), key=len, reverse=True))

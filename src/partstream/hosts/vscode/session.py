@@ -15,6 +15,7 @@ from partstream._version import __version__
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
 from partstream.hosts.vscode.failures import ProviderFailedError, error_data
+from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
 from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
@@ -230,7 +231,9 @@ class Session:
                 f"(this is partstream {__version__})",
                 versions,
             )
-        self._host = ProviderHost(params["configuration"]["providers"], self._did_change)
+        configuration = params["configuration"]
+        surroundings = GatewaySurroundings(editor_settings(configuration), self._redactor.learn_secret)
+        self._host = ProviderHost(configuration["providers"], self._did_change, surroundings)
         self._state = _State.READY
         self._on_ready()
         return {

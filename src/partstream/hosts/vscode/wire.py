@@ -133,9 +133,14 @@ class ProviderSource(TypedDict):
 
 
 class Configuration(TypedDict):
-    """What the settings say; a change of them needs a new process."""
+    """What the settings say; a change of them needs a new process.
+
+    `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, where somebody set them.
+    """
 
     providers: list[ProviderSource]
+    proxy: NotRequired[str]
+    proxyStrictSSL: NotRequired[bool]
 
 
 class ClientInfo(TypedDict):

@@ -1,0 +1,103 @@
+"""Writes the page of the settings from their table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.configuration.places import FILE_NAME, FILE_VARIABLE, Place
+from partstream.configuration.settings import SETTINGS
+
+__all__ = ["configuration_page"]
+
+_HEAD: Final = f"""\
+# Configuration
+
+<!-- Made by scripts/generate.py from src/partstream/configuration/settings.py. Change it there. -->
+
+One upstream is configured by the settings below. They have the same names in a VS Code group
+(`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config
+show` says which value is in force and where it comes from; `partstream doctor` tries it.
+
+## Where settings come from
+
+The strongest place first:
+
+"""
+
+_PLACES: Final = {
+    Place.COMMAND_LINE: "the options of a command such as `partstream chat`",
+    Place.GROUP: "the keys of one group of models in VS Code",
+    Place.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
+    Place.ENVIRONMENT: "the variables below; what is not text is written as JSON",
+    Place.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
+    Place.DEFAULT: "what holds when nobody says anything",
+}
+
+_RULES: Final = """
+What belongs to an upstream (all but the settings marked *anywhere*) is taken only from places that speak of the base
+URL in force: its own place, stronger ones, and weaker ones that name the same URL. So a key never goes to a server
+that somebody else's setting names. With `--base-url` on the command line the environment's key is used, unless the
+environment names another URL.
+
+`partstream.toml` is never read from the present folder: a folder that you do not trust could send your key anywhere.
+
+A setting that there is not, and a value that is of no use, are refused with their place and what could stand there,
+also where a stronger place wins.
+
+## Settings
+
+"""
+
+_TAIL: Final = """
+## Where the key comes from
+
+One of the `apiKey...` settings or `vercelOidc`. The strongest place that names one wins; two in one place are refused.
+
+- A key is fetched when the first request needs it, and kept until shortly before it ends: at the `exp` of a JWT, or
+  after `apiKeyLifetime` seconds. Requests that wait for it share one renewal.
+- A key that the server answers with 401 is fetched once more, and the request sent again with the new one. A server
+  that refuses that one too is not asked a third time.
+- `apiKeyCommand` runs without a shell, in your home folder, for at most 30 s. Its output is the key and nothing else.
+  Nothing of it is logged, nor what it writes to standard error: run it in a terminal to see why it fails.
+- `apiKeyFile`: a file that everyone on the machine can read is warned about.
+- `apiKeyKeyring` needs the package `keyring` in the Python that runs Partstream.
+- `vercelOidc` takes `VERCEL_OIDC_TOKEN` while it is good. With `project` (and `team`) it asks Vercel for a new token
+  15 minutes before the end, by the login that the Vercel CLI keeps (`vercel login`).
+
+Keys are in no log, error, cache or command line.
+
+## Models that answer in another's place
+
+`fallbacks` such as `{"large": ["small", "tiny"]}`. They are asked in order when a model is overloaded (429, 5xx, or
+said so in the stream), cannot be reached or stays silent; not when the request or the key is refused. Only before the
+first part: what was shown is never said twice. The log names every change, and the detail of the model in the picker
+names what it falls back on.
+
+## Certificates and proxies
+
+The certificates that the system trusts are trusted; `SSL_CERT_FILE` or `SSL_CERT_DIR` name others in their place.
+Proxies are those of `proxy`, else `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`; `NO_PROXY` names hosts to reach
+directly, and a server on this machine is always reached directly. Redirects are not followed.
+"""
+
+
+def configuration_page() -> str:
+    """The page in Markdown."""
+    places = [f"{number}. **{place}**: {_PLACES[place]}\n" for number, place in enumerate(Place, 1)]
+    rows = [
+        (
+            f"`{setting.name}`",
+            setting.form,
+            setting.says + ("" if setting.is_bound else " (*anywhere*)"),
+            setting.default,
+            f"`{setting.variable}`",
+        )
+        for setting in SETTINGS.values()
+    ]
+    table = _table(("setting", "form", "what it says", "default", "environment variable"), rows)
+    return "".join((_HEAD, *places, _RULES, table, _TAIL))
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
