@@ -74,6 +74,7 @@ class SSEDecoder:
         "_size",
         "_splitter",
         "_usual_name",
+        "_usual_size",
         "_usual_start",
         "_values",
         "error",
@@ -102,9 +103,8 @@ class SSEDecoder:
 
     def repeated(self, data: bytes) -> bytes | None:
         """The short way: nearly every chunk of a live response is one event of the name that came last."""
-        start = self._usual_start
-        size = len(start)
-        if data[:size] == start and self._at_border and len(data) <= self._limit:
+        size = self._usual_size
+        if data[:size] == self._usual_start and self._at_border and len(data) <= self._limit:
             lines = data[size:].splitlines()
             if len(lines) == 2 and not lines[1] and data[-1] == _LINE_FEED:
                 return lines[0] or None
@@ -150,6 +150,7 @@ class SSEDecoder:
     def _expect(self, name: bytes) -> None:
         self._usual_name = name
         self._usual_start = b"event: " + name + b"\ndata: " if name else b"data: "
+        self._usual_size = len(self._usual_start)
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last event if its blank line was missing."""

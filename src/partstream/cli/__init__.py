@@ -13,7 +13,9 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "chat": "Talk to a model on any OpenResponses server.",
     "check": "Check a recorded stream against the contract.",
+    "config": "Show the settings that are in force, and where they come from.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
+    "doctor": "Find out what keeps a model from answering.",
     "models": "List the models of a server, with their limits and where these are from.",
     "replay": "Turn a recorded stream into parts.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",

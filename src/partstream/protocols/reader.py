@@ -33,13 +33,24 @@ class StreamReader:
         started: Whether an event was read.
     """
 
-    __slots__ = ("_decode", "_decode_any", "_decoder", "_frequent", "_sink", "_sink_name", "_stream", "started")
+    __slots__ = (
+        "_decode",
+        "_decode_any",
+        "_decoder",
+        "_frequent",
+        "_repeated",
+        "_sink",
+        "_sink_name",
+        "_stream",
+        "started",
+    )
 
     def __init__(
         self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
         self.started = False
         self._decoder = decoder
+        self._repeated = decoder.repeated
         self._stream = stream
         self._decode_any = make_decoder()
         self._frequent = {kind: make_event_decoder(kind, fields) for kind, fields in (frequent or {}).items()}
@@ -62,7 +73,7 @@ class StreamReader:
         """Takes more bytes and returns what they mean; never raises for what the upstream sent."""
         sink = self._sink
         if sink is not None:
-            value = self._decoder.repeated(data)
+            value = self._repeated(data)
             if value is not None:
                 outputs: list[StreamOutput] = []
                 try:

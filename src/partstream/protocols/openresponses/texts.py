@@ -101,7 +101,7 @@ class Slot(StreamedText):
         Everything is a local name here, because this function costs more than all others together.
         """
         output_index, part_index = self.output_index, self.part_index
-        pieces, make, held_endings, fold_at = self.pieces, self.make, HELD_ENDINGS, FOLD_AT
+        pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, HELD_ENDINGS, FOLD_AT
 
         def sink(event: Any, outputs: list[StreamOutput]) -> bool:
             delta = event.delta
@@ -112,7 +112,7 @@ class Slot(StreamedText):
                 if not delta:
                     return True
             else:
-                pieces.append(delta)
+                add(delta)
                 if len(pieces) >= fold_at:
                     self.fold()
             if make is not None:
