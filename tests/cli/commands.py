@@ -23,8 +23,10 @@ class Ended:
 
 
 def _environment(**environment: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "PARTSTREAM_API_KEY"}}
-    return kept | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
+    left_out = ("COLUMNS", "LINES", "PARTSTREAM_")  # what the person who runs the tests has configured
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    nowhere = {"XDG_CONFIG_HOME": os.devnull, "APPDATA": os.devnull}
+    return kept | nowhere | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
 
 
 async def start(*arguments: str, **environment: str) -> asyncio.subprocess.Process:

@@ -87,8 +87,8 @@ def test_the_key_comes_from_the_environment_and_is_shown_nowhere():
 
 
 WRONG = {
-    "no URL": ((), "Missing option '--base-url'"),
-    "another URL": (("--base-url", "ftp://host"), "setting baseUrl: got 'ftp://host'"),
+    "no URL": ((), "no base URL: give --base-url"),
+    "another URL": (("--base-url", "ftp://host"), "setting --base-url: got 'ftp://host'"),
     "no key": (("--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE"),
 }
 

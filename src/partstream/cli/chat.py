@@ -11,19 +11,18 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.markup import escape
 
-from partstream.cli.environment import KEY_VARIABLE, header_of, key_of
 from partstream.cli.rendering import StreamRenderer, make_console, printable, read_usage, usage_line
+from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.consumer import LanguageModels
-from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.gateway import GatewayConfiguration, GatewayProvider, Timeouts
+from partstream.errors import LanguageModelError, LanguageModelErrorCode
+from partstream.gateway import GatewayProvider, Timeouts
 from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart
-from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.provider import LanguageModelChatInformation
 from partstream.streams import StreamOptions, ThinkingMode
 from partstream.usage import USAGE_MIME_TYPE
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
+
+    from partstream.gateway import GatewayConfiguration
 
 __all__ = ["command"]
 
@@ -49,20 +50,8 @@ class _Outcome(IntEnum):
 
 @click.command(short_help="Talk to a model on any OpenResponses server.")
 @click.argument("prompt", required=False)
-@click.option("--base-url", required=True, metavar="URL", help="Where the API begins, as https://host/v1.")
+@upstream_options
 @click.option("--model", "model_id", required=True, metavar="M", help="The model as the server names it.")
-@click.option(
-    "--api-key-env",
-    metavar="VARIABLE",
-    help=f"The environment variable that holds the key; {KEY_VARIABLE} if left out, which may be unset.",
-)
-@click.option(
-    "--header-env",
-    "header_variables",
-    multiple=True,
-    metavar="HEADER=VARIABLE",
-    help="A header to send, its value from an environment variable; repeat for several.",
-)
 @click.option("--system", metavar="TEXT", help="Instructions for the model.")
 @click.option(
     "--thinking",
@@ -72,43 +61,33 @@ class _Outcome(IntEnum):
 @click.option(
     "--timeout-first-event",
     type=click.FloatRange(min=0, min_open=True),
-    default=Timeouts().first_event,
-    show_default=True,
     metavar="SECONDS",
-    help="How long the model may read before it answers.",
+    help=f"How long the model may read before it answers; {Timeouts().first_event:g} if nobody says otherwise.",
 )
-@click.option("--protocol", type=click.Choice(sorted(PROTOCOLS)), default=DEFAULT_PROTOCOL, show_default=True)
 def command(
     *,
     prompt: str | None,
-    base_url: str,
     model_id: str,
-    api_key_env: str | None,
-    header_variables: tuple[str, ...],
     system: str | None,
     thinking: str | None,
-    timeout_first_event: float,
-    protocol: str,
+    timeout_first_event: float | None,
+    **options: Any,
 ) -> None:
     """Talk to a model on any OpenResponses server.
 
     With PROMPT: one answer, then the exit code 0, 3 for a failure, 130 after Ctrl-C; - reads the prompt from standard
     input. Without: a conversation, one message a line, until /exit or the end of the input; Ctrl-C stops an answer.
-    The answer goes to standard output; tokens and errors go to standard error.
+    The answer goes to standard output; tokens and errors go to standard error. What the options leave out comes from
+    the environment and from your file: `partstream config show`.
     """
     mode = thinking or (ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF)
-    try:
-        configuration = GatewayConfiguration(
-            base_url,
-            models=(_information(model_id),),
-            protocol=protocol,
-            api_key=key_of(api_key_env),
-            headers=dict(header_of(pair) for pair in header_variables),
-            stream=StreamOptions(thinking=ThinkingMode(mode)),
-            timeouts=replace(Timeouts(), first_event=timeout_first_event),
-        )
-    except CallerError as error:
-        raise click.UsageError(str(error)) from error
+    gateway = gateway_of(**options)
+    configuration = replace(
+        gateway,
+        models=(_information(model_id),),
+        stream=StreamOptions(thinking=ThinkingMode(mode)),
+        timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
+    )
     first = [ChatMessage.system(system)] if system else []
     with asyncio.Runner() as runner:
         chat = _Chat(runner, configuration, first)
@@ -206,8 +185,8 @@ class _Chat:
                 renderer.show(part)
 
     def _sentence(self, error: LanguageModelError) -> str:
-        if error.code is LanguageModelErrorCode.NO_PERMISSIONS and self.configuration.api_key is None:
-            return f"{error.message} (no key was sent: put one into the environment variable {KEY_VARIABLE})"
+        if error.code is LanguageModelErrorCode.NO_PERMISSIONS and not self.configuration.has_key:
+            return f"{error.message} (no key was sent: put one into the environment variable PARTSTREAM_API_KEY)"
         return error.message
 
 

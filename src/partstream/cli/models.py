@@ -10,22 +10,23 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from partstream.cli.environment import KEY_VARIABLE, header_of, key_of
 from partstream.cli.rendering import make_console, printable
-from partstream.errors import CallerError, LanguageModelError
-from partstream.gateway.configuration import GatewayConfiguration
+from partstream.cli.upstream_options import gateway_of, upstream_options
+from partstream.configuration import Given
+from partstream.errors import LanguageModelError
 from partstream.gateway.model_list import ModelList
 from partstream.json_codec import dumps
-from partstream.models.filters import ModelSelection
 from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
-from partstream.models.limits import LimitPolicy, LimitSettings, limits_of
+from partstream.models.limits import LimitPolicy, limits_of
 from partstream.models.records import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.gateway.configuration import GatewayConfiguration
     from partstream.models.filters import OfferedModel
+    from partstream.models.limits import LimitSettings
     from partstream.models.records import Fact
 
 __all__ = ["command"]
@@ -34,56 +35,35 @@ _FAILED = 3
 
 
 @click.command(short_help="List the models of a server, with their limits and where these are from.")
-@click.option("--base-url", required=True, metavar="URL", help="Where the API begins, as https://host/v1.")
-@click.option(
-    "--api-key-env",
-    metavar="VARIABLE",
-    help=f"The environment variable that holds the key; {KEY_VARIABLE} if left out, which may be unset.",
-)
-@click.option(
-    "--header-env",
-    "header_variables",
-    multiple=True,
-    metavar="HEADER=VARIABLE",
-    help="A header to send, its value from an environment variable; repeat for several.",
-)
+@upstream_options
 @click.option("--allow", multiple=True, metavar="GLOB", help="Only models with such an id; repeat for several.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="No models with such an id; repeat for several.")
 @click.option(
     "--limit-policy",
     type=click.Choice([policy.value for policy in LimitPolicy]),
-    default=LimitPolicy.RESERVE_OUTPUT.value,
-    show_default=True,
-    help="How much of a context window a prompt may take.",
+    help=f"How much of a context window a prompt may take; {LimitPolicy.RESERVE_OUTPUT} if nobody says otherwise.",
 )
 @click.option("--details/--no-details", default=True, help="Whether to ask about every model too.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def command(
     *,
-    base_url: str,
-    api_key_env: str | None,
-    header_variables: tuple[str, ...],
     allow: tuple[str, ...],
     deny: tuple[str, ...],
-    limit_policy: str,
+    limit_policy: str | None,
     details: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """List the models of a server as VS Code would get them.
 
     Every limit and capability says where it is from: the server's list, what it says about the one model, or an
     assumption (default). The exit code is 0, or 3 when there is no list.
     """
-    selection = ModelSelection(allow=allow, deny=deny, limits=LimitSettings(LimitPolicy(limit_policy)))
-    try:
-        configuration = GatewayConfiguration(
-            base_url,
-            api_key=key_of(api_key_env),
-            headers=dict(header_of(pair) for pair in header_variables),
-            selection=selection,
-        )
-    except CallerError as error:
-        raise click.UsageError(str(error)) from error
+    given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
+    places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
+    more = {name: Given(value, places[name]) for name, value in given.items() if value}
+    configuration = gateway_of(more, **options)
+    selection = configuration.selection
     try:
         models = asyncio.run(_offered(configuration, details))
     except LanguageModelError as error:

@@ -40,6 +40,7 @@ __all__ = [
 FILE_NAME: Final = "partstream.toml"
 FILE_VARIABLE: Final = "PARTSTREAM_CONFIG"
 
+_PREFIX: Final = "PARTSTREAM_"
 _MAX_BYTES: Final = 1024 * 1024
 _OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_RECORDINGS"})
 
@@ -112,7 +113,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     others = sorted(
         name
         for name in environment
-        if name.startswith("PARTSTREAM_") and name not in variables and name not in _OTHER_VARIABLES
+        if name.startswith(_PREFIX) and name not in variables and name not in _OTHER_VARIABLES
     )
     notes = tuple(f"{name} in the environment is no setting{_like(name, variables)}" for name in others)
     return Layer(Place.ENVIRONMENT, given, notes)
@@ -184,5 +185,5 @@ def _json(text: str, variable: str) -> Any:
 
 
 def _like(name: str, variables: Mapping[str, object]) -> str:
-    close = get_close_matches(name, variables, n=1)
-    return f"; {close[0]} is one" if close else ""
+    close = get_close_matches(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables], 1, 0.8)
+    return f"; {_PREFIX}{close[0]} is one" if close else ""

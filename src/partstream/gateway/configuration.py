@@ -152,6 +152,11 @@ class GatewayConfiguration:
         return cls(selection=read_model_selection(selection), **fields)
 
     @property
+    def has_key(self) -> bool:
+        """Whether a key is configured, wherever it comes from."""
+        return self.api_key is not None or self.credentials is not None
+
+    @property
     def discovers(self) -> bool:
         """Whether the upstream is asked for its models."""
         return not self.selection.overrides if self.discover is None else self.discover

@@ -1,0 +1,85 @@
+"""`partstream config`: which settings are in force, where each comes from, and where the file is."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from partstream.cli.rendering import make_console, printable
+from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
+from partstream.configuration import SETTINGS, Place
+from partstream.configuration.places import configuration_file
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from partstream.configuration import Configuration
+
+__all__ = ["command"]
+
+
+@click.group("config", short_help="Show the settings that are in force, and where they come from.")
+def command() -> None:
+    """Show the settings that are in force, and where they come from."""
+
+
+@command.command("path")
+def path() -> None:
+    """Print the path of the file that holds your settings, whether it is there or not."""
+    try:
+        click.echo(configuration_file(os.environ))
+    except CallerError as error:
+        raise UnusableConfigurationError(str(error)) from error
+
+
+@command.command("show")
+@upstream_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(*, as_json: bool, **options: Any) -> None:
+    """Show every setting with its source; secrets are left out.
+
+    The settings are those that `partstream chat` would use with the same options. The exit code is 0, or 2 when one is
+    of no use.
+    """
+    configuration = configuration_of(**options)
+    if as_json:
+        click.echo(json.dumps(_as_json(configuration), ensure_ascii=False))
+        return
+    console = make_console()
+    table = Table("Setting", "Value", "Source", box=None, pad_edge=False)
+    for row in _rows(configuration):
+        is_default = row["place"] == Place.DEFAULT
+        shown = row["default"] if is_default else json.dumps(row["value"], ensure_ascii=False)
+        source = str(row["place"]) if is_default else f"{row['place']}: {row['where']}"
+        style = "dim" if is_default else ""
+        table.add_row(row["name"], Text(printable(shown), style), Text(printable(source), style))
+    console.print(table)
+    for note in configuration.resolved.notes:
+        console.print(Text(printable(note), "yellow"))
+
+
+def _rows(configuration: Configuration) -> list[dict[str, Any]]:
+    values = configuration.resolved.values
+    return [
+        {
+            "name": name,
+            "value": values[name].shown if name in values else None,
+            "place": values[name].place if name in values else Place.DEFAULT,
+            "where": values[name].where if name in values else None,
+            "default": setting.default,
+        }
+        for name, setting in SETTINGS.items()
+    ]
+
+
+def _as_json(configuration: Configuration) -> dict[str, Any]:
+    return {
+        "file": str(configuration.file),
+        "fileExists": configuration.file.is_file(),
+        "settings": _rows(configuration),
+        "notes": list(configuration.resolved.notes),
+    }

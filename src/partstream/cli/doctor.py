@@ -1,0 +1,44 @@
+"""`partstream doctor`: what is configured, what answers, what to do; how it looks is all that it knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+from rich.text import Text
+
+from partstream.cli.rendering import make_console, printable
+from partstream.cli.upstream_options import configuration_of, upstream_options
+from partstream.configuration.examination import Verdict, examine
+
+__all__ = ["command"]
+
+_STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "bold red"}
+_PROBLEM: Final = 1
+
+
+@click.command("doctor", short_help="Find out what keeps a model from answering.")
+@upstream_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+def command(*, as_json: bool, **options: Any) -> None:
+    """Find out what keeps a model from answering.
+
+    Reads the settings, gets the key, connects to the server and asks for its list of models; no model is asked, so
+    nothing is charged. The exit code is 0 when all is well or there are warnings, 1 when there is a problem, 2 when a
+    setting is of no use.
+    """
+    findings = asyncio.run(examine(configuration_of(**options)))
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+    else:
+        console = make_console()
+        for finding in findings:
+            line = Text.assemble((f"{finding.verdict:<8}", _STYLES[finding.verdict]), f"{finding.subject}: ")
+            console.print(line + Text(printable(finding.says)), soft_wrap=True)
+            if finding.advice:
+                console.print(Text(f"         {printable(finding.advice)}", "dim"), soft_wrap=True)
+    sys.exit(_PROBLEM if any(finding.verdict is Verdict.PROBLEM for finding in findings) else 0)

@@ -1,0 +1,105 @@
+"""`partstream config`: every value with its source, no secret, and the place of the file."""
+
+import json
+from pathlib import Path
+from secrets import token_hex
+
+from commands import call, run
+
+KEY = f"sk-{token_hex(12)}"
+
+
+def _file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'baseUrl = "https://h.example.com/v1?key=%s"\n'
+        'apiKeyCommand = ["vault", "read", "%s"]\n'
+        'proxy = "http://me:%s@proxy:8080"\n'
+        '[headers]\nx-key = "%s"\n'
+        '[request.extraHeaders]\nx-other = "%s"\n' % ((KEY,) * 5)
+    )
+    return path
+
+
+def test_every_value_is_shown_with_its_source_and_no_secret(tmp_path: Path):
+    async def test() -> None:
+        environment = {"PARTSTREAM_CONFIG": str(_file(tmp_path)), "PARTSTREAM_API_KEY": KEY, "PARTSTREAM_TYPO": KEY}
+        shown = await call("config", "show", "--json", **environment)
+        assert (shown.code, shown.errors) == (0, "")
+        assert KEY not in shown.output
+        document = json.loads(shown.output)
+        rows = {row["name"]: row for row in document["settings"]}
+        assert rows["baseUrl"]["value"] == "https://h.example.com/v1?key=***"
+        assert (rows["baseUrl"]["place"], rows["baseUrl"]["where"]) == (
+            "partstream.toml",
+            f"{tmp_path / 'mine.toml'}: baseUrl",
+        )
+        assert (rows["apiKey"]["value"], rows["apiKey"]["place"]) == ("***", "environment")
+        assert rows["apiKeyCommand"]["place"] == "default"  # the environment's key replaces it
+        assert rows["proxy"]["value"] == "http://***@proxy:8080"
+        assert rows["headers"]["value"] == {"x-key": "***"}
+        assert rows["request"]["value"] == {"extraHeaders": {"x-other": "***"}}
+        assert document["notes"] == ["PARTSTREAM_TYPO in the environment is no setting"]
+        assert document["fileExists"] is True
+
+        table = await call("config", "show", **environment)
+        assert KEY not in table.output + table.errors
+        assert "PARTSTREAM_API_KEY" in table.output
+
+    run(test())
+
+
+def test_a_command_is_shown_without_its_arguments_and_options_are_the_strongest(tmp_path: Path):
+    async def test() -> None:
+        path = _file(tmp_path)
+        shown = await call("config", "show", "--json", PARTSTREAM_CONFIG=str(path))
+        rows = {row["name"]: row for row in json.loads(shown.output)["settings"]}
+        assert rows["apiKeyCommand"]["value"] == ["vault", "***", "***"]
+
+        shown = await call("config", "show", "--json", "--base-url", "https://other/v1", PARTSTREAM_CONFIG=str(path))
+        rows = {row["name"]: row for row in json.loads(shown.output)["settings"]}
+        assert (rows["baseUrl"]["place"], rows["baseUrl"]["where"]) == ("command line", "--base-url")
+        assert rows["apiKeyCommand"]["value"] is None
+        assert KEY not in shown.output
+
+    run(test())
+
+
+def test_a_setting_of_no_use_is_named_with_its_place_and_exit_code_2(tmp_path: Path):
+    async def test() -> None:
+        path = tmp_path / "mine.toml"
+        path.write_text('baseURL = "https://h/v1"\n')
+        shown = await call("config", "show", PARTSTREAM_CONFIG=str(path))
+        assert shown.code == 2
+        assert f"{path}: baseURL" in shown.errors.replace("\n", "")
+        assert "Traceback" not in shown.errors
+
+    run(test())
+
+
+def test_the_path_of_the_file_is_printed_whether_it_is_there_or_not(tmp_path: Path):
+    async def test() -> None:
+        named = str(tmp_path / "none.toml")
+        shown = await call("config", "path", PARTSTREAM_CONFIG=named)
+        assert (shown.code, shown.output) == (0, f"{named}\n")
+        relative = await call("config", "path", PARTSTREAM_CONFIG="mine.toml")
+        assert relative.code == 2
+        assert "absolute path" in relative.errors
+
+    run(test())
+
+
+def test_chat_takes_what_its_options_leave_out_from_the_file(tmp_path: Path):
+    from partstream.testing import ReplayUpstream
+
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream:
+            key = tmp_path / "key"
+            key.write_text(KEY)
+            path = tmp_path / "mine.toml"
+            path.write_text(f'baseUrl = "{upstream.base_url}"\napiKeyFile = "{key.as_posix()}"\n')
+            chat = await call("chat", "--model", "small", "Hi", PARTSTREAM_CONFIG=str(path))
+            assert chat.code == 0, chat.errors
+            assert upstream.requests[0].body["model"] == "small"
+
+    run(test())
