@@ -126,3 +126,8 @@ def test_a_file_with_a_key_that_everyone_can_read_is_noted(tmp_path: Path, mode:
 
 def test_empty_keys_of_a_group_count_as_left_out():
     assert group_layer({"apiKey": "", "models": None, "discover": False}).given.keys() == {"discover"}
+
+
+def test_a_home_that_is_no_folder_has_no_file(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file", encoding="utf-8")
+    assert file_layer(tmp_path / "home" / "partstream.toml", must_exist=False).values == {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from partstream.gateway import GatewayConfiguration, Secret
+from partstream.gateway.secret import without_secrets
 
 KEY = "sk-planted"
 
@@ -49,3 +50,14 @@ def test_secrets_are_equal_by_value_and_equal_to_nothing_else():
     assert len({Secret(KEY), Secret(KEY), Secret("other")}) == 2
     assert Secret(KEY) != Secret("other")
     assert Secret(KEY) != KEY
+
+
+def test_what_was_sent_in_headers_is_cut_out_of_what_an_upstream_says():
+    sent = {
+        "authorization": f"Bearer {KEY}",
+        "x-other": "another-secret",
+        "x-team": "blue",
+        "accept": "text/event-stream",
+    }
+    said = f"no {KEY}, no Bearer {KEY}, no another-secret, blue text/event-stream".encode()
+    assert without_secrets(said, sent) == b"no ***, no ***, no ***, blue text/event-stream"

@@ -46,7 +46,7 @@ class Answer:
 
 
 def configuration(base_url: str, **changes: Any) -> GatewayConfiguration:
-    return replace(GatewayConfiguration(base_url, (MODEL,), timeouts=LIMITS, retry=RETRY), **changes)
+    return GatewayConfiguration(base_url, **{"models": (MODEL,), "timeouts": LIMITS, "retry": RETRY, **changes})
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from partstream._version import __version__
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.gateway.client import make_client
 from partstream.gateway.credentials import FixedKey
+from partstream.gateway.secret import SECRET_HEADERS, without_secrets
 from partstream.models.discovery import FetchResponse
 
 if TYPE_CHECKING:
@@ -78,9 +79,10 @@ class DocumentFetcher:
         except httpx2.RequestError as error:
             reason = str(error) or "the upstream closed it"
             raise UpstreamConnectionError(url.partition("?")[0], reason) from error
-        return FetchResponse(
-            response.status_code, {name.lower(): text for name, text in response.headers.items()}, content
-        )
+        fields = {name.lower(): text for name, text in response.headers.items()}
+        # A list may hold the words of other headers for good reasons, such as the name of a provider.
+        secrets = headers if not response.is_success else {name: headers[name] for name in SECRET_HEADERS & {*headers}}
+        return FetchResponse(response.status_code, fields, without_secrets(content, secrets))
 
     def _url(self, path: str) -> str:
         """The path on the upstream's host, with the query of its base URL."""

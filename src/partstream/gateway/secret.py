@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["Secret"]
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SECRET_HEADERS", "Secret", "without_secrets"]
+
+SECRET_HEADERS: Final = frozenset({"api-key", "authorization", "cookie", "x-api-key", "x-goog-api-key"})
+"""Headers whose value is a secret in every use; that of any other may be one."""
+
+_SHORTEST: Final = 8
+"""What is shorter would be cut out of words; a key is not that short."""
+_PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
 
 
 class Secret:
@@ -25,3 +37,16 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(self._value)
+
+
+def without_secrets(text: bytes, headers: Mapping[str, str]) -> bytes:
+    """What an upstream says without what was sent in headers: some servers repeat the key that they refuse.
+
+    Errors are logged and shown, lists of models are kept on disk.
+    """
+    sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
+    # The longest first: `Bearer KEY` holds the key, which may stand alone too.
+    for secret in sorted({*sent, *(value.rpartition(" ")[2] for value in sent)}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret.encode(), b"***")
+    return text

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,7 @@ from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
     UpstreamError,
+    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamProtocolError,
     UpstreamTimeoutError,
@@ -29,7 +31,9 @@ from partstream.gateway.client import make_client
 from partstream.gateway.credentials import FixedKey
 from partstream.gateway.deadlines import Deadlines
 from partstream.gateway.http_errors import http_error
+from partstream.gateway.secret import without_secrets
 from partstream.json_codec import dumps
+from partstream.streams import Finish
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -47,8 +51,6 @@ _logger = logging.getLogger("partstream.gateway")
 _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
 _REST_SECONDS: Final = 0.1
-_SHORTEST_SECRET: Final = 8
-"""What is shorter would be cut out of words; a key is not that short."""
 _PLAIN_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "accept": "text/event-stream",
@@ -96,10 +98,11 @@ class Transport:
         attempt = 1
         while True:
             reader = make_reader()
-            answer = self._attempt(url, content, self._headers(headers, key), reader)
+            sent = self._headers(headers, key)
+            answer = self._attempt(url, content, sent, reader)
             try:
                 async for outputs in answer:
-                    yield outputs
+                    yield _without_secrets_in(outputs, sent)
             except UpstreamError as error:
                 if reader.started:
                     raise
@@ -178,7 +181,7 @@ class Transport:
         # Some servers stream under other names; what is surely no stream is a page of a proxy, or one document.
         if response.is_success and content_type not in ("text/html", "application/json"):
             return None
-        body = self._without_secrets(await _error_body(response), headers)
+        body = without_secrets(await _error_body(response), headers)
         error = http_error(response.status_code, response.headers, body, datetime.now(UTC))
         if not response.is_success or error.provider_message is not None:
             return error
@@ -188,14 +191,6 @@ class Transport:
             got=f"{content_type} {body[:60].decode(errors='replace')!r}",
             expected="text/event-stream",
         )
-
-    def _without_secrets(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        """Some servers repeat the key that they refuse; errors are logged and shown."""
-        sent = [text for name, text in headers.items() if name not in _PLAIN_HEADERS]
-        for secret in (*sent, *(text.rpartition(" ")[2] for text in sent)):  # `Bearer KEY`: the key alone too
-            if len(secret) >= _SHORTEST_SECRET:
-                body = body.replace(secret.encode(), b"***")
-        return body
 
     async def _another_key(self, error: UpstreamError, refused: Secret | None) -> Secret | None:
         if refused is None or not isinstance(error, UpstreamHTTPError) or error.http_status != 401:
@@ -260,6 +255,17 @@ def _can_be_retried(error: UpstreamError) -> bool:
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
     return isinstance(error, UpstreamConnectionError)
+
+
+def _without_secrets_in(outputs: list[StreamOutput], headers: Mapping[str, str]) -> list[StreamOutput]:
+    """The same, where an upstream repeats a key in the failure that it reports inside of the stream."""
+    finish = outputs[-1] if outputs else None
+    if not isinstance(finish, Finish) or not isinstance(finish.error, UpstreamFailureError):
+        return outputs
+    error = finish.error
+    said = without_secrets(error.provider_message.encode(errors="surrogatepass"), headers)
+    quiet = UpstreamFailureError(said.decode(errors="surrogatepass"), provider_code=error.provider_code)
+    return outputs if str(quiet) == str(error) else [*outputs[:-1], replace(finish, error=quiet)]
 
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:

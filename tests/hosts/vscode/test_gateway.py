@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.hosts.vscode.gateway import GatewayLoader, GatewaySurroundings, editor_settings
 from partstream.testing import ReplayUpstream
 
 from .sidecar import PATIENCE, running
@@ -119,3 +119,41 @@ async def provider(messages, options):
 def test_the_representation_of_a_gateway_shows_its_host_and_no_key():
     loader = GatewayLoader({"baseUrl": "https://models.example.com/v1", "apiKey": KEY, "headers": {"k": KEY}})
     assert repr(loader) == "<gateway to models.example.com>"
+
+
+def test_a_key_from_a_file_serves_a_group_and_is_in_nothing_that_the_sidecar_says(tmp_path):
+    path = tmp_path / "key"
+    path.write_text(KEY)
+    with serving(token=KEY) as upstream, running() as sidecar:
+        group = group_of(upstream, apiKeyFile=str(path))
+        request_id = sidecar.respond("text", "Hello", group=group)
+        assert sidecar.wait(request_id).error is None
+        # What the model says is the person's; what the sidecar says of it is not.
+        refused = sidecar.respond("text", f"fault:status=400 {KEY}", group=group)
+        assert sidecar.wait(refused).error is not None
+        broken = sidecar.respond("text", "Hello", group={**group, "configuration": {**group["configuration"], KEY: 1}})
+        assert KEY not in str(sidecar.wait(broken).error)
+        assert KEY not in sidecar.logs() + sidecar.errors
+
+
+def test_a_setting_of_no_use_is_named_in_the_list_of_the_group():
+    with serving() as upstream, running() as sidecar:
+        answer = sidecar.information(group_of(upstream, timeouts={"idle": "long"}))
+        assert answer["models"] == []
+        assert "timeouts.idle" in answer["errors"][0]["message"]
+
+
+def test_the_stamp_follows_the_users_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    loader = GatewayLoader({}, GatewaySurroundings(environment={"PARTSTREAM_CONFIG": str(path)}))
+    without = loader.stamp()
+    path.write_text("[timeouts]\nidle = 5\n")
+    assert loader.stamp() != without
+
+
+def test_vs_codes_proxy_is_a_setting_and_the_groups_own_is_stronger(tmp_path):
+    editor = editor_settings({"providers": [], "proxy": "http://editor:1", "proxyStrictSSL": False})
+    surroundings = GatewaySurroundings(editor, environment={"XDG_CONFIG_HOME": str(tmp_path)})
+    for group, expected in (({}, "http://editor:1"), ({"proxy": "http://group:1"}, "http://group:1")):
+        provider = GatewayLoader({"baseUrl": "https://h/v1", **group}, surroundings).load()
+        assert (provider._configuration.proxy, provider._configuration.verify_certificates) == (expected, False)
