@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "parts", "framing", "json_codec"}),
     frozenset({"cancellation", "messages", "usage", "sse"}),
     frozenset({"provider", "streams", "conversation"}),
-    frozenset({"contract", "protocols", "models", "tokens"}),
+    frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"simple"}),
     frozenset({"consumer", "gateway", "rpc", "testing"}),
     frozenset({"configuration"}),

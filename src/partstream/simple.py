@@ -13,12 +13,12 @@ Knows no host and no wire; the result is a :class:`~partstream.provider.Language
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.answering import run_until_cancelled
 from partstream.messages import Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import (
@@ -92,17 +92,7 @@ class FunctionProvider(LanguageModelChatProvider):
             Exception: Whatever the function raises.
         """
         del model
-        answering = asyncio.ensure_future(self._report(messages, options, progress))
-        subscription = token.on_cancellation_requested(answering.cancel)
-        try:
-            await answering
-        except asyncio.CancelledError:
-            current = asyncio.current_task()
-            if not token.is_cancellation_requested or (current is not None and current.cancelling()):
-                raise
-        finally:
-            subscription.dispose()
-            answering.cancel()
+        await run_until_cancelled(self._report(messages, options, progress), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from partstream.answering import run_until_cancelled
 from partstream.conversation.answer import AnswerState
 from partstream.conversation.continuation import history_digest
 from partstream.conversation.digest import short_digest
 from partstream.conversation.preparation import prepare
 from partstream.conversation.state_marker import Origin
-from partstream.errors import LanguageModelError, UpstreamError
+from partstream.errors import UpstreamError
 from partstream.events import EventEmitter
 from partstream.gateway.answer_report import AnswerReport
 from partstream.gateway.fallbacks import helps_another_model, with_fallbacks
@@ -81,19 +81,7 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             LanguageModelError: What the upstream did wrong, or what the request cannot express.
         """
-        answer = asyncio.ensure_future(self._answer(model, messages, options, progress, token))
-        cancelling = token.on_cancellation_requested(answer.cancel)
-        try:
-            await answer
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not token.is_cancellation_requested or (task is not None and task.cancelling()):
-                raise
-        except LanguageModelError:
-            if not token.is_cancellation_requested:  # nobody waits for what broke meanwhile
-                raise
-        finally:
-            cancelling.dispose()
+        await run_until_cancelled(self._answer(model, messages, options, progress, token), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
