@@ -130,4 +130,4 @@ def test_empty_keys_of_a_group_count_as_left_out():
 
 def test_a_home_that_is_no_folder_has_no_file(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file", encoding="utf-8")
-    assert file_layer(tmp_path / "home" / "partstream.toml", must_exist=False).values == {}
+    assert file_layer(tmp_path / "home" / "partstream.toml", must_exist=False).given == {}

@@ -148,7 +148,7 @@ def file_layer(path: Path, *, must_exist: bool) -> Layer:
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if must_exist:
             raise ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None
         return Layer(Place.FILE, {})
