@@ -7,7 +7,7 @@ import { debugInformation } from "./debugInformation";
 import { type SidecarError, SidecarRefusedError } from "./errors";
 import { type Plan, Planner, sidecarCommand } from "./launch";
 import { Log } from "./log";
-import { ModelList } from "./modelList";
+import { ModelList, type Storage } from "./modelList";
 import { Notifier } from "./notifier";
 import { type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
 import { PartstreamProvider } from "./provider";
@@ -17,6 +17,7 @@ import { resolveConfiguration, resolveNetwork, resolveProviders } from "./settin
 import { Sidecar } from "./sidecar";
 import { Supervisor } from "./supervisor";
 import { TokenCache } from "./tokenCache";
+import { Twins } from "./twins";
 import * as api from "./vscodeApi";
 
 export class Application {
@@ -47,6 +48,7 @@ export class Application {
     SYSTEM_CLOCK,
   );
   readonly #models: ModelList;
+  readonly #fireLater = (): void => void setImmediate(() => this.#didChange.fire());
 
   constructor(private readonly context: ExtensionContext) {
     this.#models = new ModelList(
@@ -54,7 +56,7 @@ export class Application {
         (await this.#supervisor.running()).request("languageModels/information", { group, silent }),
       context.globalState,
       {
-        changed: () => setImmediate(() => this.#didChange.fire()),
+        changed: this.#fireLater,
         failed: (group, error) => this.#listFailed(group !== null, error),
       },
       SYSTEM_CLOCK,
@@ -62,7 +64,7 @@ export class Application {
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
-      api.registerProvider(this.#provider()),
+      api.registerProvider(this.#provider(context.globalState)),
       api.onDidChangeEnvironment(
         () => void this.#reconsider(),
         () => this.#supervisor.state === "refused",
@@ -81,10 +83,11 @@ export class Application {
     await this.#supervisor.close();
   }
 
-  #provider(): PartstreamProvider {
+  #provider(storage: Storage): PartstreamProvider {
     return new PartstreamProvider({
       sidecar: () => this.#supervisor.running(),
       models: this.#models,
+      twins: new Twins(storage, (groupId) => this.#models.idsOf(groupId), this.#fireLater),
       counts: this.#counts,
       classes: api.partClasses(),
       errors: api.LanguageModelError,

@@ -6,6 +6,8 @@ import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 export interface Model extends vscode.LanguageModelChatInformation {
   /** Where the model comes from; never leaves the extension host. */
   readonly group: Group | null;
+  /** The id that the sidecar knows it by; the shown one differs where two groups have the same. */
+  readonly source: string;
 }
 
 /** What the host reads without asking for a proposal; all else of `extra` stays here. */
@@ -37,6 +39,7 @@ export function toModels(
   models: readonly LanguageModelChatInformation[],
   group: Group | null,
   log: (message: string) => void,
+  shownId: (id: string) => string = (id) => id,
 ): Model[] {
   const seen = new Set<string>();
   return models
@@ -44,11 +47,11 @@ export function toModels(
       if (seen.has(id)) log(`left out a second model with the id ${id}`);
       return !seen.has(id) && seen.add(id);
     })
-    .map((model) => toModel(model, group));
+    .map((model) => toModel(model, group, shownId(model.id)));
 }
 
-function toModel(model: LanguageModelChatInformation, group: Group | null): Model {
-  const { id, name, family, version, maxInputTokens, maxOutputTokens, tooltip, detail, capabilities, extra } = model;
+function toModel(model: LanguageModelChatInformation, group: Group | null, id: string): Model {
+  const { name, family, version, maxInputTokens, maxOutputTokens, tooltip, detail, capabilities, extra } = model;
   // `isDefault` and `requiresAuthorization` would be ignored, and `editTools` would fail the whole list (chatProvider).
   const { imageInput, toolCalling } = capabilities;
   return {
@@ -64,5 +67,6 @@ function toModel(model: LanguageModelChatInformation, group: Group | null): Mode
     isUserSelectable: true,
     ...Object.fromEntries(PASSED_ON.filter((key) => key in extra).map((key) => [key, extra[key]])),
     group,
+    source: model.id,
   } as Model;
 }

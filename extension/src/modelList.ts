@@ -69,6 +69,11 @@ export class ModelList {
     return [...this.#groups.values()].map(({ models }) => models ?? []);
   }
 
+  /** The ids that a group listed last, also before this start. */
+  idsOf(groupId: string): readonly string[] {
+    return (this.#groups.get(groupId)?.models ?? this.#stored()[groupId] ?? []).map(({ id }) => id);
+  }
+
   /** The list of this group may have changed: asks again, after what is under way. */
   invalidate(groupId: string | null): void {
     const known = this.#groups.get(groupId ?? "");

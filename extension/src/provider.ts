@@ -10,6 +10,7 @@ import { Pacer } from "./pacing";
 import type { Group, RequestOptions, ResponsePart } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
 import { estimate, type TokenCache } from "./tokenCache";
+import type { Twins } from "./twins";
 
 /** What the host gives beyond the stable types. */
 interface InformationOptions extends vscode.PrepareLanguageModelChatModelOptions {
@@ -23,6 +24,7 @@ interface ResponseOptions extends vscode.ProvideLanguageModelChatResponseOptions
 export interface ProviderParts {
   readonly sidecar: () => Promise<Pick<Sidecar, "request" | "respond">>;
   readonly models: ModelList;
+  readonly twins: Twins;
   readonly counts: TokenCache;
   readonly classes: PartClasses;
   readonly errors: LanguageModelErrorClass;
@@ -43,8 +45,11 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
 
   async provideLanguageModelChatInformation({ silent, configuration }: InformationOptions): Promise<Model[]> {
     // The call without configuration is for the providers in the settings; every group has a call of its own.
+    const { models, twins, log } = this.parts;
     const group = configuration ? this.#group(configuration) : null;
-    return toModels(await this.parts.models.models(group, silent), group, this.parts.log);
+    if (!group) twins.beginRound();
+    const list = await models.models(group, silent);
+    return toModels(list, group, log, group ? twins.shownIds(group) : undefined);
   }
 
   async provideLanguageModelChatResponse(
@@ -87,8 +92,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     try {
       const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
       return await counts.count(modelKey(model), item, async (items) => {
-        const { id, group } = model;
-        const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: id, items });
+        const { source, group } = model;
+        const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: source, items });
         return result.counts.map(({ count }) => count);
       });
     } catch (error) {
@@ -107,7 +112,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     const { sidecar, classes, log } = this.parts;
     const parameters = {
       group: model.group,
-      model: model.id,
+      model: model.source,
       messages: messages.map((message) => fromHostMessage(message, classes, log)),
       options: toRequestOptions(options),
     };
@@ -132,8 +137,8 @@ function toRequestOptions(options: ResponseOptions): RequestOptions {
   };
 }
 
-function modelKey({ group, id }: Model): string {
-  return group ? `${group.id}/${id}` : id;
+function modelKey({ group, source }: Model): string {
+  return group ? `${group.id}/${source}` : source;
 }
 
 /** Whether Copilot takes it for an answer: thinking and data are none. */

@@ -21,7 +21,7 @@ test("a model keeps its real name, family and limits, can be selected, and knows
   const group = { id: "g", configuration: {} };
   const { tooltip, detail, extra, ...rest } = MODEL;
   assert.deepEqual([tooltip, detail, extra], [null, null, {}]);
-  assert.deepEqual(toModels([MODEL], group, unexpected), [{ ...rest, isUserSelectable: true, group }]);
+  assert.deepEqual(toModels([MODEL], group, unexpected), [{ ...rest, isUserSelectable: true, group, source: "gpt" }]);
 });
 
 test("what the host reads of extra is passed on, and may hide the model", () => {

@@ -8,6 +8,7 @@ import type { InformationResult } from "../src/protocol.generated";
 import type { Sidecar } from "../src/sidecar";
 import { Supervisor } from "../src/supervisor";
 import { TokenCache } from "../src/tokenCache";
+import { Twins } from "../src/twins";
 import { startFake } from "./fakeCommand";
 import { unexpected } from "./testClock";
 import { CLASSES, Disposable, ERRORS, LanguageModelError, TextPart, ThinkingPart, TokenSource } from "./vscodeDouble";
@@ -41,6 +42,11 @@ function start(context: TestContext, list = NOTHING): Started {
   const provider = new PartstreamProvider({
     sidecar: () => supervisor.running(),
     models,
+    twins: new Twins(
+      { get: () => undefined, update: () => Promise.resolve() },
+      (groupId) => models.idsOf(groupId),
+      () => undefined,
+    ),
     counts: new TokenCache(SYSTEM_CLOCK, unexpected),
     classes: CLASSES,
     errors: ERRORS,
@@ -53,7 +59,7 @@ function start(context: TestContext, list = NOTHING): Started {
   return { provider, supervisor, asked };
 }
 
-const model = (id: string): Model => ({ id, name: `Model ${id}`, group: null }) as Model;
+const model = (id: string): Model => ({ id, source: id, name: `Model ${id}`, group: null }) as Model;
 
 const MESSAGES = [{ role: 1, content: [new TextPart("hello dear world")], name: undefined }];
 
