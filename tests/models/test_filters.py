@@ -10,7 +10,6 @@ from partstream.models.filters import (
     is_allowed,
     matches,
     offered_models,
-    unique_ids,
 )
 from partstream.models.records import Fact, ModelRecord, Source
 
@@ -82,29 +81,6 @@ def test_an_id_that_comes_twice_is_offered_once():
     first = ModelRecord("m", name="First")
     (model,) = offered_models([first, ModelRecord("m", name="Second")], ModelSelection())
     assert model.record.name == "First"
-
-
-def test_ids_that_two_groups_have_are_qualified_in_both_and_the_others_stay():
-    groups = [("one", ["gpt-4o", "a"]), ("two", ["gpt-4o", "b"])]
-    assert unique_ids(groups) == [["one/gpt-4o", "a"], ["two/gpt-4o", "b"]]
-    assert unique_ids(groups[::-1]) == [["two/gpt-4o", "b"], ["one/gpt-4o", "a"]]
-
-
-def test_a_qualified_id_does_not_meet_one_that_was_there():
-    groups = [("one", ["m", "one/m"]), ("two", ["m"])]
-    assert unique_ids(groups) == [["one/one/m", "one/m"], ["two/m"]]
-
-
-NAMES = st.sampled_from(["a", "b", "a/a", "b/a", "a/b", "a/a/a"])
-
-
-@given(st.dictionaries(st.sampled_from(["a", "b", "a/a"]), st.lists(NAMES, unique=True)))
-def test_no_two_groups_ever_share_an_id(groups):
-    rows = unique_ids(list(groups.items()))
-    ids = [model_id for row in rows for model_id in row]
-    assert len(ids) == len(set(ids))
-    for row, group in zip(rows, groups.values(), strict=True):
-        assert all(shown.endswith(model_id) for shown, model_id in zip(row, group, strict=True))
 
 
 @given(st.text(max_size=30), st.lists(st.text("ab*?[]", max_size=8), max_size=3))

@@ -11,9 +11,9 @@ from partstream.models.limits import LimitSettings
 from partstream.models.records import Fact, ModelRecord, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["ModelOverride", "ModelSelection", "OfferedModel", "is_allowed", "matches", "offered_models", "unique_ids"]
+__all__ = ["ModelOverride", "ModelSelection", "OfferedModel", "is_allowed", "matches", "offered_models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +125,6 @@ def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) ->
         if is_allowed(model_id, selection)
     ]
     return sorted(offered, key=lambda model: model.record.id != selection.default)
-
-
-def unique_ids(groups: Sequence[tuple[str, Sequence[str]]]) -> list[list[str]]:
-    """The ids of several groups, made different where groups have the same: VS Code shows twins otherwise.
-
-    An id that two groups have is qualified in both, so that it does not depend on the order of the groups; one that
-    only one group has stays.
-
-    Args:
-        groups: The name of each group and its ids. Names are different.
-    """
-    holders: dict[str, int] = {}
-    for _, ids in groups:
-        for model_id in dict.fromkeys(ids):
-            holders[model_id] = holders.get(model_id, 0) + 1
-    taken = {model_id for model_id, count in holders.items() if count == 1}
-    result = []
-    for name, ids in groups:
-        row = []
-        for model_id in dict.fromkeys(ids):
-            shown = model_id if holders[model_id] == 1 else f"{name}/{model_id}"
-            while holders[model_id] > 1 and shown in taken:
-                shown = f"{name}/{shown}"
-            taken.add(shown)
-            row.append(shown)
-        result.append(row)
-    return result
 
 
 def _offered(record: ModelRecord, selection: ModelSelection) -> OfferedModel:
