@@ -21,6 +21,8 @@ const FLAGS = [
 const OPEN_LIMIT = 90_000;
 const CLICK_LIMIT = 15_000;
 const ANSWER_LIMIT = 45_000;
+/** Milliseconds after which a choice in the picker was forgotten. */
+const CHOICE_LIMIT = 4_000;
 
 export class ChatPanel {
   #browser;
@@ -65,11 +67,22 @@ export class ChatPanel {
     );
   }
 
-  /** Chooses a model in the picker, and waits until the picker shows it. */
+  /**
+   * Chooses a model in the picker, and waits until the picker shows it.
+   *
+   * VS Code forgets a choice that is made while a new chat is still being set up: a person would choose again.
+   */
   async pickModel(name) {
-    await this.openPicker(name);
-    await this.#pickerRow(name).click();
-    await until(`the picker to show ${name}`, async () => (await this.#pickerButton.innerText()).includes(name));
+    const shows = async () => (await this.#pickerButton.innerText()).includes(name);
+    await until(
+      `the picker to show ${name}`,
+      async () => {
+        await this.openPicker(name);
+        await this.#pickerRow(name).click();
+        return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT }).catch(() => false);
+      },
+      { limit: OPEN_LIMIT, describe: () => this.#pickerButton.innerText() },
+    );
   }
 
   /** Sends a message and returns as soon as its answer has begun to be waited for. */
