@@ -1,0 +1,148 @@
+"""Whether an upstream refused a request because its input is too long, and the numbers that it named.
+
+Most upstreams have only a sentence for it, so this is the one place that reads sentences: a row for each phrasing in
+use, gathered from public bug reports about these servers. Knows no conversation and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.errors import UpstreamFailureError, UpstreamHTTPError
+
+if TYPE_CHECKING:
+    from partstream.errors import UpstreamError
+
+__all__ = ["PHRASINGS", "Overflow", "Phrasing", "read_overflow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """An input that was too long, in tokens as the upstream counts them.
+
+    Attributes:
+        limit: The most that the input may hold, or None where it did not say.
+        count: What the input held, or None where it did not say.
+        speaks_of_tokens: Whether tokens were too many, as against the bytes of the request.
+    """
+
+    limit: int | None = None
+    count: int | None = None
+    speaks_of_tokens: bool = True
+
+
+class Phrasing(NamedTuple):
+    """How some servers say it.
+
+    Attributes:
+        server: Which ones.
+        pattern: Matches their sentence, in any case. Groups: `limit` of the input, `window` of input and output,
+            `count` of the input, `total` of both, `output` that was asked for.
+    """
+
+    server: str
+    pattern: re.Pattern[str]
+
+
+def read_overflow(error: UpstreamError) -> Overflow | None:
+    """What the error says of an input that is too long; None for every other error, limits of a rate among them."""
+    code = (error.provider_code or "").lower()
+    said = (_said(error) or "")[:_MAX_SAID]
+    if error.http_status == _TOO_MANY_REQUESTS or code.startswith("rate_limit") or _RATE.search(said):
+        return None
+    for phrasing in PHRASINGS:
+        if (match := phrasing.pattern.search(said)) is not None:
+            return _numbers(match.groupdict())
+    if code in _TOKEN_CODES or any(word in said for word in _TOKEN_CODES):
+        return Overflow()
+    if code == "request_too_large" or error.http_status == _CONTENT_TOO_LARGE:
+        return Overflow(speaks_of_tokens=False)
+    return None
+
+
+def _said(error: UpstreamError) -> str | None:
+    """The sentence, or, where a gateway hides it deeper in its answer, the whole answer."""
+    if isinstance(error, UpstreamHTTPError):
+        return f"{error.provider_message or ''}\n{error.body}"
+    return error.provider_message if isinstance(error, UpstreamFailureError) else None
+
+
+def _numbers(groups: dict[str, str | None]) -> Overflow:
+    said = {name: int(re.sub(r"\D", "", text)) for name, text in groups.items() if text}
+    output = said.get("output", 0)
+    limit, count = said.get("limit"), said.get("count")
+    if limit is None and "window" in said:
+        limit = said["window"] - output
+    if count is None and "total" in said:
+        count = said["total"] - output
+    # Numbers under which the input would fit are not the ones that they were taken for.
+    if limit is not None and (limit < 1 or (count is not None and count <= limit)):
+        return Overflow()
+    return Overflow(limit, count)
+
+
+_TOO_MANY_REQUESTS: Final = 429
+_CONTENT_TOO_LARGE: Final = 413
+_MAX_SAID: Final = 4000
+
+_RATE: Final = re.compile(
+    r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests",
+    re.IGNORECASE,
+)
+"""Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
+
+_TOKEN_CODES: Final = frozenset(
+    {"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error", "string_above_max_length"}
+)
+
+_N = r"[\d][\d,._]*\d|\d"
+
+
+def _phrasing(server: str, pattern: str) -> Phrasing:
+    """`<limit>` stands for a number that is the limit, and so on; spaces for any blanks, `...` for some words."""
+    named = re.sub(r"<(\w+)>", lambda group: f"(?P<{group[1]}>{_N})", pattern)
+    return Phrasing(server, re.compile(named.replace("...", r"[^\n]{0,200}?").replace(" ", r"\s+"), re.IGNORECASE))
+
+
+PHRASINGS: Final = (
+    _phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
+    _phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
+    _phrasing(
+        "OpenAI (Chat Completions), vLLM, DeepSeek",
+        r"maximum context length is <window> tokens...requested(?: about)? <total> tokens "
+        r"\(<count> (?:in|of) [\w ]+?[,;] <output> (?:in|for) the (?:completion|output)\)",
+    ),
+    _phrasing(
+        "OpenRouter",
+        r"maximum context length is <window> tokens...requested(?: about)? <total> tokens..., <output> in the output",
+    ),
+    _phrasing(
+        "vLLM",
+        r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
+    ),
+    _phrasing(
+        "OpenAI (Chat Completions)",
+        r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
+    ),
+    _phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),
+    _phrasing("OpenAI (Responses)", r"exceeds the context window"),
+    _phrasing(
+        "Google", r"input token count(?: of)? \(?<count>\)? exceeds the maximum number of tokens allowed \(?<limit>"
+    ),
+    _phrasing("Amazon Bedrock", r"input is too long for requested model"),
+    _phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
+    _phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
+    _phrasing("Mistral", r"contains <count> tokens...too large for model with <limit> maximum context length"),
+    _phrasing("Mistral", r"too large for model with <limit> maximum context length"),
+    _phrasing("llama.cpp", r"request \(<count> tokens\) exceeds the available context size \(<limit> tokens\)"),
+    _phrasing("llama.cpp", r"exceeds the available context size(?: \(<limit> tokens\))?"),
+    _phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count> ?>= ?n_ctx: <limit>\))?"),
+    _phrasing("LM Studio", r"loaded with context length of only <limit> tokens"),
+    _phrasing("Moonshot", r"exceeded model token limit: <limit> \(requested: <count>\)"),
+    _phrasing("MiniMax, whose number is that of the error", r"context window exceeds limit"),
+    _phrasing("Groq", r"reduce the length of the messages"),
+    _phrasing("Anthropic without numbers", r"prompt is too long"),
+)
+"""The sentences, those that name more numbers first: the first that matches is taken."""

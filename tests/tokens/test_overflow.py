@@ -1,0 +1,158 @@
+"""Sentences of real servers, as their users reported them in public."""
+
+import pytest
+
+from partstream.errors import UpstreamConnectionError, UpstreamFailureError, UpstreamHTTPError
+from partstream.tokens.overflow import PHRASINGS, Overflow, read_overflow
+
+SAID = [
+    ("prompt is too long: 204716 tokens > 200000 maximum", 200_000, 204_716),
+    ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input", 178_667, 188_240),
+    (
+        (
+            "This model's maximum context length is 4097 tokens. However, you requested 4203 tokens (3703 in the messages, "
+            "500 in the completion). Please reduce the length of the messages or completion."
+        ),
+        3597,
+        3703,
+    ),
+    (
+        (
+            "This model's maximum context length is 2049 tokens, however you requested 2074 tokens (2049 in your prompt; "
+            "25 for the completion). Please reduce your prompt; or completion length."
+        ),
+        2024,
+        2049,
+    ),
+    (
+        (
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (130000 "
+            "of text input, 5000 of tool input, 5000 in the output). Please reduce the length of either one."
+        ),
+        126_072,
+        135_000,
+    ),
+    (
+        (
+            "'max_tokens' is too large: 2000. This model's maximum context length is 4096 tokens and your request has 2104 "
+            "input tokens"
+        ),
+        2096,
+        2104,
+    ),
+    (
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 8545 tokens. Please "
+            "reduce the length of the messages."
+        ),
+        8192,
+        8545,
+    ),
+    ("The maximum context length is 32,768 tokens for this model", 32_768, None),
+    ("Your input exceeds the context window of this model. Please adjust your input and try again.", None, None),
+    (
+        "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+        1_048_575,
+        1_196_265,
+    ),
+    ("ValidationException: Input is too long for requested model.", None, None),
+    (
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        131_072,
+        537_812,
+    ),
+    ("prompt token count of 135000 exceeds the limit of 128000", 128_000, 135_000),
+    (
+        "Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        32_768,
+        40_960,
+    ),
+    ("The prompt is too large for model with 32768 maximum context length", 32_768, None),
+    ("request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192, 9000),
+    ("the request exceeds the available context size (8192 tokens), try increasing the context size", 8192, None),
+    ("the request exceeds the available context size, try increasing the context size", None, None),
+    (
+        (
+            "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 7024>= "
+            "n_ctx: 4096). Try to load the model with a larger context length"
+        ),
+        4096,
+        7024,
+    ),
+    (
+        (
+            "Trying to keep the first 13000 tokens when context the overflows. However, the model is loaded with context "
+            "length of only 4096 tokens, which is not enough."
+        ),
+        4096,
+        None,
+    ),
+    ("Invalid request: Your request exceeded model token limit: 262144 (requested: 270001)", 262_144, 270_001),
+    ("invalid params, context window exceeds limit (2013)", None, None),
+    ("Please reduce the length of the messages or completion.", None, None),
+    ("Prompt is too long", None, None),
+]
+
+
+@pytest.mark.parametrize(("said", "limit", "count"), SAID)
+def test_an_input_that_is_too_long_is_read_in_the_words_of_each_server(said, limit, count):
+    expected = Overflow(limit, count)
+    assert read_overflow(UpstreamHTTPError(400, provider_message=said)) == expected
+    assert read_overflow(UpstreamFailureError(said)) == expected
+
+
+def test_every_phrasing_has_a_sentence_that_is_read_by_it():
+    first = {next(row for row in PHRASINGS if row.pattern.search(said)) for said, _, _ in SAID}
+    assert first == set(PHRASINGS)
+
+
+@pytest.mark.parametrize(
+    "code", ["context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error"]
+)
+def test_a_code_says_it_without_a_sentence(code):
+    assert read_overflow(UpstreamHTTPError(400, provider_code=code)) == Overflow()
+    assert read_overflow(UpstreamFailureError("no", provider_code=code)) == Overflow()
+
+
+def test_a_request_of_too_many_bytes_says_nothing_of_tokens():
+    expected = Overflow(speaks_of_tokens=False)
+    assert read_overflow(UpstreamHTTPError(413)) == expected
+    assert read_overflow(UpstreamHTTPError(400, provider_code="request_too_large")) == expected
+
+
+def test_a_sentence_deep_in_the_answer_of_a_gateway_is_found():
+    body = '{"error": {"message": "Bad Request", "param": {"cause": "prompt is too long: 12 tokens > 10 maximum"}}}'
+    error = UpstreamHTTPError(400, provider_message="Bad Request", body=body)
+    assert read_overflow(error) == Overflow(10, 12)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UpstreamHTTPError(429, provider_message="prompt is too long: 204716 tokens > 200000 maximum"),
+        UpstreamHTTPError(400, provider_code="rate_limit_exceeded", provider_message="context_length_exceeded"),
+        UpstreamHTTPError(
+            413,
+            provider_message="Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",
+        ),
+        UpstreamHTTPError(400, provider_message="exceeds the limit of 60000 tokens per minute"),
+        UpstreamFailureError("prompt token count of 9 exceeds the limit of 8 tokens a day"),
+        UpstreamHTTPError(413, provider_message="You exceeded your current quota"),
+        UpstreamHTTPError(400, provider_message="max_tokens must be at least 1"),
+        UpstreamHTTPError(500),
+        UpstreamFailureError("overloaded", provider_code="overloaded_error"),
+        UpstreamConnectionError("http://x", "prompt is too long"),
+    ],
+)
+def test_limits_of_a_rate_and_all_other_errors_are_none(error):
+    assert read_overflow(error) is None
+
+
+def test_numbers_under_which_the_input_would_fit_are_not_believed():
+    error = UpstreamHTTPError(400, provider_message="prompt is too long: 10 tokens > 200000 maximum")
+    assert read_overflow(error) == Overflow()
+
+
+def test_a_long_answer_is_read_in_linear_time():
+    error = UpstreamFailureError("maximum context length is 1 tokens " * 100_000)
+    assert read_overflow(error) == Overflow(1, None)
