@@ -10,60 +10,53 @@ SAID = [
     ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input", 178_667, 188_240),
     (
         (
-            "This model's maximum context length is 4097 tokens. However, you requested 4203 tokens (3703 in the messages, "
-            "500 in the completion). Please reduce the length of the messages or completion."
+            "This model's maximum context length is 4097 tokens. However, you requested 4203 tokens (3703 in "
+            "the messages, 500 in the completion). Please reduce the length of the messages or completion."
         ),
         3597,
         3703,
     ),
     (
         (
-            "This model's maximum context length is 2049 tokens, however you requested 2074 tokens (2049 in your prompt; "
-            "25 for the completion). Please reduce your prompt; or completion length."
+            "This model's maximum context length is 2049 tokens, however you requested 2074 tokens (2049 in "
+            "your prompt; 25 for the completion). Please reduce your prompt; or completion length."
         ),
         2024,
         2049,
     ),
     (
         (
-            "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (130000 "
-            "of text input, 5000 of tool input, 5000 in the output). Please reduce the length of either one."
+            "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 "
+            "tokens (130000 of text input, 5000 of tool input, 5000 in the output). Please reduce the length "
+            "of either one."
         ),
         126_072,
         135_000,
     ),
     (
         (
-            "'max_tokens' is too large: 2000. This model's maximum context length is 4096 tokens and your request has 2104 "
-            "input tokens"
+            "'max_tokens' is too large: 2000. This model's maximum context length is 4096 tokens and your "
+            "request has 2104 input tokens"
         ),
         2096,
         2104,
     ),
     (
         (
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in 8545 tokens. Please "
-            "reduce the length of the messages."
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 8545 "
+            "tokens. Please reduce the length of the messages."
         ),
         8192,
         8545,
     ),
     ("The maximum context length is 32,768 tokens for this model", 32_768, None),
     ("Your input exceeds the context window of this model. Please adjust your input and try again.", None, None),
-    (
-        "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
-        1_048_575,
-        1_196_265,
-    ),
+    ("The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).", 1_048_575, 1_196_265),
     ("ValidationException: Input is too long for requested model.", None, None),
-    (
-        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-        131_072,
-        537_812,
-    ),
+    ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131_072, 537_812),
     ("prompt token count of 135000 exceeds the limit of 128000", 128_000, 135_000),
     (
-        "Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+        ("Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length"),
         32_768,
         40_960,
     ),
@@ -73,20 +66,21 @@ SAID = [
     ("the request exceeds the available context size, try increasing the context size", None, None),
     (
         (
-            "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 7024>= "
-            "n_ctx: 4096). Try to load the model with a larger context length"
+            "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: "
+            "7024>= n_ctx: 4096). Try to load the model with a larger context length"
         ),
         4096,
         7024,
     ),
     (
         (
-            "Trying to keep the first 13000 tokens when context the overflows. However, the model is loaded with context "
-            "length of only 4096 tokens, which is not enough."
+            "Trying to keep the first 13000 tokens when context the overflows. However, the model is loaded "
+            "with context length of only 4096 tokens, which is not enough."
         ),
         4096,
-        None,
+        13_000,
     ),
+    ("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", 7424, 15_028),
     ("Invalid request: Your request exceeded model token limit: 262144 (requested: 270001)", 262_144, 270_001),
     ("invalid params, context window exceeds limit (2013)", None, None),
     ("Please reduce the length of the messages or completion.", None, None),
