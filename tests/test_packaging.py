@@ -20,7 +20,7 @@ from partstream.gateway.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTI
 from partstream.gateway.model_settings import MODEL_SETTINGS
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
-from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +193,7 @@ def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> No
     assert GROUP["timeouts"]["properties"].keys() == TIMEOUT_SETTINGS.keys()
     assert GROUP["retry"]["properties"].keys() == RETRY_SETTINGS.keys()
     assert GROUP["limitPolicy"]["enum"] == list(LimitPolicy)
-    assert GROUP["protocol"]["enum"] == list(PROTOCOLS)
+    assert GROUP["protocol"]["enum"] == list(UPSTREAM_PROTOCOLS)
     assert GROUP["protocol"]["default"] == DEFAULT_PROTOCOL
 
 

@@ -8,7 +8,7 @@ exception; only a mistake of our caller raises (:class:`partstream.errors.Adapte
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -55,6 +55,8 @@ class Finish:
         response_id: The upstream's identifier of the response, or None.
         model: The model that answered, as the upstream names it, or None.
         error: Set exactly when the outcome is failed or truncated.
+        provider_metadata: What the provider said of the whole response beside its tokens, by the provider's name; JSON
+            values, empty where it said nothing.
     """
 
     outcome: Outcome
@@ -63,6 +65,7 @@ class Finish:
     response_id: str | None = None
     model: str | None = None
     error: LanguageModelError | None = None
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

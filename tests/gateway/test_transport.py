@@ -28,14 +28,14 @@ from partstream.errors import (
 from partstream.gateway import RetryPolicy, Secret
 from partstream.gateway.transport import Transport
 from partstream.parts import TextPart
-from partstream.protocols.registry import PROTOCOLS
-from partstream.sse import SSEDecoder
+from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
 from partstream.streams import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, document, event_stream
 
 PROTOCOL = PROTOCOLS["openresponses"]
+PATH = UPSTREAM_PROTOCOLS["openresponses"].path
 ONE_ATTEMPT = replace(RETRY, attempts=1)
 
 
@@ -67,9 +67,7 @@ async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
     streamed = Streamed()
     start = time.monotonic()
     try:
-        async for outputs in transport.stream(
-            PROTOCOL.path, body, lambda: PROTOCOL.make_reader(StreamOptions(), SSEDecoder())
-        ):
+        async for outputs in transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions())):
             streamed.outputs += outputs
     except UpstreamError as error:
         streamed.raised = error
@@ -143,9 +141,7 @@ def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
             transport = Transport(configuration(upstream.base_url))
             for number in (1, 2, 3):
                 body = {"model": "text", "input": f"{number}", "stream": True}
-                answer = transport.stream(
-                    PROTOCOL.path, body, lambda: PROTOCOL.make_reader(StreamOptions(), SSEDecoder())
-                )
+                answer = transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions()))
                 assert [batch async for batch in answer]
                 assert (await upstream.wait_for_end(number)).delivery.outcome is Delivered.WHOLE
             assert len(upstream._connections) == 1
@@ -532,9 +528,7 @@ def test_a_stream_closed_in_the_middle_closes_the_connection():
     async def test() -> None:
         async with ReplayUpstream(scenario="long", pace=0.01) as upstream:
             transport = Transport(configuration(upstream.base_url))
-            answer = transport.stream(
-                PROTOCOL.path, {"stream": True}, lambda: PROTOCOL.make_reader(StreamOptions(), SSEDecoder())
-            )
+            answer = transport.stream(PATH, {"stream": True}, lambda: PROTOCOL.make_reader(StreamOptions()))
             assert await anext(answer)
             await answer.aclose()
             ended = await upstream.wait_for_end()
@@ -556,7 +550,7 @@ def test_one_transport_serves_one_event_loop_after_the_other(closed_in_time: boo
     async def test() -> None:
         async with ReplayUpstream(port=port):
             body = {"model": "text", "input": "Hi", "stream": True}
-            answer = transport.stream(PROTOCOL.path, body, lambda: PROTOCOL.make_reader(StreamOptions(), SSEDecoder()))
+            answer = transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions()))
             outputs = [output async for batch in answer for output in batch]
             assert outputs[-1].outcome is Outcome.COMPLETED
             if closed_in_time:

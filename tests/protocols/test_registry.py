@@ -8,7 +8,14 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
-from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol
+from partstream.protocols.registry import (
+    DEFAULT_PROTOCOL,
+    PROTOCOLS,
+    UPSTREAM_PROTOCOLS,
+    Protocol,
+    Upstream,
+    make_decoder,
+)
 from partstream.streams import StreamOptions
 
 
@@ -17,17 +24,23 @@ def test_every_row_names_what_exists(row: Protocol) -> None:
     stream = row.make_stream(StreamOptions())
     assert not stream.finished
     assert not stream.failing
-    for framing in FRAMINGS.values():
-        assert not row.make_reader(StreamOptions(), framing()).finished
-    request = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
-    assert row.build_request(request)["model"] == "m"
-    assert row.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
-    assert row.path.startswith("/")
+    assert not row.make_reader(StreamOptions()).finished
+    for framing in row.framings:
+        assert not row.make_reader(StreamOptions(), make_decoder(framing)).finished
     assert row.event_types
 
 
+@pytest.mark.parametrize("row", UPSTREAM_PROTOCOLS.values(), ids=UPSTREAM_PROTOCOLS)
+def test_every_upstream_names_what_exists(row: Upstream) -> None:
+    request = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
+    body, headers = row.build_request(request), row.build_headers(request)
+    assert "m" in (body.get("model"), *headers.values())
+    assert row.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
+    assert row.path.startswith("/")
+
+
 def test_the_default_is_one_of_them_and_names_are_unique() -> None:
-    assert DEFAULT_PROTOCOL in PROTOCOLS
+    assert DEFAULT_PROTOCOL in UPSTREAM_PROTOCOLS
     assert all(name == row.name for name, row in PROTOCOLS.items())
 
 

@@ -29,7 +29,7 @@ from partstream.gateway.model_settings import MODEL_LIST_SETTINGS, read_model_se
 from partstream.gateway.request_settings import read_request_settings
 from partstream.gateway.secret import Secret
 from partstream.models.filters import ModelSelection
-from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
 from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class GatewayConfiguration:
     Attributes:
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
-        protocol: A name of :data:`partstream.protocols.registry.PROTOCOLS`.
+        protocol: A name of :data:`partstream.protocols.registry.UPSTREAM_PROTOCOLS`.
         api_key: Sent as a bearer token, or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         headers: Sent with every request; they win over our own.
@@ -198,8 +198,8 @@ def _secret(value: Any, where: str) -> Secret:
 
 def _protocol(value: Any, where: str) -> str:
     name = string(value, where)
-    if name not in PROTOCOLS:
-        raise ConfigurationError(where, repr(name), f"one of {', '.join(PROTOCOLS)}")
+    if name not in UPSTREAM_PROTOCOLS:
+        raise ConfigurationError(where, repr(name), f"one of {', '.join(UPSTREAM_PROTOCOLS)}")
     return name
 
 

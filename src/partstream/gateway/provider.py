@@ -19,9 +19,8 @@ from partstream.gateway.answer_report import AnswerReport
 from partstream.gateway.fallbacks import helps_another_model, with_fallbacks
 from partstream.gateway.model_list import ModelList
 from partstream.gateway.transport import Transport
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
-from partstream.sse import SSEDecoder
 from partstream.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ class GatewayProvider(LanguageModelChatProvider):
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
+        self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
         self._transport = Transport(configuration)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
         self._said: set[str] = set()
@@ -145,7 +145,7 @@ class GatewayProvider(LanguageModelChatProvider):
             except UpstreamError as error:
                 if report.reported:
                     raise
-                refused = self._protocol.refused(error) & carried
+                refused = self._upstream.refused(error) & carried
                 if not refused:
                     return error
                 _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
@@ -156,10 +156,11 @@ class GatewayProvider(LanguageModelChatProvider):
     async def _stream(self, request: ChatRequest, report: AnswerReport, token: CancellationToken) -> None:
         stream_options = self._configuration.stream
         batches = self._transport.stream(
-            self._protocol.path,
-            self._protocol.build_request(request),
-            lambda: self._protocol.make_reader(stream_options, SSEDecoder()),
+            self._upstream.path,
+            self._upstream.build_request(request),
+            lambda: self._protocol.make_reader(stream_options),
             request.settings.extra_headers,
+            self._upstream.build_headers(request),
         )
         async with aclosing(batches):
             async for outputs in batches:

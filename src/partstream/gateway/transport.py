@@ -80,8 +80,10 @@ class Transport:
         body: dict[str, Any],
         make_reader: Callable[[], StreamReader],
         headers: Mapping[str, str] = MappingProxyType({}),
+        protocol_headers: Mapping[str, str] = MappingProxyType({}),
     ) -> AsyncGenerator[list[StreamOutput]]:
-        """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others.
+        """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others,
+        those of the configuration over `protocol_headers`.
 
         Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
         was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
@@ -98,7 +100,7 @@ class Transport:
         attempt = 1
         while True:
             reader = make_reader()
-            sent = self._headers(headers, key)
+            sent = self._headers(protocol_headers, headers, key)
             answer = self._attempt(url, content, sent, reader)
             try:
                 async for outputs in answer:
@@ -207,11 +209,11 @@ class Transport:
             self._loop = loop
         return self._client
 
-    def _headers(self, extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+    def _headers(self, protocol: Mapping[str, str], extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
         headers = dict(_PLAIN_HEADERS)
         if key is not None:
             headers["authorization"] = f"Bearer {key.reveal()}"
-        for wins in (self._configuration.headers, extra):
+        for wins in (protocol, self._configuration.headers, extra):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
 

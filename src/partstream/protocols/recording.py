@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol
+from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol, make_decoder
 from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read_recording(
     """
     framing = _framing(data, path)
     row = _protocol(data, path, framing, protocol)
-    reader = row.make_reader(options, FRAMINGS[framing]())
+    reader = row.make_reader(options, make_decoder(framing))
     size = chunk_size or len(data) or 1
     for start in range(0, len(data), size):
         yield from reader.feed(data[start : start + size])
@@ -74,7 +74,7 @@ def _protocol(data: bytes, path: str, framing: str, name: str | None) -> Protoco
         if name not in PROTOCOLS:
             raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
         return PROTOCOLS[name]
-    decoder = FRAMINGS[framing]()
+    decoder = make_decoder(framing)
     types: list[str] = []
     for event, payload in [*decoder.feed(data), *decoder.end()]:
         kind = _event_type(event, payload)

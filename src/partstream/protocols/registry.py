@@ -4,58 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.protocols.reader import StreamReader
-from partstream.sse import JSONLinesDecoder, SSEDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.errors import UpstreamError
     from partstream.sse import EventDecoder
     from partstream.streams import ResponseStream, StreamOptions
 
-__all__ = ["DEFAULT_PROTOCOL", "PROTOCOLS", "Protocol"]
+__all__ = ["DEFAULT_PROTOCOL", "FRAMINGS", "PROTOCOLS", "UPSTREAM_PROTOCOLS", "Protocol", "Upstream", "make_decoder"]
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
-    """A wire protocol.
+class Upstream:
+    """How a server is asked that answers in a protocol. Functions are named as `module:attribute` and loaded when first
+    needed.
 
     Attributes:
-        name: What configuration and command line call it.
-        stream: Where its adapter is, as `module:attribute`; loaded when first needed.
-        frequent: Where the table of frequent event types is, see
-            :class:`partstream.protocols.reader.StreamReader`.
-        request: Where the function is that writes a :class:`partstream.conversation.chat_request.ChatRequest` down, as
-            `module:attribute`.
-        refuses_response_id: Where the function is that tells whether an error of the upstream says that it does not
-            know the response to go on from.
-        refuses_reasoning: The same for encrypted reasoning that it does not take back.
+        request: Where the function is that writes a :class:`partstream.conversation.chat_request.ChatRequest` down.
         path: The path of its endpoint below the base URL.
-        event_types: How the `type` of its events begins; tells what a recording holds.
+        headers: Where the function is that gives the headers of a request beside those of every request, or None.
+        refuses_response_id: Where the function is that tells whether an error of the upstream says that it does not
+            know the response to go on from; None where nothing of the kind is ever sent.
+        refuses_reasoning: The same for reasoning that it does not take back.
     """
 
-    name: str
-    stream: str
-    frequent: str
     request: str
-    refuses_response_id: str
-    refuses_reasoning: str
     path: str
-    event_types: tuple[str, ...]
-
-    def make_stream(self, options: StreamOptions) -> ResponseStream:
-        """A new adapter for one response."""
-        adapter: ResponseStream = _load(self.stream)(options)
-        return adapter
-
-    def make_reader(self, options: StreamOptions, decoder: EventDecoder) -> StreamReader:
-        """A new reader of one response, from its bytes to the adapter's outputs."""
-        return StreamReader(decoder, self.make_stream(options), _load(self.frequent))
+    headers: str | None = None
+    refuses_response_id: str | None = None
+    refuses_reasoning: str | None = None
 
     def build_request(self, request: ChatRequest) -> dict[str, Any]:
         """The JSON body of a request.
@@ -66,10 +50,57 @@ class Protocol:
         body: dict[str, Any] = _load(self.request)(request)
         return body
 
+    def build_headers(self, request: ChatRequest) -> Mapping[str, str]:
+        """The headers that the protocol has for a request; what the configuration says wins over them."""
+        if self.headers is None:
+            return MappingProxyType({})
+        headers: Mapping[str, str] = _load(self.headers)(request)
+        return headers
+
     def refused(self, error: UpstreamError) -> Carried:
         """Which carried state an error refuses; nothing where it is about something else."""
-        response = Carried.RESPONSE if _load(self.refuses_response_id)(error) else Carried.NOTHING
-        return response | (Carried.REASONING if _load(self.refuses_reasoning)(error) else Carried.NOTHING)
+        questions = ((self.refuses_response_id, Carried.RESPONSE), (self.refuses_reasoning, Carried.REASONING))
+        refused = Carried.NOTHING
+        for question, carried in questions:
+            if question is not None and _load(question)(error):
+                refused |= carried
+        return refused
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A wire protocol that can be read.
+
+    Attributes:
+        name: What configuration and command line call it.
+        stream: Where its adapter is, as `module:attribute`; loaded when first needed.
+        frequent: Where the table of frequent event types is, see
+            :class:`partstream.protocols.reader.StreamReader`.
+        event_types: How the `type` of its events begins; tells what a recording holds.
+        framings: Names of :data:`FRAMINGS` that its events come in, that of the wire first.
+        upstream: How a server is asked that speaks it, or None for what can only be read.
+    """
+
+    name: str
+    stream: str
+    frequent: str
+    event_types: tuple[str, ...]
+    framings: tuple[str, ...] = ("sse", "jsonl")
+    upstream: Upstream | None = None
+
+    def make_stream(self, options: StreamOptions) -> ResponseStream:
+        """A new adapter for one response."""
+        adapter: ResponseStream = _load(self.stream)(options)
+        return adapter
+
+    def make_reader(self, options: StreamOptions, decoder: EventDecoder | None = None) -> StreamReader:
+        """A new reader of one response, from its bytes to the adapter's outputs.
+
+        Args:
+            options: How the adapter renders what it reads.
+            decoder: Tells the events apart; None for the framing of the wire.
+        """
+        return StreamReader(decoder or make_decoder(self.framings[0]), self.make_stream(options), _load(self.frequent))
 
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = {
@@ -79,19 +110,39 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             name="openresponses",
             stream="partstream.protocols.openresponses.stream:OpenResponsesStream",
             frequent="partstream.protocols.openresponses.stream:FREQUENT",
-            request="partstream.protocols.openresponses.request:build_request",
-            refuses_response_id="partstream.protocols.openresponses.request:refuses_response_id",
-            refuses_reasoning="partstream.protocols.openresponses.request:refuses_reasoning",
-            path="/responses",
             event_types=("response.", "error"),
+            upstream=Upstream(
+                request="partstream.protocols.openresponses.request:build_request",
+                path="/responses",
+                refuses_response_id="partstream.protocols.openresponses.request:refuses_response_id",
+                refuses_reasoning="partstream.protocols.openresponses.request:refuses_reasoning",
+            ),
         ),
     )
 }
 
+UPSTREAM_PROTOCOLS: Final[Mapping[str, Upstream]] = {
+    protocol.name: protocol.upstream for protocol in PROTOCOLS.values() if protocol.upstream is not None
+}
+"""Those that a server can be asked in: what the setting `protocol` may say."""
+
 DEFAULT_PROTOCOL: Final = "openresponses"
 
-FRAMINGS: Final[Mapping[str, Callable[[], EventDecoder]]] = {"sse": SSEDecoder, "jsonl": JSONLinesDecoder}
-"""How the events of a recording are told apart, by the ending of its file."""
+FRAMINGS: Final[Mapping[str, str]] = {
+    "sse": "partstream.sse:SSEDecoder",
+    "jsonl": "partstream.sse:JSONLinesDecoder",
+}
+"""How the events of a stream are told apart, by the ending of a recording; and where the decoder is."""
+
+
+def make_decoder(framing: str) -> EventDecoder:
+    """A new decoder for one stream.
+
+    Args:
+        framing: A name of :data:`FRAMINGS`.
+    """
+    decoder: EventDecoder = _load(FRAMINGS[framing])()
+    return decoder
 
 
 def _load(place: str) -> Any:
