@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import MessagePart
 
-__all__ = ["HistoryDigest", "answer_digest", "short_digest"]
+__all__ = ["HistoryDigest", "add_fields", "answer_digest", "canonical_json", "short_digest"]
 
 _SIZE: Final = 16
 
@@ -39,7 +39,7 @@ class HistoryDigest:
         """Takes the next message in; an empty one changes nothing."""
         for piece in _pieces(message.content):
             self._hash.update(b"%d" % message.role)
-            _update(self._hash, piece)
+            add_fields(self._hash, piece)
 
     @property
     def value(self) -> str:
@@ -55,15 +55,16 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
     parts = list(parts)
     text = "".join(part.value for part in parts if isinstance(part, TextPart)).strip()
     digest = blake2b(digest_size=_SIZE)
-    _update(digest, (b"text", text.encode(errors="surrogatepass")))
+    add_fields(digest, (b"text", text.encode(errors="surrogatepass")))
     for part in parts:
         if isinstance(part, ToolCallPart):
-            _update(digest, _call(part))
+            add_fields(digest, _call(part))
     return digest.hexdigest()
 
 
-def _update(digest: blake2b, piece: tuple[bytes, ...]) -> None:
-    for field in piece:
+def add_fields(digest: blake2b, fields: Iterable[bytes]) -> None:
+    """Takes fields into a digest, each with its length before it: no two lists of fields look alike."""
+    for field in fields:
         digest.update(b"%d:" % len(field))
         digest.update(field)
 
@@ -88,16 +89,16 @@ def _call(part: ToolCallPart) -> tuple[bytes, ...]:
         b"call",
         part.call_id.encode(errors="surrogatepass"),
         part.name.encode(errors="surrogatepass"),
-        _canonical(part.input),
+        canonical_json(part.input),
     )
 
 
-def _canonical(arguments: Mapping[str, Any]) -> bytes:
-    """The same bytes for equal arguments, in whatever order their names stand."""
+def canonical_json(value: Mapping[str, Any]) -> bytes:
+    """The same bytes for equal objects, in whatever order their names stand."""
     try:
-        return json.dumps(dict(arguments), sort_keys=True, separators=(",", ":")).encode()
+        return json.dumps(dict(value), sort_keys=True, separators=(",", ":")).encode()
     except (TypeError, ValueError):  # no JSON: the request is refused where it is written down
-        return repr(arguments).encode(errors="surrogatepass")
+        return repr(value).encode(errors="surrogatepass")
 
 
 def _result(part: ToolResultPart) -> tuple[bytes, ...]:

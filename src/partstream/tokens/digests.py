@@ -1,0 +1,120 @@
+"""Digests of what is counted: two are equal exactly when a count of one holds for the other.
+
+Content complete: of every part all its bytes, so that two different results under one call id differ, and two images
+of one length. Left out is what no prompt holds: marks of the host, which move from message to message, and call ids,
+which hosts rewrite. Thinking stands in them, unlike in the digests of :mod:`partstream.conversation.digest`, which tell
+conversations apart and not counts. One pass of blake2b over the content; the same after a restart and on any machine.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.digest import add_fields, canonical_json
+from partstream.conversation.markers import is_mark
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from partstream.messages import ChatMessage, Tool
+    from partstream.parts import MessagePart
+
+__all__ = ["NO_MESSAGES", "Digest", "message_digest", "prefix_digests", "text_digest", "tools_digest"]
+
+Digest = bytes
+"""16 bytes: with a billion messages the chance that any two meet is under one in 10**20."""
+
+_SIZE: Final = 16
+
+NO_MESSAGES: Final[Digest] = bytes(_SIZE)
+"""The digest of a conversation before its first message."""
+
+
+def text_digest(text: str) -> Digest:
+    """The digest of a text that stands alone."""
+    return _digest((b"alone", _bytes(text)))
+
+
+def message_digest(message: ChatMessage) -> Digest:
+    """The digest of a message; neighbouring texts count as one, because they are sent as one."""
+    fields = (field for piece in _pieces(message.content) for field in piece)
+    return _digest((b"message", b"%d" % message.role, _bytes(message.name or ""), *fields))
+
+
+def tools_digest(tools: Iterable[Tool]) -> Digest:
+    """The digest of the tools of a request, in their order."""
+    digest = blake2b(b"tools", digest_size=_SIZE)
+    for tool in tools:
+        schema = b"" if tool.input_schema is None else canonical_json(tool.input_schema)
+        add_fields(digest, (_bytes(tool.name), _bytes(tool.description), schema))
+    return digest.digest()
+
+
+def prefix_digests(messages: Iterable[Digest]) -> list[Digest]:
+    """Of a conversation the digest after each of its messages: the first n of two are equal exactly when it is so
+    of all n messages.
+    """
+    digests, last = [], NO_MESSAGES
+    for message in messages:
+        last = blake2b(last + message, digest_size=_SIZE).digest()
+        digests.append(last)
+    return digests
+
+
+def _digest(fields: Iterable[bytes]) -> Digest:
+    digest = blake2b(digest_size=_SIZE)
+    add_fields(digest, fields)
+    return digest.digest()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
+    """The fields of each part; a text with those that follow it."""
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, TextPart):
+            texts.append(part.value)
+            continue
+        piece = _PIECES[type(part)](part)
+        if not piece:
+            continue
+        yield from _text(texts)
+        texts = []
+        yield piece
+    yield from _text(texts)
+
+
+def _text(texts: list[str]) -> Iterator[tuple[bytes, ...]]:
+    if joined := "".join(texts):
+        yield b"text", _bytes(joined)
+
+
+def _data(part: DataPart) -> tuple[bytes, ...]:
+    return () if is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data)
+
+
+def _thinking(part: ThinkingPart) -> tuple[bytes, ...]:
+    metadata = canonical_json(part.metadata) if part.metadata else b""
+    return (b"thinking", _bytes(part.value), metadata) if part.value or metadata else ()
+
+
+def _call(part: ToolCallPart) -> tuple[bytes, ...]:
+    return b"call", _bytes(part.name), canonical_json(part.input)
+
+
+def _result(part: ToolResultPart) -> tuple[bytes, ...]:
+    content = [field for piece in _pieces(part.content) for field in piece]
+    return (b"result", b"%d" % part.is_error, b"%d" % len(content), *content)
+
+
+_PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
+    DataPart: _data,
+    ThinkingPart: _thinking,
+    ToolCallPart: _call,
+    ToolResultPart: _result,
+}
