@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.settings import SystemAs, ToolImages
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps, is_json
+from partstream.protocols.call_arguments import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,10 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["input_items"]
 
 Wire: TypeAlias = dict[str, Any]
-
-_FAILED: Final = "The tool failed: "
-_FAILED_SILENTLY: Final = "The tool failed and did not say why."
-"""The protocol has no field for it; without the words the model takes an error for a result."""
 
 _MAX_IMAGE_URL: Final = 20_971_520
 _MAX_FILE_DATA: Final = 33_554_432
@@ -42,11 +40,9 @@ def input_items(turns: Iterable[Turn], settings: RequestSettings) -> list[Wire]:
         RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
     """
     writer = _Writer(settings)
-    for turn in turns:
-        if turn.role is not TurnRole.TOOL:
-            writer.show_deferred()
+    of_results = settings.tool_images is not ToolImages.NATIVE
+    for turn in shown_by_user(turns, of_results=of_results, of_assistant=True):
         writer.write(turn)
-    writer.show_deferred()
     return writer.items
 
 
@@ -55,16 +51,10 @@ class _Writer:
 
     def __init__(self, settings: RequestSettings) -> None:
         self.items: list[Wire] = []
-        self._native = settings.tool_images is ToolImages.NATIVE
         self._system = "developer" if settings.system_as is SystemAs.DEVELOPER else "system"
-        self._deferred: list[Wire] = []
 
     def write(self, turn: Turn) -> None:
         _WRITERS[turn.role](self, turn)
-
-    def show_deferred(self) -> None:
-        self._message("user", self._deferred)
-        self._deferred = []
 
     def _system_turn(self, turn: Turn) -> None:
         self._message(self._system, [_input_text(piece) for piece in turn.content if isinstance(piece, Text)])
@@ -75,13 +65,9 @@ class _Writer:
     def _assistant_turn(self, turn: Turn) -> None:
         said: list[Wire] = []
         for piece in turn.content:
-            match piece:
-                case Text(value):
-                    said.append({"type": "output_text", "text": value})
-                    continue
-                case Attachment():
-                    self._deferred += [{"type": "input_text", "text": "[shown by the assistant]"}, _input(piece)]
-                    continue
+            if isinstance(piece, Text):
+                said.append({"type": "output_text", "text": piece.value})
+                continue
             self._message("assistant", said)
             said = []
             if isinstance(piece, Call):
@@ -93,25 +79,7 @@ class _Writer:
     def _tool_turn(self, turn: Turn) -> None:
         for piece in turn.content:
             if isinstance(piece, Result):
-                self.items.append(
-                    {"type": "function_call_output", "call_id": piece.call_id, "output": self._output(piece)}
-                )
-
-    def _output(self, result: Result) -> str | list[Wire]:
-        """What a tool gave: a string, which every server takes, where a string can say it."""
-        pieces = [self._shown(piece) for piece in result.content]
-        if result.is_error:
-            pieces.insert(0, {"type": "input_text", "text": _FAILED if pieces else _FAILED_SILENTLY})
-        if all(piece["type"] == "input_text" for piece in pieces):
-            return "".join(piece["text"] for piece in pieces)
-        return pieces
-
-    def _shown(self, piece: ResultContent) -> Wire:
-        if self._native or isinstance(piece, Text):
-            return _input(piece)
-        self._deferred.append(_input(piece))
-        number = sum(shown["type"] != "input_text" for shown in self._deferred)
-        return {"type": "input_text", "text": f"[{piece.kind} {number} of the next user message]"}
+                self.items.append({"type": "function_call_output", "call_id": piece.call_id, "output": _output(piece)})
 
     def _message(self, role: str, content: list[Wire]) -> None:
         if content:
@@ -124,6 +92,16 @@ _WRITERS: Final[dict[TurnRole, Callable[[_Writer, Turn], None]]] = {
     TurnRole.ASSISTANT: _Writer._assistant_turn,  # noqa: SLF001
     TurnRole.TOOL: _Writer._tool_turn,  # noqa: SLF001
 }
+
+
+def _output(result: Result) -> str | list[Wire]:
+    """What a tool gave: a string, which every server takes, where a string can say it."""
+    pieces = [_input(piece) for piece in result.content]
+    if result.is_error:  # the protocol has no field for it
+        pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
+    if all(piece["type"] == "input_text" for piece in pieces):
+        return "".join(piece["text"] for piece in pieces)
+    return pieces
 
 
 def _input(piece: ResultContent) -> Wire:
@@ -159,16 +137,10 @@ def _check_size(url: str, limit: int, piece: Attachment) -> None:
 
 
 def _call(piece: Call) -> Wire:
-    try:
-        arguments = dumps(dict(piece.input))
-        if (b"NaN" in arguments or b"Infinity" in arguments) and not is_json(dict(piece.input)):
-            raise ValueError("a number that JSON has not")  # noqa: TRY301 - the same refusal
-    except (TypeError, ValueError, RecursionError) as error:
-        raise RequestNotExpressibleError(f"arguments ({error})", f"{piece.where}.input", "JSON values") from error
     return {
         "type": "function_call",
         "call_id": piece.call_id,
         "name": piece.name,
-        "arguments": arguments.decode(),
+        "arguments": call_arguments(piece).decode(),
         "status": "completed",
     }

@@ -1,0 +1,72 @@
+"""Images and files that a protocol does not take where they are said: they follow in a message of the user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from partstream.conversation.turns import Attachment, Result, Text, Turn, TurnRole
+from partstream.conversation.wording import SHOWN_BY_ASSISTANT, in_next_user_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from partstream.conversation.turns import Piece, ResultContent
+
+__all__ = ["shown_by_user"]
+
+
+def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool) -> Iterator[Turn]:
+    """The turns, with what cannot stand where it is said behind the results that follow without a break.
+
+    Args:
+        turns: The conversation.
+        of_results: Whether the images and files of results move.
+        of_assistant: Whether those that the assistant shows move.
+    """
+    deferral = _Deferral(of_results=of_results, of_assistant=of_assistant)
+    last = 0
+    for turn in turns:
+        if turn.role is not TurnRole.TOOL:
+            yield from deferral.release(last)
+        yield deferral.take_from(turn)
+        last = turn.message
+    yield from deferral.release(last)
+
+
+class _Deferral:
+    """What waits for the next message of the user."""
+
+    def __init__(self, *, of_results: bool, of_assistant: bool) -> None:
+        self._of_results = of_results
+        self._of_assistant = of_assistant
+        self._waiting: list[Piece] = []
+
+    def take_from(self, turn: Turn) -> Turn:
+        if turn.role is TurnRole.ASSISTANT and self._of_assistant:
+            return replace(turn, content=tuple(piece for piece in turn.content if not self._takes(piece)))
+        if turn.role is TurnRole.TOOL and self._of_results:
+            return replace(turn, content=tuple(map(self._result, turn.content)))
+        return turn
+
+    def release(self, message: int) -> Iterator[Turn]:
+        if self._waiting:
+            yield Turn(TurnRole.USER, tuple(self._waiting), message)
+        self._waiting = []
+
+    def _takes(self, piece: Piece) -> bool:
+        if isinstance(piece, Attachment):
+            self._waiting += [Text(SHOWN_BY_ASSISTANT), piece]
+        return isinstance(piece, Attachment)
+
+    def _result(self, piece: Piece) -> Piece:
+        if not isinstance(piece, Result):
+            return piece
+        return replace(piece, content=tuple(map(self._said, piece.content)))
+
+    def _said(self, piece: ResultContent) -> ResultContent:
+        if not isinstance(piece, Attachment):
+            return piece
+        self._waiting.append(piece)
+        number = sum(isinstance(waiting, Attachment) for waiting in self._waiting)
+        return Text(in_next_user_message(piece.kind, number))
