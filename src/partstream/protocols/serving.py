@@ -82,6 +82,7 @@ class ServedRequest:
         images: One description (media type or URL) for each image since the last answer of the model.
         prompt_tokens: The tokens of everything that the request holds, by :func:`count_tokens`.
         cached_tokens: Those of them that the request before this one in the conversation held as well.
+        dialect: Which form of the protocol the client asked for, where there are several; the protocol's own word.
     """
 
     body: Mapping[str, Any]
@@ -93,6 +94,7 @@ class ServedRequest:
     images: tuple[str, ...]
     prompt_tokens: int
     cached_tokens: int
+    dialect: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.protocols.openresponses.serve import write_events
-from partstream.protocols.openresponses.serve_request import IMAGE_TOKENS, read_request
+from partstream.protocols.openresponses.serve_request import read_request
+from partstream.protocols.served_items import IMAGE_TOKENS
 from partstream.protocols.serving import Answer, InvalidRequestError, Reply, ServedRequest, ToolOutput
 
 PIXEL = "data:image/png;base64,AAAAAA=="

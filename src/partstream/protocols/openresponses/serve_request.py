@@ -6,40 +6,18 @@ send beside the specification (messages without a type, `strict` or `id` left ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
 from partstream.messages import Tool
-from partstream.protocols.serving import InvalidRequestError, ServedRequest, ToolOutput, count_tokens
+from partstream.protocols.served_items import ItemKind, ServedItem, describe_bytes, served_request
+from partstream.protocols.serving import InvalidRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.protocols.serving import ServedRequest
 
 __all__ = ["read_request"]
-
-IMAGE_TOKENS: Final = 85
-"""What an image adds to the prompt, whatever its size: a rule that a test can work out by hand."""
-
-
-@dataclass(frozen=True, slots=True)
-class _InputItem:
-    """An input item, flattened to what an answer may depend on."""
-
-    type: str
-    role: str = ""
-    text: str = ""
-    images: tuple[str, ...] = ()
-    call_id: str = ""
-    name: str = ""
-
-    @property
-    def by_model(self) -> bool:
-        return self.type in {"function_call", "reasoning"} or self.role == "assistant"
-
-    @property
-    def tokens(self) -> int:
-        return count_tokens(self.name + self.text) + IMAGE_TOKENS * len(self.images)
 
 
 def read_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ServedRequest:
@@ -51,30 +29,15 @@ def read_request(body: Mapping[str, Any], headers: Mapping[str, str]) -> ServedR
     for name, (field_type, expected) in _TYPED_FIELDS.items():
         if not isinstance(body.get(name), field_type | None):
             raise InvalidRequestError(name, _type_name(body[name]), expected)
-    items = _read_input(body.get("input"))
     tools = _read_tools(body.get("tools"))
-    always = _optional_text(body, "instructions") + "".join(
-        tool.name + tool.description + (dumps(tool.input_schema).decode() if tool.input_schema else "")
-        for tool in tools
-    )
-    user_start, user_end = _last_user_turn(items)
-    model_start, model_end = _last_model_turn(items)
-    names = {item.call_id: item.name for item in items if item.type == "function_call"}
-    return ServedRequest(
-        body=body,
+    return served_request(
+        body,
         model=_optional_text(body, "model"),
         stream=body.get("stream") is True,
-        user_text="\n".join(item.text for item in items[user_start:user_end]),
-        tools=_allowed(tools, body.get("tool_choice")),
-        tool_outputs=tuple(
-            ToolOutput(item.call_id, names.get(item.call_id), item.text)
-            for item in items[user_end:]
-            if item.type == "function_call_output"
-        ),
-        images=tuple(image for item in items[model_end:] for image in item.images),
-        prompt_tokens=count_tokens(always) + sum(item.tokens for item in items),
-        # The request before this one held what stands before the model's last turn.
-        cached_tokens=count_tokens(always) + sum(item.tokens for item in items[:model_start]) if model_end else 0,
+        items=_read_input(body.get("input")),
+        tools=tools,
+        allowed_tools=_allowed(tools, body.get("tool_choice")),
+        instructions=_optional_text(body, "instructions"),
     )
 
 
@@ -87,17 +50,17 @@ _TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
 }
 
 
-def _read_input(value: object) -> list[_InputItem]:
+def _read_input(value: object) -> list[ServedItem]:
     if value is None:
         return []
     if isinstance(value, str):
-        return [_InputItem("message", "user", value)]
+        return [ServedItem(ItemKind.MESSAGE, "user", value)]
     if not isinstance(value, list):
         raise InvalidRequestError("input", _type_name(value), "a string or a list of items")
     return [_read_item(item, f"input[{index}]") for index, item in enumerate(value)]
 
 
-def _read_item(item: object, where: str) -> _InputItem:
+def _read_item(item: object, where: str) -> ServedItem:
     if not isinstance(item, dict):
         raise InvalidRequestError(where, _type_name(item), "an object")
     # The specification's own example leaves out the type of a message.
@@ -111,35 +74,35 @@ def _read_item(item: object, where: str) -> _InputItem:
 _ROLES: Final = ("user", "assistant", "system", "developer")
 
 
-def _read_message(item: Mapping[str, Any], where: str) -> _InputItem:
+def _read_message(item: Mapping[str, Any], where: str) -> ServedItem:
     role = item.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise InvalidRequestError(f"{where}.role", repr(role), f"one of {', '.join(_ROLES)}")
     text, images = _read_content(item.get("content"), f"{where}.content")
-    return _InputItem("message", role, text, images)
+    return ServedItem(ItemKind.MESSAGE, role, text, images)
 
 
-def _read_call(item: Mapping[str, Any], where: str) -> _InputItem:
+def _read_call(item: Mapping[str, Any], where: str) -> ServedItem:
     call_id, name, arguments = (_required_text(item, key, where) for key in ("call_id", "name", "arguments"))
-    return _InputItem("function_call", text=arguments, call_id=call_id, name=name)
+    return ServedItem(ItemKind.CALL, text=arguments, call_id=call_id, name=name)
 
 
-def _read_call_output(item: Mapping[str, Any], where: str) -> _InputItem:
+def _read_call_output(item: Mapping[str, Any], where: str) -> ServedItem:
     text, images = _read_content(item.get("output"), f"{where}.output")
     call_id = _required_text(item, "call_id", where)
-    return _InputItem("function_call_output", text=text, images=images, call_id=call_id)
+    return ServedItem(ItemKind.OUTPUT, text=text, images=images, call_id=call_id)
 
 
-def _read_reasoning(item: Mapping[str, Any], where: str) -> _InputItem:
+def _read_reasoning(item: Mapping[str, Any], where: str) -> ServedItem:
     text, _ = _read_content(item.get("summary"), f"{where}.summary")
-    return _InputItem("reasoning", text=text)
+    return ServedItem(ItemKind.REASONING, text=text)
 
 
-def _read_opaque(item: Mapping[str, Any], where: str) -> _InputItem:
-    return _InputItem(item["type"])
+def _read_opaque(item: Mapping[str, Any], where: str) -> ServedItem:
+    return ServedItem(item["type"])
 
 
-_ITEM_READERS: Final[dict[str, Callable[[Mapping[str, Any], str], _InputItem]]] = {
+_ITEM_READERS: Final[dict[str, Callable[[Mapping[str, Any], str], ServedItem]]] = {
     "message": _read_message,
     "function_call": _read_call,
     "function_call_output": _read_call_output,
@@ -173,7 +136,7 @@ def _describe_url(url: str) -> str:
     head, comma, data = url.partition(",")
     if not comma or not head.startswith("data:"):
         return url
-    return f"{head.removeprefix('data:').removesuffix(';base64')}, {len(data) * 3 // 4 - data[-2:].count('=')} bytes"
+    return describe_bytes(head.removeprefix("data:").removesuffix(";base64"), data)
 
 
 def _read_tools(value: object) -> list[Tool]:
@@ -205,28 +168,6 @@ def _allowed(tools: Iterable[Tool], choice: object) -> tuple[Tool, ...]:
         raise InvalidRequestError("tool_choice.tools", _type_name(named), "a list of tools")
     names = [entry.get("name") for entry in named if isinstance(entry, dict)]
     return tuple(tool for tool in tools if tool.name in names)
-
-
-def _last_user_turn(items: Sequence[_InputItem]) -> tuple[int, int]:
-    """Start and end of the last run of user messages that has text; (0, 0) without one."""
-    end = len(items)
-    while end and not (items[end - 1].role == "user" and items[end - 1].text):
-        end -= 1
-    start = end
-    while start and items[start - 1].role == "user":
-        start -= 1
-    return start, end
-
-
-def _last_model_turn(items: Sequence[_InputItem]) -> tuple[int, int]:
-    """Start and end of the last run of items that the model wrote; (0, 0) without one."""
-    end = len(items)
-    while end and not items[end - 1].by_model:
-        end -= 1
-    start = end
-    while start and items[start - 1].by_model:
-        start -= 1
-    return start, end
 
 
 def _required_text(value: Mapping[str, Any], key: str, where: str) -> str:
