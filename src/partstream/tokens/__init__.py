@@ -1,13 +1,24 @@
 """Token counts, each of which says where it comes from."""
 
 from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
-from partstream.tokens.estimator import CHARACTERS_PER_TOKEN, characters_of, estimate_tokens
+from partstream.tokens.counters import Counter, Counters
+from partstream.tokens.estimator import CHARACTERS_PER_TOKEN, characters_of, estimate_text, estimate_tokens
+from partstream.tokens.message_counter import MessageCounter
+from partstream.tokens.upstream_count import UpstreamCounter
+from partstream.tokens.vocabularies import Vocabulary, vocabulary_of
 
 __all__ = [
     "CHARACTERS_PER_TOKEN",
     "NO_TOKENS",
     "CountSource",
+    "Counter",
+    "Counters",
+    "MessageCounter",
     "TokenCount",
+    "UpstreamCounter",
+    "Vocabulary",
     "characters_of",
+    "estimate_text",
     "estimate_tokens",
+    "vocabulary_of",
 ]

@@ -11,8 +11,9 @@ from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPar
 if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import MessagePart
+    from partstream.tokens.vocabularies import Vocabulary
 
-__all__ = ["CHARACTERS_PER_TOKEN", "characters_of", "estimate_tokens"]
+__all__ = ["CHARACTERS_PER_TOKEN", "characters_of", "estimate_text", "estimate_tokens"]
 
 CHARACTERS_PER_TOKEN: Final = 4
 """For English prose and code with the vocabularies in use."""
@@ -27,6 +28,11 @@ def estimate_tokens(text: str | ChatMessage) -> int:
         return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
     characters = sum(characters_of(part) for part in text.content)
     return _MESSAGE_TOKENS + math.ceil(characters / CHARACTERS_PER_TOKEN)
+
+
+def estimate_text(text: str, vocabulary: Vocabulary) -> int:
+    """About how many tokens of a vocabulary a text takes."""
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def characters_of(part: MessagePart) -> int:
