@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from partstream.errors import PartstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.messages import Tool
 
@@ -34,6 +34,7 @@ __all__ = [
     "ToolCallBlock",
     "ToolOutput",
     "count_tokens",
+    "grouped",
 ]
 
 
@@ -171,6 +172,21 @@ class Answer:
 
     blocks: tuple[AnswerBlock, ...] = ()
     ending: Ending = Completed()
+
+
+def grouped(
+    blocks: Iterable[AnswerBlock],
+) -> list[TextBlock | RefusalBlock | ThinkingBlock | list[ToolCallBlock]]:
+    """The blocks in order, neighbouring tool calls as one list."""
+    groups: list[TextBlock | RefusalBlock | ThinkingBlock | list[ToolCallBlock]] = []
+    for block in blocks:
+        if not isinstance(block, ToolCallBlock):
+            groups.append(block)
+        elif groups and isinstance(groups[-1], list):
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    return groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from partstream.testing.directives import Choice, parse_choices, read_faults, re
 from partstream.testing.faults import END_OF_STREAM, Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.scenarios import SCENARIOS, find_scenario
-from partstream.testing.served import DEFAULT_PATH, SERVED_PROTOCOLS, reply_identity
+from partstream.testing.served import DEFAULT_PATH, MODEL_LISTS, SERVED_PROTOCOLS, reply_identity
 from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Recording:
     """A recorded stream, framed for each protocol that is served."""
 
     name: str
-    events: Mapping[str, tuple[Send, ...]]
+    events: Mapping[ServedProtocol, tuple[Send, ...]]
 
 
 _Handler: TypeAlias = "Callable[[HTTPRequest, Moment], Plan]"
@@ -112,12 +112,13 @@ class Answering:
             None
             if replay is None
             else _Recording(
-                replay.name, {path: read_recording(replay, protocol) for path, protocol in SERVED_PROTOCOLS.items()}
+                replay.name,
+                {protocol: read_recording(replay, protocol) for protocol in set(SERVED_PROTOCOLS.values())},
             )
         )
         self._routes: dict[str, dict[str, _Handler]] = {
             "/healthz": {"GET": _health},
-            "/v1/models": {"GET": self._models},
+            **{path: {"GET": self._models} for path in MODEL_LISTS},
             **{path: {"POST": self._answer} for path in SERVED_PROTOCOLS},
         }
 
@@ -154,8 +155,7 @@ class Answering:
 
     def _models(self, request: HTTPRequest, moment: Moment) -> Plan:
         self._authorise(request)
-        models = [{"id": name, "object": "model", "created": 0, "owned_by": "partstream"} for name in SCENARIOS]
-        return Plan(document(200, dumps({"object": "list", "data": models})))
+        return Plan(document(200, dumps(MODEL_LISTS[request.path](SCENARIOS))))
 
     def _answer(self, request: HTTPRequest, moment: Moment) -> Plan:
         self._authorise(request)
@@ -172,9 +172,9 @@ class Answering:
         return Plan(paced(steps, self._choose_pace(request, served)), choice, faults)
 
     def _good_reply(self, path: str, served: ServedRequest, moment: Moment) -> tuple[Iterable[Step], str]:
-        if self._recording is not None:
-            return event_stream(self._recording.events[path]), self._recording.name
         protocol = SERVED_PROTOCOLS[path]
+        if self._recording is not None:
+            return event_stream(self._recording.events[protocol]), self._recording.name
         scenario = self._choose_scenario(served)
         answer = find_scenario(scenario.name)(served, scenario.value)
         reply = Reply(reply_identity(served.body, moment.number), int(moment.now))

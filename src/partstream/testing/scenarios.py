@@ -102,7 +102,10 @@ def _empty(request: ServedRequest, value: str) -> Answer:
 
 
 def _incomplete(request: ServedRequest, value: str) -> Answer:
-    return Answer((TextBlock(_pieces("This answer stops in the middle of")),), Incomplete("max_output_tokens"))
+    reasons = ("max_output_tokens", "content_filter")
+    if value not in {"", *reasons}:
+        raise UnknownScenarioError(f"incomplete={value}", f"incomplete=REASON, one of {', '.join(reasons)}")
+    return Answer((TextBlock(_pieces("This answer stops in the middle of")),), Incomplete(value or reasons[0]))
 
 
 def _failed(request: ServedRequest, value: str) -> Answer:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import CallerError
 from partstream.events import Event, EventEmitter
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing.answering import Answering, Moment, error_document
 from partstream.testing.connection import (
     BadHTTPRequestError,
@@ -25,6 +26,7 @@ from partstream.testing.connection import (
     Outcome,
     ServerConnection,
 )
+from partstream.testing.served import BASE_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -89,8 +91,8 @@ class ReplayUpstream:
             ...  # talk to upstream.base_url
             assert upstream.requests[0].body["stream"] is True
 
-    `POST /v1/responses`, `GET /v1/models` and `GET /healthz` are served. Model ids are the scenarios' names; any other
-    model answers with the scenario given at the start.
+    What is served stands in :mod:`partstream.testing.served`. Model ids are the scenarios' names; any other model
+    answers with the scenario given at the start.
 
     Args:
         port: The port to listen on; 0 for any that is free.
@@ -145,7 +147,17 @@ class ReplayUpstream:
     @property
     def base_url(self) -> str:
         """What a client takes for its base URL, with `/v1`."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return self.base_url_of(DEFAULT_PROTOCOL)
+
+    def base_url_of(self, protocol: str) -> str:
+        """What a client that speaks `protocol` takes for its base URL.
+
+        Raises:
+            CallerError: It is not served, or the upstream does not listen.
+        """
+        if protocol not in BASE_PATHS:
+            raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
+        return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
 
     @property
     def exchanges(self) -> list[Exchange]:

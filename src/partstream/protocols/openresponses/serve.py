@@ -16,7 +16,6 @@ from partstream.json_codec import dumps
 from partstream.protocols.openresponses.serve_request import read_request
 from partstream.protocols.serving import (
     Answer,
-    AnswerBlock,
     Citation,
     Completed,
     Ending,
@@ -30,10 +29,11 @@ from partstream.protocols.serving import (
     ThinkingBlock,
     ToolCallBlock,
     count_tokens,
+    grouped,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["PROTOCOL", "error_body", "frame", "write_document", "write_events"]
 
@@ -121,7 +121,7 @@ class _ResponseWriter:
     def write(self) -> list[dict[str, Any]]:
         self._emit("response.created", response=self._resource("in_progress"))
         self._emit("response.in_progress", response=self._resource("in_progress"))
-        groups = _grouped(self._answer.blocks)
+        groups = grouped(self._answer.blocks)
         for number, group in enumerate(groups, start=1):
             ending = self._answer.ending if number == len(groups) else Completed()
             if isinstance(group, list):
@@ -260,19 +260,6 @@ class _ResponseWriter:
             **{name: default if body.get(name) is None else body[name] for name, default in _ECHOED_OR_DEFAULT.items()},
             **{name: echo(body.get(name)) for name, echo in _ECHOED_IN_OTHER_FORM.items()},
         }
-
-
-def _grouped(blocks: Iterable[AnswerBlock]) -> list[_TextualBlock | list[ToolCallBlock]]:
-    """The blocks in order, neighbouring tool calls as one list."""
-    groups: list[_TextualBlock | list[ToolCallBlock]] = []
-    for block in blocks:
-        if not isinstance(block, ToolCallBlock):
-            groups.append(block)
-        elif groups and isinstance(groups[-1], list):
-            groups[-1].append(block)
-        else:
-            groups.append([block])
-    return groups
 
 
 def _part(channel: _Channel, text: str, citations: Sequence[Citation]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Everything that knows the protocol of the Vercel AI Gateway, and nothing else does."""
