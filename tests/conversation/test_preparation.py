@@ -8,14 +8,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversation.samples import JPEG, ORIGIN, PDF, PNG, assistant, body_of, called, gave, prepared, system, user
+from conversation.samples import ORIGIN, PNG, assistant, body_of, called, gave, prepared, system, user
+from conversation.strategies import FILES, MESSAGES, WORDS
 from partstream import (
     ChatMessage,
     DataPart,
     MessagePart,
-    Role,
     TextPart,
-    ThinkingPart,
     Tool,
     ToolCallPart,
     ToolMode,
@@ -29,37 +28,6 @@ from partstream.conversation.state_marker import StateMarker, marker_part
 from partstream.conversation.turns import Call, Turn
 from partstream.json_codec import dumps
 
-WORDS = st.text(max_size=12)
-CALL_IDS = st.sampled_from(["gw-1", "gw-2", "1", "gw-" + "x" * 70, "", "toolu_1"]) | st.text(max_size=70)
-TEXTS = st.builds(TextPart, WORDS)
-DOCUMENTS = st.sampled_from(
-    [
-        DataPart(PNG, "image/png"),
-        DataPart(PNG, "image/jpeg"),
-        DataPart(JPEG, "image/jpeg"),
-        DataPart(PDF, "application/pdf"),
-        DataPart(b"\x00\x01", "application/octet-stream"),
-    ]
-)
-PRINTABLE = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=12)
-SAID = st.builds(DataPart.text, PRINTABLE) | st.builds(DataPart.json, st.dictionaries(WORDS, WORDS, max_size=2))
-MARKS = st.builds(
-    DataPart, st.binary(max_size=8), st.sampled_from(["cache_control", "stateful_marker", "usage", "acme"])
-)
-THINKING = st.builds(
-    ThinkingPart,
-    WORDS,
-    st.none() | WORDS,
-    st.sampled_from(
-        [None, {"signature": "s"}, {"origin": ORIGIN.key, "reasoning_items": [{"encrypted_content": "e"}]}]
-    ),
-)
-CALLS = st.builds(ToolCallPart, CALL_IDS, WORDS, st.dictionaries(WORDS, st.integers() | WORDS, max_size=2))
-RESULTS = st.builds(
-    ToolResultPart, CALL_IDS, st.lists(TEXTS | DOCUMENTS | SAID | MARKS, max_size=3).map(tuple), st.booleans()
-)
-PARTS = TEXTS | DOCUMENTS | SAID | MARKS | THINKING | CALLS | RESULTS
-MESSAGES = st.lists(st.builds(ChatMessage, st.sampled_from(Role), st.lists(PARTS, max_size=4).map(tuple)), max_size=6)
 SETTINGS = st.builds(
     RequestSettings,
     system_as=st.sampled_from(SystemAs),
@@ -108,15 +76,6 @@ def test_no_text_image_file_call_or_result_is_missing(messages: list[ChatMessage
     assert types["function_call"] == types["function_call_output"] >= len(calls)
     sent = [item["arguments"] for item in body["input"] if item["type"] == "function_call"]
     assert not Counter(dumps(dict(part.input)).decode() for part in calls) - Counter(sent)
-
-
-FILES = [
-    DataPart(PNG, "image/png"),
-    DataPart(PNG, "image/jpeg"),
-    DataPart(JPEG, "image/jpeg"),
-    DataPart(PDF, "application/pdf"),
-    DataPart(b"\x00\x01", "application/octet-stream"),
-]
 
 
 @given(MESSAGES)

@@ -37,6 +37,7 @@ _Notes: TypeAlias = list[Note]
 _SPEAKERS: Final = {Role.SYSTEM: TurnRole.SYSTEM, Role.USER: TurnRole.USER, Role.ASSISTANT: TurnRole.ASSISTANT}
 _SHOWN_BY: Final = {TurnRole.SYSTEM: TurnRole.USER}
 """Who shows images and files in a role that can only speak."""
+_JSON_SUFFIXES: Final = ("/json", "+json")
 
 
 def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
@@ -113,5 +114,5 @@ def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultConten
         return None
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
-        return Text(media.text) if media.text else None
+        return Text(media.text, media.media_type.endswith(_JSON_SUFFIXES)) if media.text else None
     return Attachment(media.kind, media.media_type, part.data, where)

@@ -29,16 +29,17 @@ ORIGIN: Final = "origin"
 PLACE: Final = "after"
 """The field of an item that says what stood before it: `[calls, whether text came after the last of them]`."""
 
-_ENCRYPTED: Final = "encrypted_content"
+_NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content", "toolCallId", PLACE})
+"""Fields that say which item it is, where it stood and what was shown of it; what else it holds is its state."""
 
 
 def usable_items(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
-    """The items that mean something when they come back: those that hold the reasoning itself."""
-    return tuple(
-        item
-        for item in items
-        if isinstance(item, Mapping) and isinstance(item.get(_ENCRYPTED), str) and item[_ENCRYPTED]
-    )
+    """The items that mean something when they come back: those that hold state beside what was shown."""
+    return tuple(item for item in items if isinstance(item, Mapping) and _holds_state(item))
+
+
+def _holds_state(item: Mapping[str, Any]) -> bool:
+    return any(value for name, value in item.items() if name not in _NAMES)
 
 
 def carried_reasoning(

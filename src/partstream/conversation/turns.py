@@ -6,7 +6,7 @@ they follow each other. Names and call ids are those that are sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,9 +29,15 @@ class TurnRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text, never empty."""
+    """Text, never empty.
+
+    Attributes:
+        value: The text.
+        is_json: Whether it came as a JSON document; protocols with a place for JSON values may say it as one.
+    """
 
     value: str
+    is_json: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,64 @@
+"""Turns in the order that the AI SDK demands: who speaks speaks once, and results stand right behind their calls.
+
+Version 6 and later refuse a conversation in which a message of the user stands between a call and its result
+(`MissingToolResultsError`: recorded with `ai` 6.0.50), and providers refuse it whatever the version. Hosts send it:
+text before a result in one message, or a result that comes two messages later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from partstream.conversation.turns import Call, Result, TurnRole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.conversation.turns import Piece, Turn
+
+__all__ = ["Exchange", "exchanges"]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What one speaker says, and the results of the calls in it.
+
+    Attributes:
+        role: Who speaks.
+        content: What is said.
+        results: The results, in the order they came; empty for all but the assistant, except for results whose calls
+            are not in the conversation, which stand alone.
+    """
+
+    role: TurnRole
+    content: list[Piece] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+
+
+def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
+    """The turns, those of the assistant that follow each other as one."""
+    said: list[Exchange] = []
+    callers: dict[str, Exchange] = {}
+    for turn in turns:
+        if turn.role is TurnRole.TOOL:
+            for piece in turn.content:
+                if isinstance(piece, Result):
+                    _caller(piece, callers, said).results.append(piece)
+            continue
+        last = said[-1] if said else None
+        if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
+            last = Exchange(turn.role)
+            said.append(last)
+        last.content += turn.content
+        callers |= {piece.call_id: last for piece in turn.content if isinstance(piece, Call)}
+    return said
+
+
+def _caller(result: Result, callers: dict[str, Exchange], said: list[Exchange]) -> Exchange:
+    """The exchange that made the call; one of its own for a result whose call stands before the turns."""
+    if (caller := callers.get(result.call_id)) is not None:
+        return caller
+    if not said or said[-1].role is not TurnRole.TOOL:
+        said.append(Exchange(TurnRole.TOOL))
+    return said[-1]

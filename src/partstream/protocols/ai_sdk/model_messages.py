@@ -1,0 +1,78 @@
+"""A conversation as ModelMessages of the AI SDK, versions 5, 6 and 7: what `streamText` takes; usable on its own.
+
+Everything is a JSON value, so that a Node program can be handed it as it is. Source: `ai` 5.0.277, 6.0.322 and
+7.0.173, `modelMessageSchema`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.carried import Carried
+from partstream.conversation.preparation import prepare
+from partstream.conversation.settings import RequestSettings
+from partstream.conversation.state_marker import Origin
+from partstream.errors import CallerError
+from partstream.messages import RequestOptions, Role
+from partstream.protocols.ai_sdk.media_forms import MESSAGE_FORMS
+from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
+from partstream.protocols.ai_sdk.thinking_items import thinking_items
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.messages import ChatMessage
+
+__all__ = ["VERSIONS", "ModelMessages", "to_model_messages"]
+
+VERSIONS: Final = tuple(MESSAGE_FORMS)
+"""The major versions of the package `ai` that there are forms for."""
+
+_NOBODY: Final = Origin("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMessages:
+    """A conversation as the AI SDK takes it.
+
+    Attributes:
+        system: The instructions, empty for none: the option `system` of versions 5 and 6, `instructions` of version 7,
+            which refuses them among the messages.
+        messages: The messages: `user`, `assistant` and `tool`, every value one of JSON.
+    """
+
+    system: str
+    messages: list[dict[str, Any]]
+
+
+def to_model_messages(
+    messages: Sequence[ChatMessage], version: int = 6, *, call_id_prefix: str = "gw-"
+) -> ModelMessages:
+    """Converts a conversation.
+
+    What the assistant says without a break is one message, results stand right behind their calls, and every call has
+    one: where it is missing, one that says so. Thinking becomes reasoning parts, with the provider options that its
+    metadata lists; thinking that nothing follows is left out, as are the marks of the host (`cache_control`,
+    `stateful_marker`, usage). Bytes are base64, images and files are what their first bytes say.
+
+    Args:
+        messages: The conversation.
+        version: The major version of the package `ai`, one of :data:`VERSIONS`.
+        call_id_prefix: What was put before the call ids of this upstream
+            (:attr:`partstream.streams.StreamOptions.call_id_prefix`); taken off again, other ids stay.
+
+    Raises:
+        CallerError: There is no such version.
+        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
+    """
+    if version not in MESSAGE_FORMS:
+        raise CallerError(f"version: got {version!r}, expected one of {', '.join(map(str, VERSIONS))}")
+    prepared = prepare(_NOBODY, messages, RequestOptions(), RequestSettings(), call_id_prefix)
+    reasoning = {
+        number: items
+        for number, message in enumerate(messages)
+        if message.role is Role.ASSISTANT and (items := thinking_items(message.content))
+    }
+    request = replace(prepared, reasoning=reasoning).request(Carried.REASONING)
+    return ModelMessages(request.instructions, prompt_messages(request.turns, MESSAGE_FORMS[version]))
