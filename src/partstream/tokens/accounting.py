@@ -1,0 +1,324 @@
+"""The one place that is asked for tokens: joins counters, calibration and the ledger for the provider of one upstream.
+
+Holds what was learned and nothing of any request. No number that it gives holds a margin.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from partstream._version import __version__
+from partstream.conversation.digest import short_digest
+from partstream.events import EventEmitter
+from partstream.tokens.calibration import factor_of, sample_of
+from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
+from partstream.tokens.digests import message_digest, prefix_digests, text_digest, tools_digest
+from partstream.tokens.hybrid import Item, learn, residue_of, sum_of, with_transferred
+from partstream.tokens.ledger import Ledger
+from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
+from partstream.tokens.message_counter import MessageCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from partstream.messages import ChatMessage, Tool
+    from partstream.tokens.counters import Counters
+    from partstream.tokens.digests import Digest
+    from partstream.usage import Usage
+
+__all__ = ["CountedModel", "RequestEstimate", "TokenAccounting"]
+
+_Counting: TypeAlias = "Callable[[MessageCounter], TokenCount]"
+
+_LONG_TEXT: Final = 2_000
+"""Characters from which on looking a count up is cheaper than counting again."""
+
+_NOTABLE: Final = 0.02
+"""A change of a factor that is worth counting everything anew."""
+
+
+class CountedModel(Protocol):
+    """What has to be known of a model; :class:`partstream.provider.LanguageModelChatInformation` has it."""
+
+    @property
+    def id(self) -> str:
+        """Unique within the upstream."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """Tokens are counted by family."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEstimate:
+    """How many tokens a request takes, and what is needed to learn from its answer.
+
+    Attributes:
+        model_id: The model that is asked.
+        family: Its family.
+        total: The whole request; no margin in it.
+        tools: What the tools take of it, with what stands around the whole request.
+        reported_messages: How many messages, from the first on, the upstream has already reported a total of.
+        reported_tokens: That total; 0 where there is none.
+        items: What stands behind them.
+        digest: The digest of all messages.
+        tools_digest: The digest of the tools.
+    """
+
+    model_id: str
+    family: str
+    total: TokenCount
+    tools: TokenCount
+    reported_messages: int
+    reported_tokens: int
+    items: tuple[Item, ...]
+    digest: Digest
+    tools_digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A family at this upstream, and how it is counted."""
+
+    name: str
+    family: str
+    version: str
+    counter: MessageCounter
+
+
+class TokenAccounting:
+    """Counts, remembers and learns for the models of one upstream; serves any number of requests at once.
+
+    Args:
+        upstream: What tells the upstream from others: a digest, never an address.
+        ledger: What was learned before; by default nothing, and it is forgotten with the object.
+        counters: The exact counters that there are; without them all text is estimated.
+        clock: Seconds since 1970, for the records of usage.
+
+    Attributes:
+        on_did_correct: Fires with a family when its counts are corrected otherwise than before: counts of texts that
+            somebody keeps are not right any more.
+    """
+
+    def __init__(
+        self,
+        upstream: str,
+        ledger: Ledger | None = None,
+        counters: Counters | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._upstream = upstream
+        self._ledger = ledger if ledger is not None else Ledger()
+        self._counters = counters
+        self._clock = clock
+        self._scopes: dict[str, _Scope] = {}
+        self._did_correct: EventEmitter[str] = EventEmitter()
+        self.on_did_correct = self._did_correct.event
+
+    # ---- asking ----
+
+    def count(self, model: CountedModel, text: str | ChatMessage) -> TokenCount:
+        """The tokens of a text or a message: reported where an answer said it, else counted, else estimated."""
+        scope, factor = self._scope(model.family), self.factor(model.family)
+        if isinstance(text, str):
+            if len(text) < _LONG_TEXT:
+                return _corrected(scope.counter.count_text(text), factor)
+            thing: tuple[Digest, _Counting] = text_digest(text), partial(MessageCounter.count_text, text=text)
+        else:
+            thing = message_digest(text), _counting(text)
+        return sum_of(None, self._items(scope, factor, [thing]))
+
+    def factor(self, family: str) -> float:
+        """What estimates of a family are multiplied with; 1 while nothing is known."""
+        return factor_of(self._ledger.samples(family))
+
+    def estimate_request(
+        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> RequestEstimate:
+        """The tokens of a request: what was reported of its longest known beginning, and what came after that."""
+        scope, factor = self._scope(model.family), self.factor(model.family)
+        digests = [message_digest(message) for message in messages]
+        prefixes = prefix_digests(digests)
+        of_tools = tools_digest(tools)
+        length, total = self._known_beginning(scope, prefixes, of_tools)
+        things: list[tuple[Digest, _Counting]] = []
+        base = 0.0 if total is None else float(total.reported)
+        if total is None or total.tools != of_tools:
+            base -= 0.0 if total is None else total.tools_tokens
+            things.append((of_tools, partial(MessageCounter.count_request, messages=(), tools=tools)))
+        things += zip(digests[length:], map(_counting, messages[length:]), strict=True)
+        items = self._items(scope, factor, things)
+        known = None if total is None else TokenCount(round(base), CountSource.REPORTED)
+        return RequestEstimate(
+            model_id=model.id,
+            family=model.family,
+            total=sum_of(known, items),
+            tools=_tools_count(total, items, of_tools),
+            reported_messages=length,
+            reported_tokens=round(base),
+            items=tuple(items),
+            digest=prefixes[-1] if prefixes else bytes(len(of_tools)),
+            tools_digest=of_tools,
+        )
+
+    def learned_limit(self, model: CountedModel) -> int | None:
+        """The most input tokens that the upstream said this model takes, when it refused more; None before that."""
+        return self._ledger.limit(self._upstream, model.id)
+
+    # ---- learning ----
+
+    def answered(
+        self,
+        estimate: RequestEstimate,
+        usage: Usage | None,
+        *,
+        conversation: str | None = None,
+        cost: float | None = None,
+    ) -> None:
+        """Takes in what the upstream reported of an answer.
+
+        Args:
+            estimate: What was expected of the request.
+            usage: What was reported; None where nothing was.
+            conversation: The host's id of the conversation; only its digest is kept.
+            cost: In US dollars, where it is known.
+        """
+        if usage is not None and usage.input_tokens is not None and usage.input_tokens > 0:
+            self._learn(estimate, usage.input_tokens)
+        if usage is not None:
+            self.record_usage(estimate.model_id, usage, conversation=conversation, cost=cost)
+        self._ledger.flush()
+
+    def overflowed(self, estimate: RequestEstimate, *, limit: int | None, actual: int | None) -> None:
+        """Takes in what the upstream said when it refused a request that is too long.
+
+        Args:
+            estimate: What was expected of the request.
+            limit: The most input tokens that the model takes, where the upstream said it.
+            actual: The tokens of the request, where the upstream said it.
+        """
+        if limit is not None and limit > 0:
+            self._ledger.keep_limit(self._upstream, estimate.model_id, limit)
+        if actual is not None and actual > 0:
+            self._learn(estimate, actual)
+        self._ledger.flush()
+
+    def record_usage(
+        self, model_id: str, usage: Usage, *, conversation: str | None = None, cost: float | None = None
+    ) -> None:
+        """Remembers the usage of an answer for the totals by day and model; written with the next answer."""
+        self._ledger.keep_usage(
+            UsageRow(
+                time=self._clock(),
+                model=model_id,
+                upstream=self._upstream,
+                conversation=short_digest(conversation) if conversation else None,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cached_tokens=usage.cached_tokens,
+                reasoning_tokens=usage.reasoning_tokens,
+                cost=cost,
+            )
+        )
+
+    def close(self) -> None:
+        """Writes what is not written yet; waits for it a bounded time."""
+        self._ledger.close()
+
+    # ---- inside ----
+
+    def _learn(self, estimate: RequestEstimate, reported: int) -> None:
+        scope = self._scope(estimate.family)
+        residue = residue_of(estimate.reported_tokens, estimate.items, reported)
+        rows = dict(learn(estimate.items, residue).rows)
+        if rows:
+            self._ledger.keep_counts(scope.name, rows)
+        of_tools = rows.get(estimate.tools_digest)
+        tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
+        row = TotalRow(estimate.tools_digest, tools, reported)
+        self._ledger.keep_total(scope.name, estimate.digest, row)
+        if residue.is_telling:
+            self._calibrate(estimate.family, residue.estimated, residue.of_estimated)
+
+    def _calibrate(self, family: str, estimated: float, reported: float) -> None:
+        sample = sample_of(estimated, reported)
+        if sample is None:
+            return
+        before = self.factor(family)
+        self._ledger.keep_sample(family, sample)
+        if abs(self.factor(family) / before - 1) > _NOTABLE:
+            self._did_correct.fire(family)
+
+    def _scope(self, family: str) -> _Scope:
+        if family not in self._scopes:
+            counter = MessageCounter(family, self._counters)
+            name = short_digest(f"{self._upstream} {family}")
+            self._scopes[family] = _Scope(name, family, f"{__version__} {counter.source}", counter)
+        return self._scopes[family]
+
+    def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
+        """The longest beginning whose total was reported, with these tools if there is one; and how long it is."""
+        rows = self._ledger.totals(prefixes)
+        other: tuple[int, TotalRow | None] = (0, None)
+        for length in range(len(prefixes), 0, -1):
+            for row in reversed(rows[prefixes[length - 1]].get(scope.name, ())):
+                if row.tools == tools:
+                    return length, row
+                if other[1] is None:
+                    other = (length, row)
+        return other
+
+    def _items(
+        self,
+        scope: _Scope,
+        factor: float,
+        things: Sequence[tuple[Digest, _Counting]],
+    ) -> list[Item]:
+        """Each thing with the best number that there is for it; what has not been counted before is counted."""
+        known = self._ledger.counts(digest for digest, _ in things)
+        new: dict[Digest, CountRow] = {}
+        items, others = [], []
+        for digest, counting in things:
+            row = new.get(digest) or known[digest].get(scope.name)
+            if row is None or row.version != scope.version:
+                row = new[digest] = _counted(scope, counting, row)
+            items.append(Item.of(digest, row, factor))
+            others.append(_of_other_scope(known[digest].items(), scope.name))
+        if new:
+            self._ledger.keep_counts(scope.name, new)
+        return with_transferred(items, others, factor if self._ledger.samples(scope.family) else None)
+
+
+def _counting(message: ChatMessage) -> _Counting:
+    return partial(MessageCounter.count_message, message=message)
+
+
+def _counted(scope: _Scope, counting: _Counting, known: CountRow | None) -> CountRow:
+    """A thing, counted; what was reported of it before it was counted in another way still holds."""
+    count = counting(scope.counter)
+    reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
+    return CountRow(scope.version, count.tokens, count.source, reported, is_alone)
+
+
+def _of_other_scope(rows: Iterable[tuple[str, CountRow]], own: str) -> CountRow | None:
+    """What was reported in another scope, the last of several."""
+    found = [row for scope, row in rows if scope != own and row.reported is not None]
+    return found[-1] if found else None
+
+
+def _corrected(count: TokenCount, factor: float) -> TokenCount:
+    if count.source is not CountSource.ESTIMATED:
+        return count
+    return TokenCount(round(count.tokens * factor), count.source)
+
+
+def _tools_count(total: TotalRow | None, items: Iterable[Item], tools: Digest) -> TokenCount:
+    for item in items:
+        if item.digest == tools:
+            return sum_of(None, [item])
+    return NO_TOKENS if total is None else TokenCount(round(total.tools_tokens), CountSource.ESTIMATED)

@@ -1,0 +1,108 @@
+"""The tables of the ledger's file, and every statement that is sent to it; knows no connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "APPLICATION_ID",
+    "CAPACITIES",
+    "CLEAR_USAGE",
+    "KEEP_COUNT",
+    "KEEP_LIMIT",
+    "KEEP_SAMPLE",
+    "KEEP_TOTAL",
+    "KEEP_USAGE",
+    "MOST_PARAMETERS",
+    "READ_COUNTS",
+    "READ_LIMIT",
+    "READ_SAMPLES",
+    "READ_TOTALS",
+    "READ_USAGE",
+    "SCHEMA",
+    "SCHEMA_VERSION",
+    "TOUCH_COUNT",
+    "TOUCH_TOTAL",
+    "TRIM",
+    "TRIM_SAMPLES",
+]
+
+APPLICATION_ID: Final = 0x50535447
+"""Stands in the head of the file, so that a file of somebody else is known for one (`PRAGMA application_id`)."""
+
+SCHEMA_VERSION: Final = 1
+"""A file of another version is put aside: what it holds is learned again within a few answers."""
+
+SCHEMA: Final = (
+    # Digests are random, so these tables have no order that a row number could help with.
+    """CREATE TABLE counts (
+        digest BLOB, scope TEXT, version TEXT, counted REAL, source TEXT, reported REAL, is_alone INTEGER, used INTEGER,
+        PRIMARY KEY (digest, scope)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE totals (
+        digest BLOB, scope TEXT, tools BLOB, tools_tokens REAL, reported INTEGER, used INTEGER,
+        PRIMARY KEY (digest, scope, tools)
+    ) WITHOUT ROWID""",
+    "CREATE TABLE samples (id INTEGER PRIMARY KEY, family TEXT, ratio REAL, weight REAL)",
+    "CREATE INDEX samples_of_family ON samples (family)",
+    "CREATE TABLE limits (upstream TEXT, model TEXT, tokens INTEGER, PRIMARY KEY (upstream, model)) WITHOUT ROWID",
+    """CREATE TABLE usage (
+        id INTEGER PRIMARY KEY, time REAL, model TEXT, upstream TEXT, conversation TEXT,
+        input INTEGER, output INTEGER, cached INTEGER, reasoning INTEGER, cost REAL
+    )""",
+    "CREATE INDEX usage_by_time ON usage (time)",
+)
+
+CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
+    "counts": (100_000, "used"),
+    "totals": (20_000, "used"),
+    "usage": (200_000, "time"),
+}
+"""The most rows of each table that grows, and by what the oldest is known; together about 40 MB."""
+
+MOST_PARAMETERS: Final = 900
+"""Of one statement: SQLite before 3.32 takes 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
+
+READ_COUNTS: Final = (
+    "SELECT digest, scope, version, counted, source, reported, is_alone, used FROM counts WHERE digest IN ({places})"
+)
+READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
+READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
+READ_LIMIT: Final = "SELECT tokens FROM limits WHERE upstream = ? AND model = ?"
+READ_USAGE: Final = (
+    "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
+    " WHERE time >= ? ORDER BY time"
+)
+
+# Another process may know a report that this one does not.
+KEEP_COUNT: Final = (
+    "INSERT INTO counts (digest, scope, version, counted, source, reported, is_alone, used)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (digest, scope) DO UPDATE SET version = excluded.version, counted = excluded.counted,"
+    " source = excluded.source,"
+    " is_alone = CASE WHEN excluded.reported IS NULL THEN is_alone ELSE excluded.is_alone END,"
+    " reported = coalesce(excluded.reported, reported), used = excluded.used"
+)
+KEEP_TOTAL: Final = (
+    "INSERT OR REPLACE INTO totals (digest, scope, tools, tools_tokens, reported, used) VALUES (?, ?, ?, ?, ?, ?)"
+)
+KEEP_SAMPLE: Final = "INSERT INTO samples (family, ratio, weight) VALUES (?, ?, ?)"
+TRIM_SAMPLES: Final = (
+    "DELETE FROM samples WHERE family = ?1 AND id NOT IN"
+    " (SELECT id FROM samples WHERE family = ?1 ORDER BY id DESC LIMIT ?2)"
+)
+KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
+KEEP_USAGE: Final = (
+    "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+CLEAR_USAGE: Final = "DELETE FROM usage"
+
+TOUCH_COUNT: Final = "UPDATE counts SET used = ? WHERE digest = ?"
+TOUCH_TOTAL: Final = "UPDATE totals SET used = ? WHERE digest = ?"
+
+# The newest that go with the oldest are those at the border, all of one day.
+TRIM: Final = "DELETE FROM {table} WHERE {age} <= (SELECT {age} FROM {table} ORDER BY {age} LIMIT 1 OFFSET ?)"
