@@ -32,9 +32,9 @@ test: test-python
 		echo "left out: the extension's tests and the end-to-end run, because npm is missing"; \
 	fi
 
-# The packed extension is tested too where it can be built.
+# The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
 test-python: setup
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix; fi
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
 	$(BIN)/python -m pytest
 
 lint: setup
@@ -105,3 +105,19 @@ e2e: setup
 
 bench-vscode: setup
 	$(call in_vscode,bench.js)
+
+# The published AI SDK at pinned versions: for its round trip in the tests, and to record tests/fixtures/ai_sdk anew.
+# Its version 7 asks for Node 22; where the packages bring a Node of their own, that one runs.
+AI_SDK := scripts/record_ai_sdk
+AI_SDK_STAMP := $(AI_SDK)/node_modules/.installed
+
+.PHONY: ai-sdk record-ai-sdk
+
+$(AI_SDK_STAMP): $(AI_SDK)/package-lock.json
+	cd $(AI_SDK) && npm ci --silent --ignore-scripts
+	touch $(AI_SDK_STAMP)
+
+ai-sdk: $(AI_SDK_STAMP)
+
+record-ai-sdk: $(AI_SDK_STAMP)
+	PATH="$$(echo $(CURDIR)/$(AI_SDK)/node_modules/node-linux-*/bin):$$PATH" node $(AI_SDK)/record.js
