@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream.conversation.markers import is_mark
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["HistoryDigest", "add_fields", "answer_digest", "canonical_json", "short_digest"]
 
 _SIZE: Final = 16
+
+
+class Hash(Protocol):
+    """A hash of the standard library."""
+
+    def update(self, data: bytes, /) -> None:
+        """Takes bytes in."""
+        ...
 
 
 def short_digest(text: str, size: int = 8) -> str:
@@ -62,7 +70,7 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
     return digest.hexdigest()
 
 
-def add_fields(digest: blake2b, fields: Iterable[bytes]) -> None:
+def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
     """Takes fields into a digest, each with its length before it: no two lists of fields look alike."""
     for field in fields:
         digest.update(b"%d:" % len(field))
