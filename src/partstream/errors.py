@@ -11,6 +11,7 @@
     │       ├── UpstreamFailureError        it reported a failure inside the stream
     │       ├── UpstreamConnectionError     it could not be reached, or the connection broke
     │       ├── UpstreamTimeoutError        it took longer than one of the four limits
+    │       ├── UpstreamAbortedError        its own side stopped the answer before its end
     │       ├── TruncatedStreamError        the bytes ended before the response did
     │       └── UpstreamProtocolError       it sent something that its protocol does not allow
     │           ├── EventTooLargeError      one event exceeds the size limit
@@ -46,6 +47,7 @@ __all__ = [
     "ToolRoundLimitError",
     "TruncatedStreamError",
     "UnknownModelError",
+    "UpstreamAbortedError",
     "UpstreamConnectionError",
     "UpstreamError",
     "UpstreamFailureError",
@@ -153,6 +155,8 @@ class UpstreamHTTPError(UpstreamError):
     Attributes:
         provider_message: The provider's own sentence, or None.
         body: The start of the answer's body as text, at most 2,000 characters, for the log.
+        generation_id: Under which a gateway knows the request, for its support; None where it says none.
+        attempts: What a gateway says of each provider that it tried in vain, one sentence each.
     """
 
     def __init__(
@@ -163,8 +167,13 @@ class UpstreamHTTPError(UpstreamError):
         provider_code: str | None = None,
         retry_after: float | None = None,
         body: str = "",
+        generation_id: str | None = None,
+        attempts: tuple[str, ...] = (),
     ) -> None:
         said = provider_message or "it gave no reason"
+        tried = [attempt for attempt in attempts if said not in attempt]
+        said += f" (tried: {'; '.join(tried)})" if tried else ""
+        said += f" [{generation_id}]" if generation_id else ""
         super().__init__(
             f"the upstream answered HTTP {http_status}: {said}",
             code=_CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
@@ -174,6 +183,8 @@ class UpstreamHTTPError(UpstreamError):
         )
         self.provider_message = provider_message
         self.body = body[:2000]
+        self.generation_id = generation_id
+        self.attempts = attempts
 
 
 class UpstreamFailureError(UpstreamError):
@@ -215,10 +226,10 @@ class TimeoutPhase(StrEnum):
 
 
 _TIMEOUT_SENTENCES = {
-    TimeoutPhase.CONNECT: "the upstream did not accept a connection within {seconds:g} s",
-    TimeoutPhase.FIRST_EVENT: "the upstream sent no event within {seconds:g} s of the request",
-    TimeoutPhase.IDLE: "the upstream fell silent for {seconds:g} s in the middle of its answer",
-    TimeoutPhase.TOTAL: "the answer was not complete within {seconds:g} s",
+    TimeoutPhase.CONNECT: "the upstream did not accept a connection within {limit}",
+    TimeoutPhase.FIRST_EVENT: "the upstream sent no event within {limit} of the request",
+    TimeoutPhase.IDLE: "the upstream fell silent for {limit} in the middle of its answer",
+    TimeoutPhase.TOTAL: "the answer was not complete within {limit}",
 }
 
 
@@ -227,13 +238,26 @@ class UpstreamTimeoutError(UpstreamError):
 
     Attributes:
         phase: Which limit.
-        seconds: The limit.
+        seconds: The limit; None where it was another's, who did not say it.
     """
 
-    def __init__(self, phase: TimeoutPhase, seconds: float) -> None:
-        super().__init__(_TIMEOUT_SENTENCES[phase].format(seconds=seconds))
+    def __init__(self, phase: TimeoutPhase, seconds: float | None) -> None:
+        limit = "the time that was set" if seconds is None else f"{seconds:g} s"
+        super().__init__(_TIMEOUT_SENTENCES[phase].format(limit=limit))
         self.phase = phase
         self.seconds = seconds
+
+
+class UpstreamAbortedError(UpstreamError):
+    """The upstream's own side stopped the answer before its end: no failure, no timeout, and not our cancellation.
+
+    Attributes:
+        reason: Why, in its own words, or None.
+    """
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__("the answer was stopped at its source" + (f": {reason}" if reason else ""))
+        self.reason = reason
 
 
 class TruncatedStreamError(UpstreamError):

@@ -8,6 +8,8 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
+from partstream.protocols.claims import Claim
+from partstream.protocols.key_kind import KeyKind
 from partstream.protocols.registry import (
     DEFAULT_PROTOCOL,
     PROTOCOLS,
@@ -27,13 +29,13 @@ def test_every_row_names_what_exists(row: Protocol) -> None:
     assert not row.make_reader(StreamOptions()).finished
     for framing in row.framings:
         assert not row.make_reader(StreamOptions(), make_decoder(framing)).finished
-    assert row.event_types
+    assert row.claim("no such type", {"type": "no such type"}) <= Claim.POSSIBLE
 
 
 @pytest.mark.parametrize("row", UPSTREAM_PROTOCOLS.values(), ids=UPSTREAM_PROTOCOLS)
 def test_every_upstream_names_what_exists(row: Upstream) -> None:
     request = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
-    body, headers = row.build_request(request), row.build_headers(request)
+    body, headers = row.build_request(request), row.build_headers(request, KeyKind.API_KEY)
     assert "m" in (body.get("model"), *headers.values())
     assert row.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
     assert row.path.startswith("/")

@@ -78,13 +78,14 @@ def _hidden_values(value: Any) -> Any:
     return dict.fromkeys(value, HIDDEN) if isinstance(value, dict) else HIDDEN
 
 
+_MAY_HOLD_KEYS: Final = frozenset({"extraHeaders", "extraBody", "providerOptions"})
+
+
 def _without_extra(value: Any) -> Any:
     """Request settings: the values of headers and of body fields of one's own may be keys."""
     if not isinstance(value, dict):
         return HIDDEN
-    return {
-        name: _hidden_values(item) if name in ("extraHeaders", "extraBody") else item for name, item in value.items()
-    }
+    return {name: _hidden_values(item) if name in _MAY_HOLD_KEYS else item for name, item in value.items()}
 
 
 def _without_extras(value: Any) -> Any:
@@ -156,7 +157,7 @@ _ROWS: Final = (
         "request",
         Form.OBJECT,
         "How requests are written: `systemAs`, `toolImages`, `continuation`, `store`, `encryptedReasoning`, "
-        "`contextSizeField`, `extraBody`, `extraHeaders`",
+        "`contextSizeField`, `specificationVersion`, `providerOptions`, `team`, `extraBody`, `extraHeaders`",
         shown=_without_extra,
     ),
     Setting(

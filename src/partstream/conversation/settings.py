@@ -11,10 +11,22 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OWN_FIELDS", "Continuation", "EncryptedReasoning", "RequestSettings", "SystemAs", "ToolImages"]
+__all__ = [
+    "OWN_FIELDS",
+    "SPECIFICATION_VERSIONS",
+    "Continuation",
+    "EncryptedReasoning",
+    "RequestSettings",
+    "SystemAs",
+    "ToolImages",
+]
 
 OWN_FIELDS: Final = frozenset({"model", "input", "messages", "stream", "previous_response_id"})
 """Fields of a body that no setting may replace: they hold the request itself."""
+
+
+SPECIFICATION_VERSIONS: Final = (2, 3, 4)
+"""The versions of the language model specification, for protocols that carry it."""
 
 
 class SystemAs(StrEnum):
@@ -31,6 +43,8 @@ class SystemAs(StrEnum):
 class ToolImages(StrEnum):
     """What a server takes as the result of a tool, beside text."""
 
+    AUTO = "auto"
+    """What every server of the protocol takes."""
     NATIVE = "native"
     """Images and files, inside the result."""
     USER_MESSAGE = "user-message"
@@ -68,6 +82,11 @@ class RequestSettings:
         encrypted_reasoning: Whether the server is asked for encrypted reasoning.
         context_size_field: The field of the body in which the server takes the context size that a person chose, in
             tokens (`num_ctx`, ...); None where it takes none.
+        specification_version: The version of the protocol that requests are written in, where it has several; None for
+            the one that the base URL says.
+        provider_options: What the providers behind a server are told in their own words, by the provider's name; for
+            protocols that pass it on.
+        team: In whose name the request is made, where the key is good for several teams; None for the key's own.
         extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
         extra_headers: HTTP headers that are added to every request.
 
@@ -76,11 +95,14 @@ class RequestSettings:
     """
 
     system_as: SystemAs = SystemAs.INSTRUCTIONS
-    tool_images: ToolImages = ToolImages.USER_MESSAGE
+    tool_images: ToolImages = ToolImages.AUTO
     continuation: Continuation = Continuation.AUTO
     store: bool = False
     encrypted_reasoning: EncryptedReasoning = EncryptedReasoning.AUTO
     context_size_field: str | None = None
+    specification_version: int | None = None
+    provider_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    team: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 

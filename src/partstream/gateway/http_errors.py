@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import JSONDecodeError, loads
@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["http_error", "retry_after"]
 
+_MAX_ID: Final = 200
+_MAX_ATTEMPTS: Final = 10
+_MAX_ATTEMPT: Final = 300
+"""Characters; an error is shown to a person."""
+
 
 def http_error(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> UpstreamHTTPError:
     """The error that an answer with an error status stands for.
 
     Bodies in use: `{"error": {"message", "type", "code"}}`, `{"error": "..."}`, `{"message": "..."}`,
-    `{"detail": "..."}`, plain text, HTML pages of proxies.
+    `{"detail": "..."}`, plain text, HTML pages of proxies. Servers that route a request to others add `generationId`
+    and what each of those said: `{"providerMetadata": {NAME: {"routing": {"attempts": [{"provider", "error"}]}}}}`.
     """
     text = body.decode(errors="replace").strip()
     try:
@@ -30,7 +36,13 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes, now: dateti
     if message is None and text and not text.startswith("<") and document is None:
         message = text.splitlines()[0][:300]
     return UpstreamHTTPError(
-        status, provider_message=message, provider_code=code, retry_after=retry_after(headers, now), body=text
+        status,
+        provider_message=message,
+        provider_code=code,
+        retry_after=retry_after(headers, now),
+        body=text,
+        generation_id=_field(document, "generationId"),
+        attempts=_attempts(document),
     )
 
 
@@ -61,6 +73,25 @@ def _said(document: Any) -> tuple[str | None, str | None]:
     source = error if isinstance(error, dict) else document
     message = _text(source.get("message")) or _text(source.get("detail"))
     return message, _text(source.get("code")) or _text(source.get("type"))
+
+
+def _field(document: Any, name: str) -> str | None:
+    value = document.get(name) if isinstance(document, dict) else None
+    return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
+
+
+def _attempts(document: Any) -> tuple[str, ...]:
+    """What was said by those that a request was routed to, each with its name."""
+    metadata = document.get("providerMetadata") if isinstance(document, dict) else None
+    said: list[str] = []
+    for provider in metadata.values() if isinstance(metadata, dict) else ():
+        routing = provider.get("routing") if isinstance(provider, dict) else None
+        attempts = routing.get("attempts") if isinstance(routing, dict) else None
+        for attempt in attempts if isinstance(attempts, list) else ():
+            error = _text(attempt.get("error")) if isinstance(attempt, dict) else None
+            if error is not None:
+                said.append(f"{_text(attempt.get('provider')) or 'a provider'}: {error[:_MAX_ATTEMPT]}")
+    return tuple(said[:_MAX_ATTEMPTS])
 
 
 def _text(value: Any) -> str | None:

@@ -128,9 +128,10 @@ class GatewayProvider(LanguageModelChatProvider):
         configuration = self._configuration
         origin = Origin(self._fingerprint, model_id)
         prefix = configuration.stream.call_id_prefix
-        prepared = prepare(origin, messages, options, configuration.request_settings(model_id), prefix)
+        settings = self._upstream.complete_settings(configuration.request_settings(model_id), configuration.base_url)
+        prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
-        carried = prepared.carries
+        carried = prepared.carries & self._upstream.carries
         while True:
             request = prepared.request(carried)
             report = AnswerReport(
@@ -160,7 +161,7 @@ class GatewayProvider(LanguageModelChatProvider):
             self._upstream.build_request(request),
             lambda: self._protocol.make_reader(stream_options),
             request.settings.extra_headers,
-            self._upstream.build_headers(request),
+            partial(self._upstream.build_headers, request),
         )
         async with aclosing(batches):
             async for outputs in batches:

@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.settings import (
     OWN_FIELDS,
+    SPECIFICATION_VERSIONS,
     Continuation,
     EncryptedReasoning,
     RequestSettings,
     SystemAs,
     ToolImages,
 )
-from partstream.gateway.checks import ConfigurationError, boolean, headers, mapping, refuse_unknown, string
+from partstream.gateway.checks import (
+    ConfigurationError,
+    boolean,
+    fits_header,
+    headers,
+    mapping,
+    refuse_unknown,
+    string,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,6 +61,24 @@ def _extra_body(value: Any, where: str) -> dict[str, Any]:
     return fields
 
 
+def _version(value: Any, where: str) -> int:
+    if type(value) is not int or value not in SPECIFICATION_VERSIONS:
+        raise ConfigurationError(where, repr(value), f"one of {', '.join(map(str, SPECIFICATION_VERSIONS))}")
+    return value
+
+
+def _provider_options(value: Any, where: str) -> dict[str, dict[str, Any]]:
+    """By a provider's name, an object; the message shows no value: there may be a key among them."""
+    return {name: mapping(options, f"{where}.{name}") for name, options in mapping(value, where).items()}
+
+
+def _team(value: Any, where: str) -> str:
+    name = string(value, where)
+    if not name or not fits_header(name):
+        raise ConfigurationError(where, repr(name), "the id or the name of a team, in printable ASCII")
+    return name
+
+
 REQUEST_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "systemAs": ("system_as", partial(_choice, SystemAs)),
     "toolImages": ("tool_images", partial(_choice, ToolImages)),
@@ -59,6 +86,9 @@ REQUEST_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "store": ("store", boolean),
     "encryptedReasoning": ("encrypted_reasoning", partial(_choice, EncryptedReasoning)),
     "contextSizeField": ("context_size_field", string),
+    "specificationVersion": ("specification_version", _version),
+    "providerOptions": ("provider_options", _provider_options),
+    "team": ("team", _team),
     "extraBody": ("extra_body", _extra_body),
     "extraHeaders": ("extra_headers", headers),
 }

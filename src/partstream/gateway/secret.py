@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
+
+from partstream.protocols.key_kind import KeyKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,16 +17,27 @@ SECRET_HEADERS: Final = frozenset({"api-key", "authorization", "cookie", "x-api-
 
 _SHORTEST: Final = 8
 """What is shorter would be cut out of words; a key is not that short."""
+_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+"""RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
 
 
 class Secret:
-    """Holds a key; its `repr` and `str` never show it, so that no log and no error can."""
+    """Holds a key; its `repr` and `str` never show it, so that no log and no error can.
 
-    __slots__ = ("_value",)
+    Args:
+        value: The key.
+        kind: What kind of key it is; None for a place that holds any kind, then a JSON Web Token is of OIDC.
 
-    def __init__(self, value: str) -> None:
+    Attributes:
+        kind: What kind of key it is.
+    """
+
+    __slots__ = ("_value", "kind")
+
+    def __init__(self, value: str, kind: KeyKind | None = None) -> None:
         self._value = value
+        self.kind = kind or (KeyKind.OIDC if _JWT.fullmatch(value) else KeyKind.API_KEY)
 
     def reveal(self) -> str:
         """The key itself, for the one header that needs it."""

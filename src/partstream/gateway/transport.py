@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.gateway.credentials import CredentialSource
     from partstream.gateway.secret import Secret
+    from partstream.protocols.key_kind import KeyKind
     from partstream.protocols.reader import StreamReader
     from partstream.streams import StreamOutput
 
@@ -80,10 +81,10 @@ class Transport:
         body: dict[str, Any],
         make_reader: Callable[[], StreamReader],
         headers: Mapping[str, str] = MappingProxyType({}),
-        protocol_headers: Mapping[str, str] = MappingProxyType({}),
+        protocol_headers: Callable[[KeyKind | None], Mapping[str, str]] = lambda key_kind: MappingProxyType({}),
     ) -> AsyncGenerator[list[StreamOutput]]:
         """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others,
-        those of the configuration over `protocol_headers`.
+        those of the configuration over `protocol_headers`, which are told the kind of the key.
 
         Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
         was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
@@ -100,11 +101,12 @@ class Transport:
         attempt = 1
         while True:
             reader = make_reader()
-            sent = self._headers(protocol_headers, headers, key)
-            answer = self._attempt(url, content, sent, reader)
+            own = self._headers(headers, key)
+            kind = None if key is None else key.kind
+            answer = self._attempt(url, content, {**protocol_headers(kind), **own}, own, reader)
             try:
                 async for outputs in answer:
-                    yield _without_secrets_in(outputs, sent)
+                    yield _without_secrets_in(outputs, own)
             except UpstreamError as error:
                 if reader.started:
                     raise
@@ -129,7 +131,12 @@ class Transport:
             await client.aclose()
 
     async def _attempt(
-        self, url: str, content: bytes, headers: Mapping[str, str], reader: StreamReader
+        self,
+        url: str,
+        content: bytes,
+        headers: Mapping[str, str],
+        may_be_secret: Mapping[str, str],
+        reader: StreamReader,
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         client = self._client_of(loop)
@@ -138,7 +145,7 @@ class Transport:
             client, client.build_request("POST", url, content=content, headers=headers), deadlines
         )
         try:
-            refusal = await self._refusal(response, headers)
+            refusal = await self._refusal(response, may_be_secret)
             if refusal is not None:
                 raise refusal
             chunks = response.aiter_bytes()
@@ -209,11 +216,12 @@ class Transport:
             self._loop = loop
         return self._client
 
-    def _headers(self, protocol: Mapping[str, str], extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+    def _headers(self, extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
+        """Those of every protocol, the key's and those that somebody set: what of them is secret is not known."""
         headers = dict(_PLAIN_HEADERS)
         if key is not None:
             headers["authorization"] = f"Bearer {key.reveal()}"
-        for wins in (protocol, self._configuration.headers, extra):
+        for wins in (self._configuration.headers, extra):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
 

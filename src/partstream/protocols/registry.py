@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
+    from partstream.protocols.claims import Claim
+    from partstream.protocols.key_kind import KeyKind
     from partstream.sse import EventDecoder
     from partstream.streams import ResponseStream, StreamOptions
 
@@ -30,6 +33,9 @@ class Upstream:
         request: Where the function is that writes a :class:`partstream.conversation.chat_request.ChatRequest` down.
         path: The path of its endpoint below the base URL.
         headers: Where the function is that gives the headers of a request beside those of every request, or None.
+        document_headers: The same for requests that ask no model, such as for a list of models.
+        settings: Where the function is that completes the settings of requests by what the base URL says, or None.
+        continues: Whether a request can go on from a stored response.
         refuses_response_id: Where the function is that tells whether an error of the upstream says that it does not
             know the response to go on from; None where nothing of the kind is ever sent.
         refuses_reasoning: The same for reasoning that it does not take back.
@@ -38,6 +44,9 @@ class Upstream:
     request: str
     path: str
     headers: str | None = None
+    document_headers: str | None = None
+    settings: str | None = None
+    continues: bool = False
     refuses_response_id: str | None = None
     refuses_reasoning: str | None = None
 
@@ -50,12 +59,39 @@ class Upstream:
         body: dict[str, Any] = _load(self.request)(request)
         return body
 
-    def build_headers(self, request: ChatRequest) -> Mapping[str, str]:
-        """The headers that the protocol has for a request; what the configuration says wins over them."""
+    def build_headers(self, request: ChatRequest, key_kind: KeyKind | None) -> Mapping[str, str]:
+        """The headers that the protocol has for a request; what the configuration says wins over them.
+
+        Args:
+            request: What is asked.
+            key_kind: What kind of key goes with it, or None for none.
+
+        Raises:
+            RequestNotExpressibleError: No header can hold what has to be in one.
+        """
         if self.headers is None:
             return MappingProxyType({})
-        headers: Mapping[str, str] = _load(self.headers)(request)
+        headers: Mapping[str, str] = _load(self.headers)(request, key_kind)
         return headers
+
+    def build_document_headers(self, key_kind: KeyKind | None) -> Mapping[str, str]:
+        """The headers that the protocol has for a request that asks no model."""
+        if self.document_headers is None:
+            return MappingProxyType({})
+        headers: Mapping[str, str] = _load(self.document_headers)(key_kind)
+        return headers
+
+    def complete_settings(self, settings: RequestSettings, base_url: str) -> RequestSettings:
+        """The settings of a request, with what the base URL says where they say nothing."""
+        if self.settings is None:
+            return settings
+        completed: RequestSettings = _load(self.settings)(settings, base_url)
+        return completed
+
+    @property
+    def carries(self) -> Carried:
+        """Which state of earlier answers its requests can carry."""
+        return Carried.EVERYTHING if self.continues else Carried.REASONING
 
     def refused(self, error: UpstreamError) -> Carried:
         """Which carried state an error refuses; nothing where it is about something else."""
@@ -76,7 +112,8 @@ class Protocol:
         stream: Where its adapter is, as `module:attribute`; loaded when first needed.
         frequent: Where the table of frequent event types is, see
             :class:`partstream.protocols.reader.StreamReader`.
-        event_types: How the `type` of its events begins; tells what a recording holds.
+        claims: Where the function is that tells from the type of an event, or None, and the event whether it is one of
+            its own, as a :class:`partstream.protocols.claims.Claim`; tells what a recording holds.
         framings: Names of :data:`FRAMINGS` that its events come in, that of the wire first.
         upstream: How a server is asked that speaks it, or None for what can only be read.
     """
@@ -84,9 +121,14 @@ class Protocol:
     name: str
     stream: str
     frequent: str
-    event_types: tuple[str, ...]
+    claims: str
     framings: tuple[str, ...] = ("sse", "jsonl")
     upstream: Upstream | None = None
+
+    def claim(self, kind: str | None, event: dict[str, Any]) -> Claim:
+        """How sure it is that an event is one of its own."""
+        claim: Claim = _load(self.claims)(kind, event)
+        return claim
 
     def make_stream(self, options: StreamOptions) -> ResponseStream:
         """A new adapter for one response."""
@@ -110,13 +152,40 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             name="openresponses",
             stream="partstream.protocols.openresponses.stream:OpenResponsesStream",
             frequent="partstream.protocols.openresponses.stream:FREQUENT",
-            event_types=("response.", "error"),
+            claims="partstream.protocols.openresponses.stream:claims",
             upstream=Upstream(
                 request="partstream.protocols.openresponses.request:build_request",
                 path="/responses",
+                continues=True,
                 refuses_response_id="partstream.protocols.openresponses.request:refuses_response_id",
                 refuses_reasoning="partstream.protocols.openresponses.request:refuses_reasoning",
             ),
+        ),
+        Protocol(
+            name="ai-sdk",
+            stream="partstream.protocols.ai_sdk.readers:full_stream",
+            frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            claims="partstream.protocols.ai_sdk.readers:claims_full_stream",
+            framings=("jsonl", "sse"),
+        ),
+        Protocol(
+            name="ai-sdk-ui",
+            stream="partstream.protocols.ai_sdk.readers:ui_stream",
+            frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            claims="partstream.protocols.ai_sdk.readers:claims_ui_stream",
+        ),
+        Protocol(
+            name="ai-sdk-data",
+            stream="partstream.protocols.ai_sdk.readers:data_stream",
+            frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            claims="partstream.protocols.ai_sdk.readers:claims_data_stream",
+            framings=("data",),
+        ),
+        Protocol(
+            name="ai-gateway",
+            stream="partstream.protocols.ai_sdk.readers:provider_stream",
+            frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            claims="partstream.protocols.ai_sdk.readers:claims_provider_stream",
         ),
     )
 }
@@ -131,6 +200,7 @@ DEFAULT_PROTOCOL: Final = "openresponses"
 FRAMINGS: Final[Mapping[str, str]] = {
     "sse": "partstream.sse:SSEDecoder",
     "jsonl": "partstream.sse:JSONLinesDecoder",
+    "data": "partstream.protocols.ai_sdk.data_stream:DataStreamDecoder",
 }
 """How the events of a stream are told apart, by the ending of a recording; and where the decoder is."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.settings import OWN_FIELDS, EncryptedReasoning
 from partstream.errors import UpstreamHTTPError
 from partstream.messages import ToolMode
+from partstream.protocols.extra_fields import with_extra_fields
 from partstream.protocols.openresponses.input_items import input_items
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
     body |= _chosen(request)
-    return _with_extras(body, settings.extra_body)
+    return with_extra_fields(body, settings.extra_body)
 
 
 def refuses_response_id(error: UpstreamError) -> bool:
@@ -108,12 +109,6 @@ def _wants_encrypted_reasoning(request: ChatRequest, chosen: dict[str, Any]) -> 
         effort = chosen.get("reasoning")
         return request.has_reasoning or (isinstance(effort, dict) and effort.get("effort") not in {None, "none"})
     return wanted is EncryptedReasoning.ON
-
-
-def _with_extras(body: dict[str, Any], extras: Any) -> dict[str, Any]:
-    merged = body | dict(extras)
-    removed = {name for name, value in extras.items() if value is None}
-    return {name: value for name, value in merged.items() if name not in removed}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

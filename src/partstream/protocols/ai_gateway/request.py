@@ -1,0 +1,68 @@
+"""A request as the body of `POST /language-model`, in versions 2, 3 and 4 of the language model specification.
+
+The body is what an SDK hands to a model (`LanguageModelV2CallOptions` to `V4`); the model's id is in a header. Source:
+`gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.168, 3.0.228 and 4.0.146.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import RequestNotExpressibleError
+from partstream.messages import ToolMode
+from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
+from partstream.protocols.ai_gateway.prompt import prompt
+from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
+from partstream.protocols.ai_gateway.specification import specification_version
+from partstream.protocols.extra_fields import with_extra_fields
+
+if TYPE_CHECKING:
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.messages import Tool
+
+__all__ = ["build_request"]
+
+_HAS_REASONING: Final = 4
+"""The first version with a word of its own for the reasoning effort."""
+
+
+def build_request(request: ChatRequest) -> dict[str, Any]:
+    """The JSON body that asks for the answer as a stream.
+
+    Raises:
+        RequestNotExpressibleError: Something holds what JSON has no form for, or stands where it cannot be said.
+    """
+    settings, version = request.settings, specification_version(request.settings)
+    if PROMPT in settings.extra_body:
+        raise RequestNotExpressibleError("a prompt of its own", f"the setting extraBody.{PROMPT}", "another field")
+    options = read_call_options(request.options)
+    reasoning, provider_options = _reasoning(request, options.reasoning or request.reasoning_effort, version)
+    provider_options = merged(
+        own_options(request), provider_options, settings.provider_options, options.provider_options
+    )
+    body: dict[str, Any] = {PROMPT: prompt(request, version), **reasoning}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
+    if settings.context_size_field and request.context_size is not None:
+        body[settings.context_size_field] = request.context_size
+    body |= options.fields
+    if provider_options:
+        body["providerOptions"] = provider_options
+    return with_extra_fields(body, settings.extra_body)
+
+
+def _reasoning(request: ChatRequest, effort: str | None, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The reasoning effort: fields of the body, and options of the model's provider."""
+    if effort is None:
+        return {}, {}
+    shown = shown_reasoning(request.model_id, effort)
+    options = None if version >= _HAS_REASONING else effort_options(request.model_id, effort)
+    if options is None:
+        return {"reasoning": effort}, shown
+    return {}, merged(options, shown)
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    return {"type": "function", "name": tool.name, **described, "inputSchema": tool.input_schema}
