@@ -1,0 +1,132 @@
+"""What is learned from reports, driven with ratios that are known."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream import ChatMessage, LanguageModelChatInformation, Usage
+from partstream.tokens import CountSource
+from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.calibration import (
+    HIGHEST_FACTOR,
+    LOWEST_FACTOR,
+    MINIMUM_TOKENS,
+    WINDOW,
+    Sample,
+    factor_of,
+    sample_of,
+)
+from partstream.tokens.counters import Counters
+
+MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
+WORDS = "the quick brown fox jumps over the lazy dog while seven wizards quietly judge boxing matches ".split()  # noqa: SIM905
+
+
+def _text(number: int, words: int = 400) -> str:
+    return " ".join(random.Random(number).choices(WORDS, k=words))  # noqa: S311 - the same every time
+
+
+def _samples(*ratios: float, size: float = 1_000) -> list[Sample]:
+    samples = [sample_of(size, ratio * size) for ratio in ratios]
+    return [sample for sample in samples if sample is not None]
+
+
+def test_without_samples_nothing_is_corrected():
+    assert factor_of([]) == 1
+
+
+@pytest.mark.parametrize("truth", [0.5, 0.7, 0.999, 1.0, 1.2, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("answers", [1, 2, 3, 50])
+def test_reports_that_agree_are_believed_as_they_are(truth: float, answers: int):
+    assert factor_of(_samples(*[truth] * answers)) == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("truth", [0.6, 1.5, 2.5])
+def test_a_conversation_is_corrected_by_the_ratio_itself_and_not_by_its_root(truth: float):
+    """Through the whole accounting: what is reported is `truth` times what the counter says, turn for turn."""
+    accounting, counting = TokenAccounting("u"), TokenAccounting("u")
+    messages: list[ChatMessage] = []
+    for turn in range(30):
+        messages.append(ChatMessage.user(_text(turn)))
+        uncorrected = counting.estimate_request(MODEL, messages).total.tokens
+        estimate = accounting.estimate_request(MODEL, messages)
+        if turn > 0:
+            assert estimate.total.tokens == pytest.approx(truth * uncorrected, rel=0.01)
+        accounting.answered(estimate, Usage(input_tokens=round(truth * uncorrected)))
+        assert accounting.factor(MODEL.family) == pytest.approx(truth, rel=0.01)
+
+
+@pytest.mark.parametrize("truth", [0.8, 1.0, 1.5])
+@pytest.mark.parametrize("odd", [0.01, 0.5, 3.0, 1_000.0])
+@pytest.mark.parametrize("place", range(3, 12))
+def test_one_odd_request_moves_the_factor_by_a_few_per_cent(truth: float, odd: float, place: int):
+    ratios = [truth] * place + [odd] + [truth] * 3
+    for length in range(place, len(ratios) + 1):
+        assert factor_of(_samples(*ratios[:length])) == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize("odd", [0.01, 1_000.0])
+def test_an_odd_request_at_the_very_beginning_is_outvoted_by_the_next_two(odd: float):
+    assert factor_of(_samples(odd, 1.2, 1.2)) == pytest.approx(1.2, rel=0.1)
+
+
+def test_a_model_that_changes_behind_its_name_is_learned_anew():
+    ratios = [1.0] * 50 + [1.6] * WINDOW
+    factors = [factor_of(_samples(*ratios[:length])) for length in range(50, len(ratios) + 1)]
+    assert all(before <= after for before, after in pairwise(factors))
+    assert factors[7] > 1.4
+    assert factors[-1] == pytest.approx(1.6)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), max_size=40))
+def test_whatever_is_reported_a_factor_stays_within_its_limits(reports: list[tuple[float, float]]):
+    samples = [sample for report in reports if (sample := sample_of(*report)) is not None]
+    assert LOWEST_FACTOR <= factor_of(samples) <= HIGHEST_FACTOR
+
+
+@pytest.mark.parametrize(("estimated", "reported"), [(MINIMUM_TOKENS - 1, 1_000), (0, 1_000), (1_000, 0), (1_000, -5)])
+def test_what_is_too_small_says_nothing(estimated: float, reported: float):
+    assert sample_of(estimated, reported) is None
+
+
+def test_a_small_first_answer_is_not_believed_alone():
+    assert factor_of(_samples(3.0, size=MINIMUM_TOKENS)) <= 1.25
+
+
+class _Words:
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_what_is_counted_exactly_is_not_corrected():
+    counters = Counters(())
+    counters.register_counter("made-up", _Words())
+    accounting = TokenAccounting("u", counters=counters)
+    for turn in range(5):
+        estimate = accounting.estimate_request(MODEL, [ChatMessage.user(_text(turn))])
+        accounting.answered(estimate, Usage(input_tokens=2 * estimate.total.tokens))
+    assert accounting.factor(MODEL.family) == 1
+    text = _text(99)
+    count = accounting.count(MODEL, text)
+    assert (count.tokens, count.source) == (len(text.split()), CountSource.COUNTED)
+
+
+def test_those_who_keep_counts_are_told_when_they_are_not_right_any_more():
+    accounting, told = TokenAccounting("u"), list[str]()
+    accounting.on_did_correct(told.append)
+    for turn, ratio in enumerate([1.4, 1.4, 1.4, 1.4]):
+        estimate = accounting.estimate_request(MODEL, [ChatMessage.user(_text(turn))])
+        uncorrected = sum(item.row.counted for item in estimate.items)
+        accounting.answered(estimate, Usage(input_tokens=round(ratio * uncorrected)))
+    assert told == ["made-up"]
+
+
+def test_families_learn_for_themselves():
+    accounting = TokenAccounting("u")
+    estimate = accounting.estimate_request(MODEL, [ChatMessage.user(_text(1))])
+    accounting.answered(estimate, Usage(input_tokens=2 * estimate.total.tokens))
+    assert accounting.factor("made-up") == pytest.approx(2, rel=0.01)
+    assert accounting.factor("another") == 1
