@@ -19,6 +19,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UpstreamFailureError: {"provider_message": "broke", "provider_code": "c"},
     errors.UpstreamConnectionError: {"url": "http://h", "reason": "refused"},
     errors.UpstreamTimeoutError: {"phase": TimeoutPhase.IDLE, "seconds": 3.0},
+    errors.UpstreamAbortedError: {"reason": "stopped by its user"},
     errors.TruncatedStreamError: {"state": "OPEN"},
     errors.UpstreamProtocolError: {"event_type": "x", "field": "f", "got": "7", "expected": "a string"},
     errors.EventTooLargeError: {"size": 2000, "limit": 1000},

@@ -52,11 +52,11 @@ def is_json(value: object) -> bool:
     """Whether `value` can be written again: the readers accept NaN and numbers beyond every limit, which JSON has not.
 
     Args:
-        value: Something that :func:`loads` returned.
+        value: Something that :func:`loads` returned, or that a program made.
     """
     try:
         json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return False
     return True
 
@@ -91,14 +91,17 @@ def make_event_decoder(kind: str, fields: Mapping[str, str]) -> Callable[[bytes]
 
     Args:
         kind: The only type that is read.
-        fields: The attributes, each with the name of its field in the object. Skipping all others makes msgspec more
-            than twice as fast.
+        fields: The attributes, each with the name of its field in the object; a `?` behind the name says that it is
+            often missing. Skipping all others makes msgspec more than twice as fast.
     """
+    names = {attribute: field.removesuffix("?") for attribute, field in fields.items()}
     if _msgspec is None:
         plain = namedtuple("record", fields)  # type: ignore[misc]
-        return partial(_quick_record, kind, itemgetter(*fields.values()), plain)
-    attributes = [(name, Any, None) for name in fields]
-    record = _msgspec.defstruct("record", attributes, rename=dict(fields), tag_field="type", tag=kind, gc=False)
+        all_there = not any(field.endswith("?") for field in fields.values())
+        read = itemgetter(*names.values()) if all_there else partial(_found, tuple(names.values()))
+        return partial(_quick_record, kind, read, plain)
+    attributes = [(name, Any, None) for name in names]
+    record = _msgspec.defstruct("record", attributes, rename=names, tag_field="type", tag=kind, gc=False)
     decode: Callable[[bytes], Any] = _msgspec.json.Decoder(record).decode
     return decode
 
@@ -117,6 +120,10 @@ def _quick_record(kind: str, read: Callable[[Any], tuple[Any, ...]], record: typ
     if event["type"] != kind:
         raise KeyError(kind)
     return tuple.__new__(record, read(event))
+
+
+def _found(names: tuple[str, ...], event: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(map(event.get, names))
 
 
 _scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]

@@ -29,6 +29,7 @@ ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 
 
 _LINE_FEED: Final = 10
+_OPENING_BRACE: Final = 123
 _ONE_READ: Final = 2048
 """Bytes; a chunk of one event, as servers write them, is smaller."""
 
@@ -235,9 +236,12 @@ class JSONLinesDecoder:
         return self._events(self._splitter.split(data)) if self.error is None else []
 
     def repeated(self, data: bytes) -> bytes | None:
-        """None: recordings are read by the chunk."""
-        del data
-        return None
+        """The data of `data`, if it is one whole line and nothing else; None leaves it to :meth:`feed`."""
+        last = len(data) - 1
+        whole = 0 < last <= self._limit and data.find(b"\n") == last and data[0] == _OPENING_BRACE
+        if not whole or self.error is not None or not self._splitter.at_border or b"\r" in data:
+            return None
+        return data[:last]
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last line if its line feed was missing."""

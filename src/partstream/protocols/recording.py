@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.registry import DEFAULT_PROTOCOL, FRAMINGS, PROTOCOLS, Protocol, make_decoder
+from partstream.protocols.claims import Claim
+from partstream.protocols.registry import FRAMINGS, PROTOCOLS, Protocol, make_decoder
 from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
@@ -15,6 +19,9 @@ if TYPE_CHECKING:
     from partstream.streams import StreamOutput
 
 __all__ = ["RecordingError", "read_recording"]
+
+_LOOKED_AT: Final = 100
+"""Events, for telling the protocol."""
 
 
 class RecordingError(PartstreamError):
@@ -53,7 +60,7 @@ def read_recording(
     Raises:
         RecordingError: Nothing in it can be read as an event, or the protocol is unknown.
     """
-    framing = _framing(data, path)
+    framing = _framing(data, path, _known(protocol, path))
     row = _protocol(data, path, framing, protocol)
     reader = row.make_reader(options, make_decoder(framing))
     size = chunk_size or len(data) or 1
@@ -62,33 +69,63 @@ def read_recording(
     yield from reader.end()
 
 
-def _framing(data: bytes, path: str) -> str:
+def _framing(data: bytes, path: str, protocol: str | None) -> str:
+    """By what the ending promises, as far as the protocol comes in it; else by the first bytes."""
     ending = path.rpartition(".")[2]
-    if ending in FRAMINGS:
+    known = PROTOCOLS[protocol].framings if protocol is not None else tuple(FRAMINGS)
+    if ending in known:
         return ending
-    return "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "sse"
+    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    guessed = next((name for name, looks in _LOOKS.items() if looks.match(begins)), "sse")
+    return guessed if guessed in known else known[0]
+
+
+_LOOKS: Final = {"jsonl": re.compile(rb"\{"), "data": re.compile(rb'[0-9a-z]:\s*["{\[]')}
+"""How the first bytes of a framing look."""
+
+
+def _known(name: str | None, path: str) -> str | None:
+    if name is not None and name not in PROTOCOLS:
+        raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+    return name
 
 
 def _protocol(data: bytes, path: str, framing: str, name: str | None) -> Protocol:
+    """The protocol that is named; else the first that is sure of one of the first events; else the one that takes
+    most of them for its own."""
     if name is not None:
-        if name not in PROTOCOLS:
-            raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
         return PROTOCOLS[name]
-    decoder = make_decoder(framing)
+    rows = [row for row in PROTOCOLS.values() if framing in row.framings]
+    claims: Counter[str] = Counter()
     types: list[str] = []
-    for event, payload in [*decoder.feed(data), *decoder.end()]:
-        kind = _event_type(event, payload)
-        if kind is not None:
-            types.append(kind)
-            for row in PROTOCOLS.values():
-                if kind.startswith(row.event_types):
-                    return row
+    for event in _first_events(data, framing):
+        kind = event.get("type") if isinstance(event.get("type"), str) else None
+        types += [kind] if kind is not None else []
+        for row in rows:
+            claim = row.claim(kind, event)
+            if claim is Claim.SURE:
+                return row
+            claims[row.name] += claim
+    if any(claims.values()):
+        return PROTOCOLS[claims.most_common(1)[0][0]]
     if not types and _is_cut(data, framing):
-        return PROTOCOLS[DEFAULT_PROTOCOL]
+        return rows[0]
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     seen = f"events of the types {', '.join(types[:3])}" if types else "nothing that is a JSON event with a type"
     raise RecordingError(path, f"it holds {seen}; expected events of one of: {', '.join(PROTOCOLS)}")
+
+
+def _first_events(data: bytes, framing: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the first events; what names its type only in the line before it has it inside."""
+    decoder = make_decoder(framing)
+    for name, payload in islice((*decoder.feed(data), *decoder.end()), _LOOKED_AT):
+        try:
+            event = loads(payload)
+        except JSONDecodeError:
+            continue
+        if isinstance(event, dict):
+            yield {"type": name.decode(errors="replace"), **event} if name else event
 
 
 def _is_cut(data: bytes, framing: str) -> bool:
@@ -98,14 +135,5 @@ def _is_cut(data: bytes, framing: str) -> bool:
     return begins.startswith(_BEGINNINGS[framing]) and not ends
 
 
-_BEGINNINGS: Final = {"jsonl": (b'{"',), "sse": (b"event:", b"data:", b"id:", b"retry:", b":")}
-_ENDS_OF_EVENTS: Final = {"jsonl": (b"\n", b"\r"), "sse": (b"\n\n", b"\r\r", b"\r\n\r\n")}
-
-
-def _event_type(event: bytes, payload: bytes) -> str | None:
-    try:
-        value = loads(payload)
-    except JSONDecodeError:
-        return None
-    kind = value.get("type") if isinstance(value, dict) else None
-    return kind if isinstance(kind, str) else (event.decode(errors="replace") or None)
+_BEGINNINGS: Final = {"jsonl": (b'{"',), "data": (b"",), "sse": (b"event:", b"data:", b"id:", b"retry:", b":")}
+_ENDS_OF_EVENTS: Final = {"jsonl": (b"\n", b"\r"), "data": (b"\n", b"\r"), "sse": (b"\n\n", b"\r\r", b"\r\n\r\n")}

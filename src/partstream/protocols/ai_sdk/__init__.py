@@ -1,1 +1,1 @@
-"""What the AI SDK streams and the messages it takes, in all versions; one meaning, a small reader for each wire."""
+"""The streams of the Vercel AI SDK, versions 4 to 7: one meaning, four readers of the wire."""

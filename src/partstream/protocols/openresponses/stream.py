@@ -18,6 +18,7 @@ from partstream.errors import (
     UpstreamProtocolError,
 )
 from partstream.parts import ToolCallPart
+from partstream.protocols.claims import Claim
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
 from partstream.protocols.openresponses.items import in_order, same_id, same_place
@@ -38,7 +39,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["EVENTS", "FREQUENT", "OpenResponsesStream"]
+__all__ = ["EVENTS", "FREQUENT", "OpenResponsesStream", "claims"]
 
 
 class OpenResponsesStream(TextEvents):
@@ -340,6 +341,13 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
     if row.handler in (_Stream._delta, _Stream._arguments_delta)
 }
 """The event types that come by the thousand, with the attributes that their sinks read and the fields they are."""
+
+
+def claims(kind: str | None, event: Wire) -> Claim:
+    """Whether an event of a recording is of this protocol; its only type without the prefix others have as well."""
+    if kind is not None and kind.startswith("response."):
+        return Claim.SURE
+    return Claim.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else Claim.NO
 
 
 def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Channel | str | None]]:

@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.citations import Citations
 from partstream.protocols.openresponses import texts
-from partstream.protocols.openresponses.citations import Citations
+from partstream.protocols.openresponses.citations import citation_of, key_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.texts import (
     OUTPUT_TEXT,
@@ -83,13 +84,16 @@ class TextEvents:
         slot = self._slot(event, OUTPUT_TEXT)
         slot.annotated = True
         if annotation := mapping(event, "annotation"):
-            outputs.extend(self._citations.render(annotation, slot))
+            self._cite(annotation, slot, outputs)
 
     def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
             for part in parts:
                 for annotation in sequence(part, "annotations"):
-                    outputs.extend(self._citations.render(annotation, slot))
+                    self._cite(annotation, slot, outputs)
+
+    def _cite(self, annotation: Wire, slot: Slot, outputs: Outputs) -> None:
+        outputs.extend(self._citations.render(citation_of(annotation), slot, key_of(annotation, slot)))
 
     def _items(self, channel: Channel) -> TextItems:
         return self._reasoning if channel.is_reasoning else self._messages

@@ -1,0 +1,199 @@
+"""Text and reasoning, block by block, as they stream; knows no tool call and no end.
+
+Text is shown as it comes. Of reasoning the whole text is kept as well, because providers want it back with its
+signature, unchanged.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.ai_sdk.fields import BLOCK_ID, METADATA, TEXT, Chunk, field, identifier, mapping, text
+from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.protocols.ai_sdk.carried import CarriedItems
+    from partstream.protocols.citations import RecentText
+    from partstream.streams import Sink
+
+__all__ = ["Blocks"]
+
+_FOLD_AT: Final = 64
+
+_SIGNING_PROVIDER: Final = "anthropic"
+"""Version 4 does not say whose signatures it streams; only Anthropic's models have any."""
+
+
+class _Reasoning:
+    """A block of reasoning that is open."""
+
+    __slots__ = ("id", "options", "pieces")
+
+    def __init__(self, block_id: str | None) -> None:
+        self.id = block_id
+        self.pieces: list[str] = []
+        self.options: Chunk = {}
+
+    def take_metadata(self, chunk: Chunk) -> None:
+        for provider, said in mapping(chunk, METADATA).items():
+            if isinstance(said, dict):
+                self.options[provider] = {**self.options.get(provider, {}), **said}
+
+
+class Blocks:
+    """The blocks of one response.
+
+    Args:
+        options: What becomes of reasoning.
+        carried: Where signed reasoning is noted.
+        said: Where the visible text is noted.
+
+    Attributes:
+        shown: Whether a part was given since the step began.
+    """
+
+    def __init__(self, options: StreamOptions, carried: CarriedItems, said: RecentText) -> None:
+        self._mode = options.thinking
+        self._carried = carried
+        self._said = said
+        self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
+        self._reasoning: dict[str | None, _Reasoning] = {}
+        self.shown = False
+
+    # Text
+
+    def start_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Opens a block. The summary of a compacted conversation is no part of the answer."""
+        self.end_unnamed(outputs)
+        block_id = identifier(chunk, BLOCK_ID)
+        self._end_hidden(block_id, outputs)
+        if mapping(mapping(chunk, METADATA), ("anthropic",)).get("type") == "compaction":
+            self._hidden[block_id] = chunk, []
+
+    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
+        """Takes a delta; returns the short way for more of the same block."""
+        self.end_unnamed(outputs)
+        block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
+        hidden = self._hidden.get(block_id)
+        if hidden is not None:
+            hidden[1].append(delta)
+            return None
+        if not delta:
+            return None
+        self._said.add(delta)
+        self.shown = True
+        outputs.append(TextPart(delta))
+        return _make_sink(block_id, self._said.pieces, self._said.fold, TextPart)
+
+    def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Closes a block."""
+        self.end_unnamed(outputs)
+        self._end_hidden(identifier(chunk, BLOCK_ID), outputs)
+
+    def _end_hidden(self, block_id: str | None, outputs: list[StreamOutput]) -> None:
+        hidden = self._hidden.pop(block_id, None)
+        if hidden is not None:
+            chunk, pieces = hidden
+            outputs.append(Unmapped("text (compaction)", {**chunk, "text": "".join(pieces)}))
+
+    # Reasoning
+
+    def start_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Opens a block."""
+        block_id = identifier(chunk, BLOCK_ID)
+        self._end_reasoning(block_id, outputs)
+        self._open(block_id).take_metadata(chunk)
+
+    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
+        """Takes a delta; returns the short way for more of the same block."""
+        block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
+        block = self._reasoning.get(block_id) or self._open(block_id)
+        block.take_metadata(chunk)
+        if not delta:
+            return None
+        make = self._maker(block_id)
+        if self._carried.wanted:
+            block.pieces.append(delta)
+        if make is not None:
+            self.shown = True
+            outputs.append(make(delta))
+        return _make_sink(block_id, block.pieces, block.pieces.clear if not self._carried.wanted else None, make)
+
+    def end_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Closes a block; what the provider wants back with it comes out as metadata."""
+        block_id = identifier(chunk, BLOCK_ID)
+        if block_id in self._reasoning:
+            self._reasoning[block_id].take_metadata(chunk)
+            self._end_reasoning(block_id, outputs)
+
+    def sign(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """`reasoning-signature`: version 4 signs the block that it closes with it."""
+        block = self._reasoning.get(None) or self._open(None)
+        block.options[_SIGNING_PROVIDER] = {"signature": field(chunk, ("signature",))}
+        self._end_reasoning(None, outputs)
+
+    def redact(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """`redacted-reasoning`: a block of its own in version 4, which nobody but its provider can read."""
+        self._end_reasoning(None, outputs)
+        self._open(None).options[_SIGNING_PROVIDER] = {"redactedData": field(chunk, ("data",))}
+        self._end_reasoning(None, outputs)
+
+    def end_unnamed(self, outputs: list[StreamOutput]) -> None:
+        """Closes the block of version 4, which neither names nor closes its blocks: anything else ends it."""
+        if None in self._reasoning:
+            self._end_reasoning(None, outputs)
+
+    def end_all(self, outputs: list[StreamOutput]) -> None:
+        """Closes what nobody has closed."""
+        for block_id in [*self._reasoning]:
+            self._end_reasoning(block_id, outputs)
+        for block_id in [*self._hidden]:
+            self._end_hidden(block_id, outputs)
+
+    def _open(self, block_id: str | None) -> _Reasoning:
+        block = self._reasoning[block_id] = _Reasoning(block_id)
+        return block
+
+    def _end_reasoning(self, block_id: str | None, outputs: list[StreamOutput]) -> None:
+        block = self._reasoning.pop(block_id, None)
+        if block is not None:
+            outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
+
+    def _maker(self, block_id: str | None) -> Callable[[str], TextPart | ThinkingPart] | None:
+        if self._mode is ThinkingMode.PART:
+            return partial(ThinkingPart, id=block_id)
+        return TextPart if self._mode is ThinkingMode.TEXT else None
+
+
+def _make_sink(
+    block_id: str | None,
+    pieces: list[str],
+    fold: Callable[[], None] | None,
+    make: Callable[[str], TextPart | ThinkingPart] | None,
+) -> Sink:
+    """The short way: nearly all chunks of a response are deltas for the block that the one before went to.
+
+    Everything is a local name here, because this function costs more than all others together.
+    """
+    add, fold_at = pieces.append, _FOLD_AT
+
+    def sink(event: Any, outputs: list[StreamOutput]) -> bool:
+        delta = event.text
+        if delta is None:
+            delta = event.text_delta
+            if delta is None:
+                delta = event.delta
+        if type(delta) is not str or not delta or event.id != block_id or event.metadata is not None:
+            return False
+        add(delta)
+        if fold is not None and len(pieces) >= fold_at:
+            fold()
+        if make is not None:
+            outputs.append(make(delta))
+        return True
+
+    return sink

@@ -1,0 +1,63 @@
+"""What a provider wants back in the next request: reasoning with its signatures, and marks on tool calls.
+
+It is kept in the conversation alone, in the metadata of thinking parts. Copilot keeps only the last metadata of a model
+call, so each lists all items before it as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.json_codec import is_json
+from partstream.parts import ThinkingPart
+from partstream.streams import ThinkingMode
+
+if TYPE_CHECKING:
+    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.streams import StreamOutput
+
+__all__ = ["CarriedItems"]
+
+_OF_THE_GATEWAY: Final = "gateway"
+"""Says how a response came about (its generation id and the like): the next request has no use for it."""
+
+
+class CarriedItems:
+    """The items of one response, in order.
+
+    Args:
+        mode: What becomes of reasoning; only thinking parts can carry anything.
+
+    Attributes:
+        wanted: Whether items can be carried at all.
+    """
+
+    __slots__ = ("_items", "wanted")
+
+    def __init__(self, mode: ThinkingMode) -> None:
+        self.wanted = mode is ThinkingMode.PART
+        self._items: list[dict[str, Any]] = []
+
+    def add_reasoning(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
+        """The part that carries a block of reasoning, if its provider said something about it."""
+        return self._add({"type": "reasoning", "text": text}, options, block_id)
+
+    def add_call(self, call_id: str, options: Chunk) -> list[StreamOutput]:
+        """The part that carries what a provider said about a tool call; it goes before the call."""
+        return self._add({"type": "tool-call", "toolCallId": call_id}, options, None)
+
+    @property
+    def length(self) -> int:
+        """How many there are."""
+        return len(self._items)
+
+    def shorten(self, length: int) -> None:
+        """Forgets all but the first `length` items."""
+        del self._items[length:]
+
+    def _add(self, item: dict[str, Any], options: Chunk, part_id: str | None) -> list[StreamOutput]:
+        options = {name: value for name, value in options.items() if name != _OF_THE_GATEWAY and value}
+        if not (self.wanted and options and is_json(options)):
+            return []
+        self._items.append({**item, "providerOptions": options})
+        return [ThinkingPart("", part_id, {"reasoning_items": list(self._items)})]

@@ -1,0 +1,191 @@
+"""What went wrong, from every shape that an error has on its way: one typed error, by its HTTP status first.
+
+An error may be a string, an object of the provider, an Error of JavaScript, the same after JSON has lost its message,
+or several of these inside each other (`cause`, `data`, `responseBody`, `lastError`). Class names decide nothing: they
+differ between versions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.errors import (
+    TimeoutPhase,
+    UpstreamAbortedError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.ai_sdk.fields import Chunk, field, identifier, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from partstream.errors import UpstreamError
+
+__all__ = ["ToolFailure", "aborted", "failure", "generation_id", "thrown", "tool_failure"]
+
+_DEPTH: Final = 8
+_NO_REASON: Final = "it gave no reason"
+_INNER: Final = ("lastError", "errors", "data", "error", "responseBody", "cause")
+"""Where an error holds another one, the one that says most first."""
+
+_NO_CODES: Final = frozenset({"error", "Error"})
+
+
+class ToolFailure(NamedTuple):
+    """A tool that failed, as version 4 reports it: by an error chunk.
+
+    Attributes:
+        tool_name: The tool, or None.
+        call_id: The call, or None.
+    """
+
+    tool_name: str | None
+    call_id: str | None
+
+
+def failure(value: Any) -> UpstreamError:
+    """The error that a reported value stands for."""
+    layers = [*_layers(value)]
+    message = _first(layers, "message") or _first_text(value) or _NO_REASON
+    code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
+    code = code or next((name for name in (identifier(layer, ("name",)) for layer in layers) if name), None)
+    code = None if code in _NO_CODES else code
+    status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
+    if status is None:
+        return UpstreamFailureError(message, provider_code=code)
+    return UpstreamHTTPError(
+        status,
+        provider_message=message if message != _NO_REASON else None,
+        provider_code=code,
+        retry_after=next((said for said in (_retry_after(layer) for layer in layers) if said is not None), None),
+        body=_first(layers, "responseBody") or "",
+    )
+
+
+def aborted(reason: Any) -> UpstreamError:
+    """The error of an answer that its own side stopped.
+
+    The SDK has one chunk for a person who stops and for a limit of time that runs out, and only the text of its reason
+    tells them apart: recordings `abort` and `timeout_120ms_midstream` of 6.0.50. Version 7 puts the error's name
+    before it.
+    """
+    said = reason if isinstance(reason, str) and reason else None
+    if said is not None and _TIMED_OUT.search(said):
+        return UpstreamTimeoutError(TimeoutPhase.IDLE if _OF_A_CHUNK.search(said) else TimeoutPhase.TOTAL, None)
+    return UpstreamAbortedError(said)
+
+
+def thrown(value: Any) -> UpstreamError:
+    """The error that the stream's iterator threw: version 4 throws what later versions send as `abort`."""
+    name = identifier(value, ("name",)) if isinstance(value, dict) else None
+    if name in _ABORTS:
+        reason = identifier(value, ("message",))
+        return aborted(f"{name}: {reason}" if name == "TimeoutError" else reason)
+    return failure(value)
+
+
+def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
+    """Which tool an error of version 4 is about, or None where the response itself failed.
+
+    Args:
+        value: What the chunk holds.
+        from_text: Whether the wire has only text. The data stream has: its error is the message alone, so there, and
+            only there, the message is read.
+    """
+    if isinstance(value, dict) and value.get("name") in _TOOL_ERRORS:
+        return ToolFailure(identifier(value, ("toolName",)), identifier(value, ("toolCallId",)))
+    if from_text and isinstance(value, str) and (match := _TOOL_MESSAGES.match(value)):
+        return ToolFailure(match["running"] or match["invalid"] or match["unknown"], None)
+    return None
+
+
+def generation_id(value: Any) -> str | None:
+    """The gateway's identifier of the response that failed, by which its support finds it, or None."""
+    return _first([*_layers(value)], "generationId")
+
+
+_ABORTS: Final = frozenset({"AbortError", "TimeoutError", "ResponseAborted"})
+_TIMED_OUT: Final = re.compile(r"time(d\s|-)?out", re.IGNORECASE)
+_OF_A_CHUNK: Final = re.compile(r"chunk", re.IGNORECASE)
+
+_TOOL_ERRORS: Final = frozenset(
+    {
+        "AI_InvalidToolArgumentsError",
+        "AI_InvalidToolInputError",
+        "AI_NoSuchToolError",
+        "AI_ToolCallRepairError",
+        "AI_ToolExecutionError",
+    }
+)
+
+# The messages of these errors in `ai` 4.3.19.
+_TOOL_MESSAGES: Final = re.compile(
+    r"Error executing tool (?P<running>[^:\s]+): |Invalid arguments for tool (?P<invalid>[^:\s]+): "
+    r"|Model tried to call unavailable tool '(?P<unknown>[^']+)'"
+)
+
+
+def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
+    """The error and those inside it. What was retried is only the frame of what failed last."""
+    if isinstance(value, str):
+        value = _parsed(value)
+    elif isinstance(value, list):
+        value = value[-1] if value else None
+    if not isinstance(value, dict) or depth == 0:
+        return
+    is_frame = field(value, ("lastError",)) is not None or isinstance(field(value, ("errors",)), list)
+    if not is_frame:
+        yield value
+    for name in _INNER:
+        yield from _layers(value.get(name), depth - 1)
+    if is_frame:
+        yield value
+
+
+def _parsed(value: str) -> Any:
+    """The object that a text is: the UI stream and `responseBody` hold errors as JSON in a string."""
+    if not value.lstrip().startswith("{"):
+        return None
+    try:
+        return loads(value)
+    except JSONDecodeError:
+        return None
+
+
+def _first(layers: list[Chunk], name: str) -> str | None:
+    return next((said for said in (identifier(layer, (name,)) for layer in layers) if said is not None), None)
+
+
+def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
+    """The first plain string where an error should stand: `"…"`, `{"error": "…"}`, `{"cause": "…"}`."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, dict) or depth == 0:
+        return None
+    return next((said for name in _INNER if (said := _first_text(value.get(name), depth - 1)) is not None), None)
+
+
+def _code(layer: Chunk) -> str | None:
+    for name in ("code", "type"):
+        said = field(layer, (name,))
+        if isinstance(said, str | int) and not isinstance(said, bool) and said != "" and said not in _NO_CODES:
+            return str(said)
+    return None
+
+
+def _status(layer: Chunk) -> int | None:
+    for name in ("statusCode", "status"):
+        said = field(layer, (name,))
+        if type(said) is int and 400 <= said < 600:
+            return said
+    return None
+
+
+def _retry_after(layer: Chunk) -> float | None:
+    """Seconds; the form with a date needs a clock, which is not here."""
+    said = identifier(mapping(layer, ("responseHeaders",)), ("retry-after",))
+    return float(said) if said is not None and said.isascii() and said.isdigit() and len(said) < 10 else None

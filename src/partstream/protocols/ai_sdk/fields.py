@@ -1,0 +1,108 @@
+"""Reads fields of chunks under every name that a version has for them: the first that is there wins.
+
+Being there is not being true: `""` and 0 are values. Source of the names: `ai` 4.3.19, 5.0.277, 6.0.50, 7.0.173 and the
+pre-releases of 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from partstream.errors import UpstreamProtocolError
+
+__all__ = [
+    "ARGUMENTS_DELTA",
+    "BLOCK_ID",
+    "CALL_ID",
+    "CALL_INPUT",
+    "ERROR",
+    "MEDIA_TYPE",
+    "METADATA",
+    "SOURCE_ID",
+    "TEXT",
+    "TOTAL_USAGE",
+    "Chunk",
+    "Names",
+    "count",
+    "field",
+    "identifier",
+    "mapping",
+    "sequence",
+    "text",
+]
+
+Chunk: TypeAlias = dict[str, Any]
+"""A chunk as it came. Versions differ and JSON has lost some of it, so nothing about it is certain."""
+
+Names: TypeAlias = tuple[str, ...]
+
+TEXT: Final[Names] = ("text", "textDelta", "delta")
+BLOCK_ID: Final[Names] = ("id",)
+CALL_ID: Final[Names] = ("toolCallId", "id")
+CALL_INPUT: Final[Names] = ("input", "args")
+ARGUMENTS_DELTA: Final[Names] = ("delta", "inputTextDelta", "argsTextDelta")
+ERROR: Final[Names] = ("error", "errorText")
+MEDIA_TYPE: Final[Names] = ("mediaType", "mimeType")
+METADATA: Final[Names] = ("providerMetadata", "experimental_providerMetadata")
+SOURCE_ID: Final[Names] = ("id", "sourceId")
+TOTAL_USAGE: Final[Names] = ("totalUsage", "usage")
+
+_UNDEFINED: Final = "$undefined"
+"""How a tagged recording writes what JavaScript calls undefined: `{"$undefined": true}`."""
+
+
+def field(chunk: Chunk, names: Names) -> Any:
+    """The first field that is there, or None."""
+    for name in names:
+        value = chunk.get(name)
+        if value is not None and not (type(value) is dict and _UNDEFINED in value):
+            return value
+    return None
+
+
+def text(chunk: Chunk, names: Names) -> str:
+    """The string in a field; empty where none is there.
+
+    Raises:
+        UpstreamProtocolError: It holds something else.
+    """
+    value = field(chunk, names)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    raise UpstreamProtocolError(
+        event_type=identifier(chunk, ("type",)),
+        field=names[0],
+        got=f"{type(value).__name__} {value!r:.60}",
+        expected="a string",
+    )
+
+
+def identifier(chunk: Chunk, names: Names) -> str | None:
+    """The non-empty string in a field, or None."""
+    value = field(chunk, names)
+    return value if isinstance(value, str) and value else None
+
+
+def mapping(chunk: Chunk, names: Names) -> Chunk:
+    """The object in a field; an empty one where there is none: what is beside the answer is read with patience."""
+    value = field(chunk, names)
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(chunk: Chunk, names: Names) -> list[Any]:
+    """The list in a field; an empty one where there is none."""
+    value = field(chunk, names)
+    return value if isinstance(value, list) else []
+
+
+def count(chunk: Chunk, names: Names) -> int | None:
+    """The count in a field, or None: NaN, negative numbers and truth values count nothing.
+
+    JavaScript has one type of number, so a whole float is a count as well.
+    """
+    value = field(chunk, names)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and value >= 0 else None

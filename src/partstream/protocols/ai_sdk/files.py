@@ -1,0 +1,98 @@
+"""Files that a model made, as data parts, from every form that the SDK and JSON give their bytes; fetches nothing."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from partstream.conversation.media import sniff
+from partstream.json_codec import is_json
+from partstream.parts import DataPart
+from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
+from partstream.streams import StreamOutput, Unmapped
+
+__all__ = ["data_part", "file_part"]
+
+_BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
+_UNKNOWN: Final = "application/octet-stream"
+_URI_LIST: Final = "text/uri-list"  # RFC 2483
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
+"""What may stand in a media type: RFC 6838, 4.2."""
+
+
+def file_part(chunk: Chunk) -> StreamOutput:
+    """The data part of a file chunk, or an Unmapped where its bytes cannot be read."""
+    file = mapping(chunk, ("file",)) or chunk
+    media_type = identifier(file, MEDIA_TYPE)
+    for name in _BYTES:
+        value = _untagged(field(file, (name,)))
+        if value is None:
+            continue
+        address = value if isinstance(value, str) and _is_url(value) else None
+        if address is not None and not address.startswith("data:"):
+            return DataPart.text(address, _URI_LIST)
+        data = _from_data_url(address) if address is not None else _bytes(value)
+        if data is not None:
+            return DataPart(data, _media_type(media_type, address, data))
+    return Unmapped(f"{chunk['type']} (not readable)", chunk)
+
+
+def data_part(chunk: Chunk) -> StreamOutput:
+    """The data part of a `data-NAME` chunk, or an Unmapped where its name or its value has no form."""
+    name, value = chunk["type"].removeprefix("data-"), chunk.get("data")
+    if not _NAME.fullmatch(name) or not is_json(value):
+        return Unmapped(chunk["type"], chunk)
+    return DataPart.json(value, f"application/vnd.vercel.{name}+json")
+
+
+def _untagged(value: Any) -> Any:
+    """What V4 of the provider's interface wraps: `{"type": "data", "data": …}` and `{"type": "url", "url": …}`; and
+    what tagged recordings do."""
+    if isinstance(value, dict):
+        inner = field(value, ("$uint8array", "$url", "data", "url"))
+        return value if inner is None else inner
+    return value
+
+
+def _is_url(value: str) -> bool:
+    return value.startswith(("data:", "http://", "https://"))
+
+
+def _bytes(value: Any) -> bytes | None:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    if isinstance(value, str):
+        return _from_base64(value)
+    if isinstance(value, dict):  # how JSON.stringify writes a Uint8Array: {"0": 137, "1": 80, …}
+        value = [value.get(str(place)) for place in range(len(value))]
+    if isinstance(value, list) and all(type(byte) is int and 0 <= byte < 256 for byte in value):
+        return bytes(value)
+    return None
+
+
+def _from_base64(value: str) -> bytes | None:
+    """Both alphabets, with padding or without, as JavaScript reads it."""
+    compact = "".join(value.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
+    except ValueError:  # not of the alphabet; not ASCII
+        return None
+
+
+def _from_data_url(url: str) -> bytes | None:
+    head, comma, body = url.partition(",")
+    if not comma:
+        return None
+    if head.endswith(";base64"):
+        return _from_base64(unquote_to_bytes(body.encode(errors="replace")).decode(errors="replace"))
+    return unquote_to_bytes(body.encode(errors="replace"))
+
+
+def _media_type(said: str | None, url: str | None, data: bytes) -> str:
+    """The media type that is said; where it is none or half of one (`image/*`), what the first bytes say."""
+    named = said or (url or "").removeprefix("data:").partition(",")[0].partition(";")[0]
+    if "/" in named and not named.endswith("/*"):
+        return named
+    return sniff(data) or _UNKNOWN

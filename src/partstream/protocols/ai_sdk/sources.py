@@ -1,0 +1,77 @@
+"""Reads the sources that an answer names; how they are shown is in :mod:`partstream.protocols.citations`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from partstream.json_codec import is_json
+from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, SOURCE_ID, Chunk, count, field, identifier, mapping, sequence
+from partstream.protocols.citations import Citation, Citations
+from partstream.streams import CitationMode, Unmapped
+
+if TYPE_CHECKING:
+    from partstream.protocols.citations import RecentText
+    from partstream.streams import StreamOptions, StreamOutput
+
+__all__ = ["Sources"]
+
+
+class Sources:
+    """The sources of one response, each shown once.
+
+    Args:
+        options: How.
+        said: The visible text.
+    """
+
+    def __init__(self, options: StreamOptions, said: RecentText) -> None:
+        self._citations = Citations(options.citations)
+        self._said = said
+
+    def source(self, chunk: Chunk) -> list[StreamOutput]:
+        """What a source chunk becomes where it arrives."""
+        return self._cite(mapping(chunk, ("source",)) or chunk, {}, chunk["type"])
+
+    def of_text(self, chunk: Chunk) -> list[StreamOutput]:
+        """What the citations of a text block become at its end; version 7 says them beside the sources."""
+        outputs: list[StreamOutput] = []
+        for citation in sequence(chunk, ("citations",)):
+            if isinstance(citation, dict):
+                outputs += self._cite(mapping(citation, ("source",)) or citation, citation, "citation")
+            else:
+                outputs.append(Unmapped("citation", {"type": "citation", "value": citation}))
+        return outputs
+
+    def at_end(self) -> list[StreamOutput]:
+        """The list of links at the end of the answer, if there is one to show."""
+        return self._citations.at_end()
+
+    def _cite(self, source: Chunk, place: Chunk, kind: str) -> list[StreamOutput]:
+        url, source_id = _address(source), identifier(source, SOURCE_ID)
+        start, end = count(place, ("startIndex",)), count(place, ("endIndex",))
+        # As data every place is a citation of its own; as a link one is enough for all of them.
+        positions = (start, end) if self._citations.mode is CitationMode.DATA else ()
+        title, filename = identifier(source, ("title",)), identifier(source, ("filename",))
+        known = {
+            "type": "source",
+            "sourceType": identifier(source, ("sourceType",)) or ("document" if url is None else "url"),
+            "id": source_id,
+            "url": url,
+            "title": title,
+            "mediaType": identifier(source, MEDIA_TYPE),
+            "filename": filename,
+            "startIndex": start,
+            "endIndex": end,
+            "citedText": identifier(place, ("citedText",)),
+        }
+        data = {name: value for name, value in known.items() if value is not None}
+        citation = Citation(url, title or filename, f"source:{known['sourceType']}", data)
+        if (url or source_id) is None:
+            return [Unmapped(kind, source)]
+        return self._citations.render(citation, self._said, (url or source_id, *positions)) if is_json(data) else []
+
+
+def _address(source: Chunk) -> str | None:
+    """The URL; tagged recordings write a JavaScript URL as `{"$url": …}`."""
+    value = field(source, ("url",))
+    return identifier(value, ("$url",)) if isinstance(value, dict) else identifier(source, ("url",))

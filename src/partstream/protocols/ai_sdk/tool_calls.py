@@ -1,0 +1,222 @@
+"""Tool calls of one response: each handed out once, whole, and only if the consumer is the one to run it.
+
+Where the AI SDK runs tools itself, a call may be over before the stream is: such calls wait for the end of their step,
+and those with an outcome are not handed out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from partstream.errors import ToolArgumentsError
+from partstream.json_codec import JSONDecodeError, is_json, loads
+from partstream.parts import ToolCallPart
+from partstream.protocols.ai_sdk.fields import (
+    ARGUMENTS_DELTA,
+    CALL_ID,
+    CALL_INPUT,
+    METADATA,
+    Chunk,
+    field,
+    identifier,
+    mapping,
+    text,
+)
+from partstream.streams import StreamOutput, Unmapped
+
+if TYPE_CHECKING:
+    from partstream.protocols.ai_sdk.carried import CarriedItems
+
+__all__ = ["ToolCalls"]
+
+
+class _Call(NamedTuple):
+    """A call that is whole."""
+
+    call_id: str
+    name: str
+    input: Chunk
+    options: Chunk
+
+
+class _Streamed:
+    """The input of a call as it streams."""
+
+    __slots__ = ("executed", "name", "options", "pieces")
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.executed = False
+        self.options: Chunk = {}
+        self.pieces: list[str] = []
+
+    def read(self, chunk: Chunk) -> None:
+        self.name = identifier(chunk, ("toolName",)) or self.name
+        self.executed = self.executed or chunk.get("providerExecuted") is True
+        self.options = {**self.options, **mapping(chunk, METADATA)}
+
+
+class ToolCalls:
+    """All calls of one response.
+
+    Args:
+        prefix: Put before every id that is handed out.
+        wait: Whether complete calls wait for :meth:`release`.
+        carried: Where what a provider said about a call is noted.
+
+    Attributes:
+        broken: Why the first call cannot be handed out that nobody but the consumer would have run, or None.
+    """
+
+    def __init__(self, prefix: str, *, wait: bool, carried: CarriedItems) -> None:
+        self._prefix = prefix
+        self._wait = wait
+        self._carried = carried
+        self._streamed: dict[str, _Streamed] = {}
+        self._waiting: dict[str, _Call] = {}
+        self._settled: set[str] = set()
+        self.broken: ToolArgumentsError | None = None
+
+    def start(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes the first that is said of a call."""
+        call_id = identifier(chunk, CALL_ID)
+        if call_id is None:
+            outputs.append(_unmapped(chunk, "without an id"))
+        elif call_id not in self._settled:
+            self._of(call_id).read(chunk)
+
+    def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> bool:
+        """Takes a piece of a call's input; returns whether :meth:`sink` can take more of it."""
+        call_id, piece = identifier(chunk, CALL_ID), text(chunk, ARGUMENTS_DELTA)
+        if call_id is None:
+            outputs.append(_unmapped(chunk, "without an id"))
+            return False
+        if call_id in self._settled:
+            return False
+        streamed = self._of(call_id)
+        streamed.read(chunk)
+        streamed.pieces.append(piece)
+        return True
+
+    def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
+        """The short way for pieces of input, see :class:`partstream.streams.ResponseStream`."""
+        call_id = event.tool_call_id
+        if call_id is None:
+            call_id = event.id
+        delta = event.delta
+        if delta is None:
+            delta = event.input_text_delta
+            if delta is None:
+                delta = event.args_text_delta
+        if type(call_id) is not str or type(delta) is not str or event.metadata is not None:
+            return False
+        streamed = self._streamed.get(call_id)
+        if streamed is None:
+            return False
+        streamed.pieces.append(delta)
+        return True
+
+    def complete(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes a whole call, which wins over its streamed input."""
+        call_id, name = identifier(chunk, CALL_ID), identifier(chunk, ("toolName",))
+        streamed = self._streamed.pop(call_id, None) if call_id is not None else None
+        if call_id in self._settled or call_id in self._waiting:
+            return
+        if chunk.get("providerExecuted") is True or (streamed is not None and streamed.executed):
+            self._settle(call_id)
+            outputs.append(_unmapped(chunk, "run by the provider"))
+            return
+        arguments = field(chunk, CALL_INPUT)
+        value = _parsed(arguments)
+        if chunk.get("invalid") is True or call_id is None or name is None or value is None:
+            self._reject(call_id, name, chunk, outputs)
+            return
+        options = {**(streamed.options if streamed is not None else {}), **mapping(chunk, METADATA)}
+        self._waiting[call_id] = _Call(call_id, name, value, options)
+        if not self._wait:
+            self.release(outputs)
+
+    def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes a call that the SDK has found wrong."""
+        self._reject(identifier(chunk, CALL_ID), identifier(chunk, ("toolName",)), chunk, outputs)
+
+    def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes the outcome of a call: somebody has run it, or forbidden it."""
+        self._settle(identifier(chunk, CALL_ID))
+        outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
+
+    def answered(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes the answer to a question for approval. What was refused is over; what was allowed will be run."""
+        self._settle(identifier(mapping(chunk, ("toolCall",)), CALL_ID))
+        outputs.append(_unmapped(chunk, "allowed" if chunk.get("approved") is True else "refused"))
+
+    def failed(self, name: str | None, call_id: str | None) -> None:
+        """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""
+        names: dict[str, str | None] = {known: call.name for known, call in self._waiting.items()}
+        names |= {known: streamed.name for known, streamed in self._streamed.items()}
+        for known, known_name in names.items():
+            if known == call_id or (call_id is None and known_name == name):
+                self._settle(known)
+                return
+        self._settle(call_id)
+
+    def release(self, outputs: list[StreamOutput]) -> None:
+        """Hands out the calls that wait."""
+        for call in self._waiting.values():
+            self._settled.add(call.call_id)
+            outputs += self._carried.add_call(call.call_id, call.options)
+            outputs.append(ToolCallPart(self._prefix + call.call_id, call.name, call.input))
+        self._waiting.clear()
+
+    def flush(self, outputs: list[StreamOutput], *, usable: bool) -> None:
+        """Ends all inputs that streamed and were never said whole; hands out those that are, if they are `usable`."""
+        for call_id, streamed in [*self._streamed.items()]:
+            joined = "".join(streamed.pieces)
+            value = _parsed(joined)
+            if usable and value is not None and streamed.name is not None and not streamed.executed:
+                self._waiting[call_id] = _Call(call_id, streamed.name, value, streamed.options)
+                continue
+            why = "run by the provider" if streamed.executed else "incomplete"
+            data = {"type": "tool-input", "toolCallId": call_id, "toolName": streamed.name, "input": joined}
+            outputs.append(_unmapped(data, why))
+            self._settled.add(call_id)
+        self._streamed.clear()
+        self.release(outputs)
+
+    def drop(self) -> None:
+        """Forgets what waits and what streams."""
+        self._waiting.clear()
+        self._streamed.clear()
+
+    def _of(self, call_id: str) -> _Streamed:
+        return self._streamed.setdefault(call_id, _Streamed())
+
+    def _settle(self, call_id: str | None) -> None:
+        if call_id is not None:
+            self._settled.add(call_id)
+            self._waiting.pop(call_id, None)
+            self._streamed.pop(call_id, None)
+
+    def _reject(self, call_id: str | None, name: str | None, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        self._settle(call_id)
+        outputs.append(_unmapped(chunk, "invalid"))
+        if self.broken is None:
+            self.broken = ToolArgumentsError(call_id=call_id, name=name, arguments=str(field(chunk, CALL_INPUT)))
+
+
+def _parsed(arguments: Any) -> Chunk | None:
+    """The object that an input is, or None. The gateway sends it as JSON text, in which nothing means `{}`."""
+    value = arguments
+    if isinstance(arguments, str):
+        try:
+            value = loads(arguments) if arguments.strip() else {}
+        except JSONDecodeError:
+            return None
+    return value if isinstance(value, dict) and is_json(value) else None
+
+
+def _unmapped(chunk: Chunk, why: str) -> Unmapped:
+    """A chunk that is counted, under a name that says of which tool it is and why it is no part."""
+    name = identifier(chunk, ("toolName",)) or identifier(mapping(chunk, ("toolCall",)), ("toolName",))
+    words = (chunk["type"], name, why and f"({why})")
+    return Unmapped(" ".join(word for word in words if word), chunk)

@@ -1,0 +1,149 @@
+"""The sources that an answer names, rendered the way the options say; knows no event and no protocol's fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote, urlsplit
+
+from partstream.parts import DataPart, TextPart
+from partstream.streams import CitationMode, StreamOutput, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+__all__ = ["Citation", "Citations", "RecentText", "SaidText"]
+
+_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
+_LINKED_SCHEMES: Final = frozenset({"http", "https"})
+_RECENT: Final = 4096
+_FOLD_AT: Final = 64
+
+
+class Citation(NamedTuple):
+    """One source, as a protocol names it.
+
+    Attributes:
+        url: Its address as it came, or None for what has none, such as a file.
+        title: What to call it, or None.
+        name: What an :class:`partstream.streams.Unmapped` calls it where it cannot be shown.
+        data: The protocol's own object, for :attr:`partstream.streams.CitationMode.DATA`.
+    """
+
+    url: str | None
+    title: str | None
+    name: str
+    data: Mapping[str, Any]
+
+
+class SaidText(Protocol):
+    """The text that a citation belongs to."""
+
+    def recently_said(self, words: str) -> bool:
+        """Whether `words` stand in its last few thousand characters."""
+        ...
+
+
+class RecentText:
+    """The last few thousand characters of a text that arrives in pieces.
+
+    Attributes:
+        pieces: What came since the last fold; whoever appends to it without :meth:`add` calls :meth:`fold` at times.
+    """
+
+    __slots__ = ("_recent", "pieces")
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._recent = ""
+
+    def add(self, piece: str) -> None:
+        """Takes the next piece."""
+        self.pieces.append(piece)
+        if len(self.pieces) >= _FOLD_AT:
+            self.fold()
+
+    def fold(self) -> None:
+        """Forgets what is too long ago."""
+        self._recent = (self._recent + "".join(self.pieces))[-_RECENT:]
+        self.pieces.clear()
+
+    def recently_said(self, words: str) -> bool:
+        """Whether `words` stand in the last few thousand characters."""
+        self.fold()
+        return words in self._recent
+
+
+_Rendered: TypeAlias = list[StreamOutput]
+
+
+class Citations:
+    """Renders each citation of one response once.
+
+    Attributes:
+        mode: How.
+    """
+
+    __slots__ = ("_links", "_render", "_seen", "mode")
+
+    def __init__(self, mode: CitationMode) -> None:
+        self.mode = mode
+        self._render: Callable[[Citation, SaidText], _Rendered] = {
+            CitationMode.INLINE: self._inline,
+            CitationMode.DATA: self._data,
+            CitationMode.END: self._collect,
+            CitationMode.OFF: self._nothing,
+        }[mode]
+        self._links: dict[str, str] = {}
+        self._seen: set[Hashable] = set()
+
+    def render(self, citation: Citation, text: SaidText, key: Hashable) -> _Rendered:
+        """What a citation of `text` becomes where it arrives; nothing the second time that its `key` comes."""
+        if key in self._seen:
+            return []
+        self._seen.add(key)
+        return self._render(citation, text)
+
+    def at_end(self) -> _Rendered:
+        """The list of links at the end of the answer, if there is one to show."""
+        if not self._links:
+            return []
+        lines = [f"{number}. {link}" for number, link in enumerate(self._links.values(), 1)]
+        return [TextPart("\n\nSources:\n\n" + "\n".join(lines) + "\n")]
+
+    def _inline(self, citation: Citation, text: SaidText) -> _Rendered:
+        url = _linkable(citation.url)
+        if url is None or citation.url is None:
+            return [Unmapped(citation.name, citation.data)]
+        if text.recently_said(citation.url):
+            return []  # the model wrote the link itself: recording openai-web-search-tool.1
+        return [TextPart(" " + _link(citation, url))]
+
+    def _data(self, citation: Citation, _text: SaidText) -> _Rendered:
+        return [DataPart.json(citation.data, _MIME_TYPE)]
+
+    def _collect(self, citation: Citation, _text: SaidText) -> _Rendered:
+        url = _linkable(citation.url)
+        if url is None:
+            return [Unmapped(citation.name, citation.data)]
+        self._links.setdefault(url, _link(citation, url))
+        return []
+
+    def _nothing(self, _citation: Citation, _text: SaidText) -> _Rendered:
+        return []
+
+
+def _linkable(url: str | None) -> str | None:
+    if url is None:
+        return None
+    try:
+        scheme = urlsplit(url).scheme
+        return quote(url, safe="%/:?#[]@!$&'*+,;=~-._") if scheme in _LINKED_SCHEMES else None
+    except ValueError:  # not a URL, or a lone surrogate in it
+        return None
+
+
+def _link(citation: Citation, url: str) -> str:
+    """A Markdown link; brackets and line ends in the title would end it early."""
+    title = " ".join((citation.title or urlsplit(url).netloc or url).split())
+    escaped = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return f"[{escaped}]({url})"
