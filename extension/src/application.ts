@@ -10,7 +10,7 @@ import { Log } from "./log";
 import { ModelList, type Storage } from "./modelList";
 import { Notifier } from "./notifier";
 import { type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
-import { PartstreamProvider } from "./provider";
+import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runProgram } from "./python";
 import { Redactor } from "./redaction";
 import { resolveConfiguration, resolveNetwork, resolveProviders } from "./settings";
@@ -18,6 +18,8 @@ import { Sidecar } from "./sidecar";
 import { Supervisor } from "./supervisor";
 import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
+import { UsageItem } from "./usageItem";
+import { usagePage } from "./usageText";
 import * as api from "./vscodeApi";
 
 export class Application {
@@ -27,6 +29,12 @@ export class Application {
   readonly #notifier = new Notifier((message) => void api.notify(this.#redactor.redact(message)));
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
+  readonly #statusItem = api.createStatusItem("partstream.showUsage");
+  readonly #usage = new UsageItem(
+    (view) => api.showStatus(this.#statusItem, view),
+    () => api.readSettings().usageInStatusBar,
+  );
+  readonly #pages = new api.Pages();
   readonly #planner = new Planner({
     candidates: () => candidatesInOrder(api.readSettings().python, api.activeInterpreter, runProgram, process.platform),
     configuration: () => ({
@@ -64,14 +72,20 @@ export class Application {
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
+      this.#statusItem,
+      this.#pages,
       api.registerProvider(this.#provider(context.globalState)),
       api.onDidChangeEnvironment(
-        () => void this.#reconsider(),
+        () => {
+          this.#usage.refresh();
+          void this.#reconsider();
+        },
         () => this.#supervisor.state === "refused",
       ),
       ...api.registerCommands({
         "partstream.restart": () => this.#restart(),
         "partstream.showLog": () => this.#channel.show(),
+        "partstream.showUsage": () => this.#showUsage(),
         "partstream.copyDebugInformation": () => api.copy(this.#redactor.redact(this.#debugInformation())),
         "partstream.manageModels": api.manageModels,
         "partstream.choosePython": api.choosePython,
@@ -119,6 +133,8 @@ export class Application {
         this.#counts.clear(); // A provider that was edited may count differently.
         this.#models.invalidate(groupId);
       },
+      tokenCountsDidChange: ({ group, models }) => this.#counts.forget(models.map((model) => modelKey(group, model))),
+      didAnswer: (usage) => this.#usage.answered(usage),
     });
   }
 
@@ -138,6 +154,15 @@ export class Application {
     this.#counts.clear();
     this.#models.refresh();
   });
+
+  async #showUsage(): Promise<void> {
+    try {
+      const usage = await (await this.#supervisor.running()).request("languageModels/usage", null);
+      await this.#pages.show("Token usage", usagePage(usage, new Date()));
+    } catch (error) {
+      this.#notifier.tell(error instanceof Error ? error.message : String(error));
+    }
+  }
 
   #sidecarFailed(error: SidecarError, wasRunning: boolean): void {
     this.#log.add("error", "extension", error.message);

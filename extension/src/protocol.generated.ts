@@ -225,10 +225,12 @@ export interface TokenCountParams {
   items: TokenCountItem[];
 }
 
-/** A number of tokens and where it comes from: the provider's count, or an estimate because that failed. */
+export type TokenCountSource = "reported" | "counted" | "estimated";
+
+/** A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated. */
 export interface TokenCount {
   count: number;
-  source: "counted" | "estimated";
+  source: TokenCountSource;
 }
 
 /** The counts, in the order of the items. */
@@ -239,6 +241,79 @@ export interface TokenCountResult {
 /** The list of the group with this id may have changed; null: of the providers in the configuration. */
 export interface ModelsDidChangeParams {
   group: string | null;
+}
+
+/** These models of the group with this id (null: of the providers in the configuration) count otherwise now. */
+export interface TokenCountsDidChangeParams {
+  group: string | null;
+  models: string[];
+}
+
+/**
+ * What one answer took, in tokens; null is what nobody knows.
+ *
+ * `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
+ * `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
+ * few words what the upstream took out of the conversation by itself.
+ */
+export interface AnswerUsage {
+  model: string;
+  endedAt: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number | null;
+  cost: number | null;
+  source: TokenCountSource;
+  maxInputTokens: number;
+  edits: string[];
+}
+
+/**
+ * What several answers took together: only what is known is added up.
+ *
+ * `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
+ * with numbers that the upstream did not report.
+ */
+export interface UsageSums {
+  answers: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  cost: number | null;
+  withoutCost: number;
+  estimated: number;
+}
+
+/**
+ * An answer ended, and the sums that it belongs to.
+ *
+ * `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
+ * machine's clock.
+ */
+export interface DidAnswerParams {
+  answer: AnswerUsage;
+  conversation: UsageSums | null;
+  day: UsageSums;
+}
+
+/** One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums. */
+export interface ConversationUsage {
+  endedAt: number;
+  model: string;
+  sums: UsageSums;
+}
+
+/** One day, as `2026-11-21`, and its sums. */
+export interface DayUsage {
+  day: string;
+  sums: UsageSums;
+}
+
+/** The last answers and conversations of this process, and the last days of this user, the newest first. */
+export interface UsageResult {
+  answers: AnswerUsage[];
+  conversations: ConversationUsage[];
+  days: DayUsage[];
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warning" | "error";
@@ -282,6 +357,8 @@ export interface Requests {
   "languageModels/response": { params: ResponseParams; result: ResponseResult };
   /** Counts tokens, many texts at once; a count that fails is an estimate, never an error. */
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
+  /** Gives the tokens and costs of the last answers, conversations and days. */
+  "languageModels/usage": { params: null; result: UsageResult };
   /** Cancels what runs and releases what is held; afterwards only exit is accepted. */
   "shutdown": { params: null; result: null };
 }
@@ -300,6 +377,10 @@ export interface NotificationsToExtension {
   "$/progress": ProgressParams;
   /** Says that a list of models may have changed; never sent because of languageModels/information itself. */
   "languageModels/didChange": ModelsDidChangeParams;
+  /** Says that texts of these models count noticeably otherwise than they did before. */
+  "languageModels/tokenCountsDidChange": TokenCountsDidChangeParams;
+  /** Tells what an answer took, when it has ended. */
+  "languageModels/didAnswer": DidAnswerParams;
   /** Carries a line for the output channel. */
   "log": LogParams;
 }

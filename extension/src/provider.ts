@@ -91,7 +91,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     const { counts, classes, log, sidecar } = this.parts;
     try {
       const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
-      return await counts.count(modelKey(model), item, async (items) => {
+      return await counts.count(modelKey(model.group?.id ?? null, model.source), item, async (items) => {
         const { source, group } = model;
         const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: source, items });
         return result.counts.map(({ count }) => count);
@@ -137,8 +137,9 @@ function toRequestOptions(options: ResponseOptions): RequestOptions {
   };
 }
 
-function modelKey({ group, source }: Model): string {
-  return group ? `${group.id}/${source}` : source;
+/** Under which name the counts of a model are kept: `source` is the id that the sidecar knows it by. */
+export function modelKey(groupId: string | null, source: string): string {
+  return groupId === null ? source : `${groupId}/${source}`;
 }
 
 /** Whether Copilot takes it for an answer: thinking and data are none. */

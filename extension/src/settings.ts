@@ -7,6 +7,7 @@ export interface Settings {
   readonly python: string;
   readonly providers: readonly (string | ProviderSource)[];
   readonly thinkingWithoutSupport: "off" | "text";
+  readonly usageInStatusBar: boolean;
 }
 
 /** VS Code's own settings of the network. */

@@ -14,6 +14,7 @@ import {
 import { SinglePieceWriter } from "./messageWriter";
 import { SidecarError, SidecarRefusedError } from "./errors";
 import {
+  type DidAnswerParams,
   ErrorCode,
   type InitializeParams,
   type InitializeResult,
@@ -24,6 +25,7 @@ import {
   type Requests,
   type ResponsePart,
   type ResponseProgress,
+  type TokenCountsDidChangeParams,
   type VersionMismatchData,
 } from "./protocol.generated";
 
@@ -48,6 +50,8 @@ export interface SidecarCommand {
 export interface SidecarListener {
   log(level: LogLevel, source: string, message: string): void;
   modelsDidChange(groupId: string | null): void;
+  tokenCountsDidChange(changed: TokenCountsDidChangeParams): void;
+  didAnswer(usage: DidAnswerParams): void;
 }
 
 export class Sidecar {
@@ -128,9 +132,9 @@ export class Sidecar {
   ): Promise<Requests[Method]["result"]> {
     type Result = Requests[Method]["result"];
     try {
-      return await (token
-        ? this.#connection.sendRequest<Result>(method, parameters, token)
-        : this.#connection.sendRequest<Result>(method, parameters));
+      // A null would be sent as a list that holds it.
+      const given: unknown[] = parameters === null ? [] : [parameters];
+      return await this.#connection.sendRequest<Result>(method, ...given, ...(token ? [token] : []));
     } catch (error) {
       if (isCancelled(error) && !token?.isCancellationRequested) {
         throw new SidecarError("The Python process of Partstream was stopped before it answered: please retry.");
@@ -185,6 +189,12 @@ export class Sidecar {
     );
     this.#connection.onNotification("languageModels/didChange", ({ group }: ModelsDidChangeParams) =>
       this.listener.modelsDidChange(group),
+    );
+    this.#connection.onNotification("languageModels/tokenCountsDidChange", (changed: TokenCountsDidChangeParams) =>
+      this.listener.tokenCountsDidChange(changed),
+    );
+    this.#connection.onNotification("languageModels/didAnswer", (usage: DidAnswerParams) =>
+      this.listener.didAnswer(usage),
     );
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),

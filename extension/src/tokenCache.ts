@@ -49,6 +49,11 @@ export class TokenCache {
     return model.count(item, ask);
   }
 
+  /** Forgets what these models count: they were found to count otherwise. What is on its way is not kept either. */
+  forget(modelKeys: Iterable<string>): void {
+    for (const key of modelKeys) this.#models.delete(key);
+  }
+
   /** Forgets everything: a provider may count differently from now on. */
   clear(): void {
     this.#models.clear();

@@ -5,11 +5,19 @@ import type { HostFacts } from "./debugInformation";
 import type { LanguageModelErrorClass } from "./errors";
 import type { LogLevel } from "./protocol.generated";
 import type { Network, Settings } from "./settings";
+import type { UsageView } from "./usageItem";
 
 /** Milliseconds that the Python extension has to say which interpreter is active. */
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 const VENDOR = "partstream";
+const PAGE_SCHEME = "partstream-page";
+/** The backgrounds that an item of the status bar may have. */
+const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
+  normal: undefined,
+  warning: "statusBarItem.warningBackground",
+  error: "statusBarItem.errorBackground",
+};
 const BUTTONS: Readonly<Record<string, string>> = {
   "Choose Python": "partstream.choosePython",
   "Show Log": "partstream.showLog",
@@ -39,6 +47,50 @@ export function createLogChannel(): vscode.LogOutputChannel {
 
 export function createEventEmitter(): vscode.EventEmitter<void> {
   return new vscode.EventEmitter<void>();
+}
+
+/** An item that runs a command when it is clicked; it is hidden until something is shown in it. */
+export function createStatusItem(command: string): vscode.StatusBarItem {
+  const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
+  item.name = "Partstream Token Usage";
+  item.command = command;
+  return item;
+}
+
+export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefined): void {
+  if (!view) {
+    item.hide();
+    return;
+  }
+  const background = BACKGROUNDS[view.fullness];
+  item.text = view.text;
+  item.tooltip = new vscode.MarkdownString(view.tooltip);
+  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+  item.show();
+}
+
+/** Read-only pages in Markdown, shown as an editor; the last content under a title stands until the next. */
+export class Pages {
+  readonly #contents = new Map<string, string>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly #registration = vscode.workspace.registerTextDocumentContentProvider(PAGE_SCHEME, {
+    onDidChange: this.#changed.event,
+    provideTextDocumentContent: ({ path }) => this.#contents.get(path) ?? "",
+  });
+
+  async show(title: string, content: string): Promise<void> {
+    const uri = vscode.Uri.from({ scheme: PAGE_SCHEME, path: `/${title}.md` });
+    this.#contents.set(uri.path, content);
+    this.#changed.fire(uri);
+    // The preview is an extension of VS Code's own, which a person can switch off.
+    const preview = vscode.commands.executeCommand("markdown.showPreview", uri);
+    await preview.then(undefined, () => vscode.window.showTextDocument(uri));
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+    this.#changed.dispose();
+  }
 }
 
 export function registerProvider(provider: vscode.LanguageModelChatProvider): vscode.Disposable {
@@ -94,6 +146,7 @@ export function readSettings(): Settings {
     python: settings.get("python", ""),
     providers: settings.get("providers", []),
     thinkingWithoutSupport: settings.get("thinkingWithoutSupport", "off"),
+    usageInStatusBar: settings.get("usageInStatusBar", true),
   };
 }
 

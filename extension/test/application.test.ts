@@ -8,6 +8,7 @@ import { Application } from "../src/application";
 import type { PartstreamProvider } from "../src/provider";
 import { toolTexts } from "../src/vscodeApi";
 import { settled } from "./testClock";
+import { TextPart, TokenSource } from "./vscodeDouble";
 import { set, world } from "./vscodeModule";
 
 const folder = mkdtempSync(join(tmpdir(), "partstream-"));
@@ -40,6 +41,8 @@ beforeEach(async () => {
     opened: [],
     pythonExtension: undefined,
     isTrusted: true,
+    status: undefined,
+    page: "",
   });
 });
 after(() => application?.close());
@@ -153,6 +156,45 @@ test("the debug information says what runs and what was tried, and no key", asyn
   assert.match(world.clipboard, /python-new/);
   assert.match(world.clipboard, /"echo"/);
   assert.doesNotMatch(world.clipboard, /very-secret-key/);
+});
+
+const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
+
+async function answer(provider: PartstreamProvider): Promise<void> {
+  const [model] = await provider.provideLanguageModelChatInformation({ silent: true });
+  assert.ok(model);
+  const options = { toolMode: 1 } as never;
+  await provider.provideLanguageModelChatResponse(model, HELLO, options, { report: () => 0 }, new TokenSource().token);
+}
+
+test("the status bar says what the last answer took, in the colour of a full input, until the setting hides it", async () => {
+  set("python", NEW);
+  const provider = start();
+  assert.equal(world.status, undefined);
+  await answer(provider);
+  await until(() => world.status !== undefined);
+  assert.deepEqual(world.status, {
+    text: "$(symbol-number) 950 in · 20 out · 50% cached · $0.13",
+    background: "statusBarItem.errorBackground",
+  });
+  set("usageInStatusBar", false);
+  assert.equal(world.status, undefined);
+});
+
+test("the command shows a page with the tokens of answers and days", async () => {
+  set("python", NEW);
+  await models(start());
+  await world.commands.get("partstream.showUsage")?.();
+  assert.match(world.page, /# Token usage/);
+  assert.match(world.page, /\| Echo \| 950 \| 95% \| 50% \| 20 \| \$0\.13 \|/);
+  assert.match(world.page, /\| 2026-11-21 \| 2 \|/);
+});
+
+test("without a Python the command says why there is no page", async () => {
+  set("python", OLD);
+  start();
+  await world.commands.get("partstream.showUsage")?.();
+  assert.match(world.errors.join(), /Python 3\.11/);
 });
 
 test("the texts of the tools are all keys and strings of their descriptions", () => {

@@ -19,7 +19,12 @@ export function fakeCommand(behaviour = "normal"): SidecarCommand {
   };
 }
 
-export const QUIET: SidecarListener = { log: () => undefined, modelsDidChange: () => undefined };
+export const QUIET: SidecarListener = {
+  log: () => undefined,
+  modelsDidChange: () => undefined,
+  tokenCountsDidChange: () => undefined,
+  didAnswer: () => undefined,
+};
 
 export function startFake(behaviour?: string, listener = QUIET, startLimit?: number): Promise<Sidecar> {
   return Sidecar.start(fakeCommand(behaviour), PARAMETERS, listener, startLimit);

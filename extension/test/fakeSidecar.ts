@@ -6,6 +6,7 @@
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
   ErrorCode,
+  type DidAnswerParams,
   type ErrorData,
   type InitializeResult,
   type LanguageModelChatInformation,
@@ -69,6 +70,31 @@ const FAILURE: ErrorData = {
   retryAfter: null,
 };
 
+const SUMS = {
+  answers: 2,
+  inputTokens: 1900,
+  outputTokens: 30,
+  cachedTokens: 900,
+  cost: 0.25,
+  withoutCost: 0,
+  estimated: 0,
+};
+const ANSWER: DidAnswerParams = {
+  answer: {
+    model: "Echo",
+    endedAt: 1_790_000_000,
+    inputTokens: 950,
+    outputTokens: 20,
+    cachedTokens: 475,
+    cost: 0.125,
+    source: "reported",
+    maxInputTokens: 1000,
+    edits: [],
+  },
+  conversation: SUMS,
+  day: SUMS,
+};
+
 const hanging: ((error: Error) => void)[] = [];
 
 const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
@@ -76,6 +102,8 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     for (const { content } of messages) {
       for (const part of content) if (part.type === "text") await say(progressToken, ...part.value.split(/(?<= )/));
     }
+    await connection.sendNotification("languageModels/didAnswer", ANSWER);
+    await connection.sendNotification("languageModels/tokenCountsDidChange", { group: null, models: ["echo"] });
     return {};
   },
   empty: () => ({}),
@@ -111,6 +139,11 @@ connection.onRequest("languageModels/information", () => {
   void connection.sendNotification("languageModels/didChange", { group: null });
   return { models: [MODEL], errors: [] };
 });
+connection.onRequest("languageModels/usage", () => ({
+  answers: [ANSWER.answer],
+  conversations: [],
+  days: [{ day: "2026-11-21", sums: ANSWER.day }],
+}));
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));
   return behaviour === "ignores shutdown" ? new Promise(() => undefined) : null;

@@ -32,10 +32,14 @@ test("it says what runs, and passes on log lines and changes", async () => {
   const sidecar = await startFake("normal", {
     log: (...line) => heard.push(line),
     modelsDidChange: (group) => heard.push(group),
+    tokenCountsDidChange: ({ models }) => heard.push(...models),
+    didAnswer: ({ answer }) => heard.push(answer.inputTokens),
   });
   assert.equal(sidecar.information?.python, "3.12.1");
   await sidecar.request("languageModels/information", { group: null, silent: true });
   assert.deepEqual(heard, [["info", "fake", "listing"], null]);
+  await sidecar.respond(hello("echo"), () => undefined, new TokenSource().token);
+  assert.deepEqual(heard.slice(2), [950, "echo"]);
   await sidecar.stop();
 });
 

@@ -179,3 +179,28 @@ test("a hit takes under 20 µs", async () => {
   }
   assert.ok(Math.min(...rounds) < 0.02, `${Math.min(...rounds)} ms`);
 });
+
+test("models that count otherwise now are asked again, others are not", async () => {
+  const { cache, python } = start();
+  for (const model of ["group/a", "group/b"]) {
+    const first = cache.count(model, { text: "hello" }, python.ask);
+    await python.answer(10);
+    assert.equal(await first, 10);
+  }
+  cache.forget(["group/a", "unknown"]);
+  assert.equal(cache.count("group/b", { text: "hello" }, python.ask), 10);
+  const again = cache.count("group/a", { text: "hello" }, python.ask);
+  await python.answer(12);
+  assert.equal(await again, 12);
+  assert.equal(cache.count("group/a", { text: "hello" }, python.ask), 12);
+});
+
+test("an answer that was on its way when its model was forgotten is not kept", async () => {
+  const { cache, python } = start();
+  const first = cache.count("m", { text: "hello" }, python.ask);
+  await settled();
+  cache.forget(["m"]);
+  await python.answer(10);
+  assert.equal(await first, 10);
+  assert.notEqual(cache.count("m", { text: "hello" }, python.ask), 10);
+});

@@ -32,6 +32,10 @@ export const world = {
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
   trustGranted: new EventEmitter<undefined>(),
   windowState: new EventEmitter<{ focused: boolean }>(),
+  /** What the status bar shows of ours, its text and the name of its background; undefined while it is hidden. */
+  status: undefined as { text: string; background: string | undefined } | undefined,
+  /** The text of the page that was opened last. */
+  page: "",
 };
 
 /** Changes a setting as the person would. */
@@ -53,7 +57,36 @@ export {
 
 const line = (text: string): void => void world.lines.push(text);
 
+class StatusBarItem {
+  text = "";
+  backgroundColor: ThemeColor | undefined;
+  show(): void {
+    world.status = { text: this.text, background: this.backgroundColor?.id };
+  }
+  hide(): void {
+    world.status = undefined;
+  }
+  dispose(): void {
+    this.hide();
+  }
+}
+
+export const StatusBarAlignment = { Right: 2 };
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class MarkdownString {
+  constructor(readonly value: string) {}
+}
+export const Uri = { from: (parts: { scheme: string; path: string }) => parts };
+
+interface ContentProvider {
+  provideTextDocumentContent: (uri: { path: string }) => string;
+}
+let pages: ContentProvider | undefined;
+
 export const window = {
+  createStatusBarItem: () => new StatusBarItem(),
   createOutputChannel: () => ({
     trace: line,
     debug: line,
@@ -73,6 +106,10 @@ export const window = {
 };
 
 export const workspace = {
+  registerTextDocumentContentProvider: (_scheme: string, provider: ContentProvider) => {
+    pages = provider;
+    return new double.Disposable();
+  },
   workspaceFolders: undefined,
   get isTrusted(): boolean {
     return world.isTrusted;
@@ -94,8 +131,9 @@ export const commands = {
     world.commands.set(id, run);
     return new double.Disposable();
   },
-  executeCommand: (id: string) => {
+  executeCommand: (id: string, argument?: { path: string }) => {
     world.opened.push(id);
+    if (id === "markdown.showPreview" && argument) world.page = pages?.provideTextDocumentContent(argument) ?? "";
     return Promise.resolve(world.commands.get(id)?.());
   },
 };

@@ -27,7 +27,7 @@ from partstream.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
 )
-from partstream.tokens import estimate_tokens
+from partstream.tokens import CountSource, TokenCount, estimate_tokens
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 
@@ -100,6 +100,12 @@ class FunctionProvider(LanguageModelChatProvider):
         """Counts with the function that :func:`chat_model` was given."""
         del model, token
         return self._count_tokens(text)
+
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """The same, with its source."""
+        del model
+        is_estimate = self._count_tokens is estimate_tokens
+        return TokenCount(self._count_tokens(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
 
     async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
         draining = progress if isinstance(progress, DrainingProgress) else None

@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.parts import DataPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["USAGE_MIME_TYPE", "FinishReason", "UnifiedFinishReason", "Usage", "usage_part"]
+__all__ = [
+    "COST_KEY",
+    "EDITS_KEY",
+    "SOURCE_KEY",
+    "USAGE_MIME_TYPE",
+    "FinishReason",
+    "UnifiedFinishReason",
+    "Usage",
+    "usage_part",
+]
 
 USAGE_MIME_TYPE: Final = "usage"
 """The media type of the part that tells Copilot the usage (`CustomDataPartMimeTypes.Usage`)."""
+
+# Fields of our own beside Copilot's, which ignores them.
+SOURCE_KEY: Final = "partstream_source"
+"""Where the numbers come from, where the upstream did not report them: `estimated`."""
+COST_KEY: Final = "partstream_cost"
+"""What the answer costs, in US dollars, where that is known."""
+EDITS_KEY: Final = "partstream_edits"
+"""What the upstream took out of the conversation by itself: a list of short phrases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +81,14 @@ class FinishReason:
     raw: str | None = None
 
 
-def usage_part(usage: Usage) -> DataPart | None:
+def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:
     """The data part of media type `usage` by which VS Code's context widget learns the numbers; None when the upstream
     did not say both input and output, because VS Code ignores the whole part then.
+
+    Args:
+        usage: What the upstream reported.
+        cost: What the answer costs, in US dollars.
+        edits: What the upstream took out of the conversation by itself.
 
     Source: facts of VS Code 1.139, Copilot 0.67: JSON in the field names of Chat Completions, all three counts numbers.
     """
@@ -81,4 +103,8 @@ def usage_part(usage: Usage) -> DataPart | None:
         payload["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
     if usage.reasoning_tokens is not None:
         payload["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    if cost is not None:
+        payload[COST_KEY] = cost
+    if edits:
+        payload[EDITS_KEY] = list(edits)
     return DataPart.json(payload, USAGE_MIME_TYPE)

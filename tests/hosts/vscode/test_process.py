@@ -11,6 +11,7 @@ from partstream.rpc.connection import Notification, Reply
 
 from .sidecar import Sidecar, frame, initialization, running
 
+DID_ANSWER = "languageModels/didAnswer"
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 IMPORTS = """
@@ -619,3 +620,67 @@ def test_the_command_starts_the_same_sidecar():
         assert sidecar.initialize()["serverInfo"]["name"] == "partstream"
     finally:
         sidecar.close()
+
+
+def test_each_answer_tells_what_it_took_and_the_sums_are_there_when_asked(write):
+    path = write("""
+        from partstream.usage import Usage, usage_part
+
+        @chat_model(name="Own usage")
+        async def provider(messages, options):
+            yield "text"
+            yield usage_part(Usage(input_tokens=100, output_tokens=20, cached_tokens=50), 0.5)
+    """)
+    with running(path) as sidecar:
+        for conversation in ("a", "a", "b"):
+            request_id = sidecar.respond("own/provider", "go", modelOptions={"_conversationId": conversation})
+            assert sidecar.wait(request_id).error is None
+        usage = sidecar.call("languageModels/usage")
+        told = [message.params for message in sidecar.messages if getattr(message, "method", "") == DID_ANSWER]
+        assert [one["answer"]["inputTokens"] for one in told] == [100, 100, 100]
+        assert [(one["conversation"]["cost"], one["day"]["cost"]) for one in told] == [(0.5, 0.5), (1, 1), (0.5, 1.5)]
+        assert [one["sums"]["answers"] for one in usage["conversations"]] == [1, 2]
+        assert usage["days"][0]["sums"]["outputTokens"] == 60
+
+
+def test_an_answer_that_fails_or_is_cancelled_tells_nothing(write):
+    path = write("""
+        import asyncio
+
+        @chat_model(name="Fails")
+        async def provider(messages, options):
+            yield "text"
+            if "wait" in str(messages):
+                await asyncio.Event().wait()
+            raise ValueError("no")
+    """)
+    with running(path) as sidecar:
+        assert sidecar.wait(sidecar.respond("own/provider", "go")).error is not None
+        waiting = sidecar.respond("own/provider", "wait")
+        sidecar.until(lambda message: getattr(message, "method", "") == "$/progress")
+        sidecar.notify("$/cancelRequest", {"id": waiting})
+        assert sidecar.wait(waiting).error is not None
+        assert sidecar.call("languageModels/usage")["answers"] == []
+        assert DID_ANSWER not in {getattr(message, "method", "") for message in sidecar.messages}
+
+
+def test_a_provider_that_learns_to_count_otherwise_says_for_which_models(write):
+    path = write("""
+        from partstream.events import EventEmitter
+        from partstream.tokens import CountSource, TokenCount
+
+        class Own(Base):
+            def __init__(self):
+                self.corrected = EventEmitter()
+                self.on_did_correct_token_counts = self.corrected.event
+
+            def token_count(self, model, text):
+                self.corrected.fire("nobody's family")
+                self.corrected.fire(model.family)
+                return TokenCount(7, CountSource.REPORTED)
+    """)
+    with running(path) as sidecar:
+        params = {"group": None, "model": "own/m", "items": [{"text": "a"}]}
+        assert sidecar.call("languageModels/tokenCount", params)["counts"] == [{"count": 7, "source": "reported"}]
+        told = sidecar.until(lambda message: getattr(message, "method", "") == "languageModels/tokenCountsDidChange")
+        assert told.params == {"group": None, "models": ["own/m"]}

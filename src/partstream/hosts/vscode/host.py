@@ -8,27 +8,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
+from partstream.hosts.vscode.counting import count_all, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
-from partstream.hosts.vscode.usage_report import UsageWatch, estimated_usage
-from partstream.tokens import estimate_tokens
+from partstream.hosts.vscode.usage_book import UsageBook
+from partstream.hosts.vscode.usage_report import (
+    UsageWatch,
+    answer_usage,
+    conversation_of,
+    counted_usage,
+    prompt_estimate,
+)
+from partstream.parts import DataPart
+from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import Generation
-    from partstream.messages import ChatMessage
+    from partstream.hosts.vscode.listening import HostListener
+    from partstream.hosts.vscode.loading import ProviderLoader
+    from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.tokens import TokenCount
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]
 
@@ -54,17 +67,18 @@ class ProviderHost:
 
     Args:
         sources: The user's own providers.
-        on_did_change: Told the id of the group whose models may have changed, or None for the user's own.
+        listener: Told what happens without having been asked for.
         surroundings: What the built-in gateway needs beside a group.
     """
 
     def __init__(
         self,
         sources: Sequence[wire.ProviderSource],
-        on_did_change: Callable[[str | None], None],
+        listener: HostListener,
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
-        self._on_did_change = on_did_change
+        self._listener = listener
+        self._book: UsageBook | None = None
         self._surroundings = surroundings
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
@@ -97,10 +111,11 @@ class ProviderHost:
                 await generation.provider.provide_language_model_chat_response(model, messages, options, watch, token)
             except Exception as error:
                 raise hosted.failed(error, "could not answer") from error
-            if not watch.has_usage and not token.is_cancellation_requested:
-                counts = [await _count(generation, model, message, token) for message in messages]
-                prompt_tokens = sum(count["count"] for count, _ in counts)
-                progress.report(estimated_usage(prompt_tokens, options, watch.characters))
+            if watch.usage is None and not token.is_cancellation_requested:
+                counts, _ = await count_all(generation.provider, model, messages, token)
+                usage = counted_usage(prompt_estimate(counts, options), watch.characters)
+                watch.report(DataPart.json(usage, USAGE_MIME_TYPE))
+            await self._tell_usage(watch, model, options)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
@@ -108,13 +123,16 @@ class ProviderHost:
         try:
             hosted, generation, model = await self._find(params["group"], params["model"], token)
         except ProviderFailedError:
-            return {"counts": [_estimate(item) for item in items]}
+            return {"counts": [_encoded(estimate(item)) for item in items]}
         async with hosted.using(generation):
-            counts = [await _count(generation, model, item, token) for item in items]
-        failure = next((error for _, error in counts if error is not None), None)
+            counts, failure = await count_all(generation.provider, model, items, token)
         if failure is not None:  # said once, however many texts there are
             hosted.failed(failure, "could not count tokens, which are estimated now")
-        return {"counts": [count for count, _ in counts]}
+        return {"counts": [_encoded(count) for count in counts]}
+
+    async def usage(self) -> wire.UsageResult:
+        """What the last answers, conversations and days took."""
+        return (await self._usage_book()).result()
 
     async def aclose(self) -> None:
         """Closes all providers."""
@@ -122,7 +140,12 @@ class ProviderHost:
         await asyncio.gather(*(hosted.aclose() for hosted in (*self._own.values(), *groups)), *self._closing)
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
-        return HostedProvider(name, SourceLoader(source), lambda: self._on_did_change(None))
+        return HostedProvider(
+            name,
+            SourceLoader(source),
+            lambda: self._listener.models_did_change(None),
+            lambda ids: self._listener.token_counts_did_change(None, [_qualified(name, one) for one in ids]),
+        )
 
     def _of_group(self, group: wire.Group) -> HostedProvider:
         group_id, configuration = group["id"], group["configuration"]
@@ -130,18 +153,36 @@ class ProviderHost:
         if known is not None and known.configuration == configuration:
             return known.provider
         source = configuration.get(PROVIDER_KEY)
+        loader: ProviderLoader
         if isinstance(source, str) and source:
             name, loader = default_name(source), SourceLoader(source)
-            hosted = HostedProvider(name, loader, lambda: self._on_did_change(group_id))
         else:
             gateway = GatewayLoader(configuration, self._surroundings)
-            hosted = HostedProvider(gateway.name, gateway, lambda: self._on_did_change(group_id))
+            name, loader = gateway.name, gateway
+        hosted = HostedProvider(
+            name,
+            loader,
+            lambda: self._listener.models_did_change(group_id),
+            lambda ids: self._listener.token_counts_did_change(group_id, ids),
+        )
         self._groups[group_id] = _HostedGroup(configuration, hosted)
         if known is not None:
             task = asyncio.create_task(known.provider.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
         return hosted
+
+    async def _tell_usage(
+        self, watch: UsageWatch, model: LanguageModelChatInformation, options: RequestOptions
+    ) -> None:
+        answer = answer_usage(watch.usage or {}, model, time.time())
+        if answer is not None:
+            book = await self._usage_book()
+            self._listener.did_answer(book.add(answer, conversation_of(options)))
+
+    async def _usage_book(self) -> UsageBook:
+        self._book = self._book or UsageBook()
+        return self._book
 
     async def _list(
         self, hosted: HostedProvider, silent: bool, token: CancellationToken
@@ -203,16 +244,5 @@ def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
     return decode_message(message, f"{where}.message") if message is not None else item.get("text", "")
 
 
-async def _count(
-    generation: Generation, model: LanguageModelChatInformation, item: str | ChatMessage, token: CancellationToken
-) -> tuple[wire.TokenCount, Exception | None]:
-    """The count, or an estimate and why: a count that fails would end the person's turn, so none may."""
-    try:
-        count = await generation.provider.provide_token_count(model, item, token)
-    except Exception as error:
-        return _estimate(item), error
-    return {"count": count, "source": "counted"}, None
-
-
-def _estimate(item: str | ChatMessage) -> wire.TokenCount:
-    return {"count": estimate_tokens(item), "source": "estimated"}
+def _encoded(count: TokenCount) -> wire.TokenCount:
+    return {"count": count.tokens, "source": count.source.value}

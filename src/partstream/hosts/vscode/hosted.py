@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from partstream.errors import UnknownModelError
 from partstream.hosts.vscode.failures import ProviderFailedError, says_all
+from partstream.tokens.sourced import CorrectsTokenCounts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -35,13 +36,21 @@ class Generation:
         models: Its models by their own ids; empty until it was asked.
     """
 
-    def __init__(self, provider: LanguageModelChatProvider, on_did_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        provider: LanguageModelChatProvider,
+        on_did_change: Callable[[], None],
+        on_did_correct: Callable[[list[str]], None],
+    ) -> None:
         self.provider = provider
         self.models: Mapping[str, LanguageModelChatInformation] = {}
         self._running = 0
         self._retired = False
         event = provider.on_did_change_language_model_chat_information
-        self._subscription: Disposable | None = event(lambda _: on_did_change()) if event is not None else None
+        self._subscriptions: list[Disposable] = [event(lambda _: on_did_change())] if event is not None else []
+        if isinstance(provider, CorrectsTokenCounts):
+            corrected = provider.on_did_correct_token_counts
+            self._subscriptions.append(corrected(lambda family: on_did_correct(self._ids_of(family))))
 
     def begin(self) -> None:
         """Counts a request that runs on it."""
@@ -59,14 +68,17 @@ class Generation:
     def retire(self) -> None:
         """Says that another generation took its place."""
         self._retired = True
-        if self._subscription is not None:
-            self._subscription.dispose()
+        for subscription in self._subscriptions:
+            subscription.dispose()
 
     async def aclose(self) -> None:
         """Closes the provider if it can be closed (`aclose`)."""
         aclose = getattr(self.provider, "aclose", None)
         if inspect.iscoroutinefunction(aclose):
             await aclose()
+
+    def _ids_of(self, family: str) -> list[str]:
+        return [model.id for model in self.models.values() if model.family == family]
 
 
 class HostedProvider:
@@ -79,12 +91,20 @@ class HostedProvider:
         name: See above.
         loader: Makes it.
         on_did_change: Called when its list of models may have changed, never because it was just listed.
+        on_did_correct: Called with the ids of models that count texts otherwise than before.
     """
 
-    def __init__(self, name: str, loader: ProviderLoader, on_did_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        loader: ProviderLoader,
+        on_did_change: Callable[[], None],
+        on_did_correct: Callable[[list[str]], None] = lambda ids: None,
+    ) -> None:
         self.name = name
         self._loader = loader
         self._on_did_change = on_did_change
+        self._on_did_correct = on_did_correct
         self._loading: asyncio.Task[None] | None = None
         self._listing = 0
         self._generation: Generation | None = None
@@ -190,7 +210,7 @@ class HostedProvider:
         try:
             # In a thread: what the user's file imports may take seconds, and the other requests go on.
             provider = await asyncio.to_thread(self._loader.load)
-            self._generation = Generation(provider, self._changed)
+            self._generation = Generation(provider, self._changed, self._on_did_correct)
         except (Exception, SystemExit) as error:
             # A script that ends with `sys.exit(main())` must not end the others.
             kept = "the version before goes on" if old is not None else "it is left out"

@@ -98,6 +98,12 @@ _ROWS = (
         wire.TokenCountResult,
         "Counts tokens, many texts at once; a count that fails is an estimate, never an error.",
     ),
+    _request(
+        "languageModels/usage",
+        None,
+        wire.UsageResult,
+        "Gives the tokens and costs of the last answers, conversations and days.",
+    ),
     _request("shutdown", None, None, "Cancels what runs and releases what is held; afterwards only exit is accepted."),
     _notification("exit", Direction.TO_SIDECAR, None, "Ends the process: status 0 after shutdown, otherwise 1."),
     _notification(
@@ -114,6 +120,18 @@ _ROWS = (
         Direction.TO_EXTENSION,
         wire.ModelsDidChangeParams,
         "Says that a list of models may have changed; never sent because of languageModels/information itself.",
+    ),
+    _notification(
+        "languageModels/tokenCountsDidChange",
+        Direction.TO_EXTENSION,
+        wire.TokenCountsDidChangeParams,
+        "Says that texts of these models count noticeably otherwise than they did before.",
+    ),
+    _notification(
+        "languageModels/didAnswer",
+        Direction.TO_EXTENSION,
+        wire.DidAnswerParams,
+        "Tells what an answer took, when it has ended.",
     ),
     _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
 )

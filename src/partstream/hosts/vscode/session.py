@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream._version import __version__
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
+from partstream.hosts.vscode.announcements import Announcements
 from partstream.hosts.vscode.failures import ProviderFailedError, error_data
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
@@ -27,7 +28,6 @@ from partstream.rpc.connection import (
     Reply,
     Request,
     encode_error,
-    encode_notification,
     encode_result,
 )
 
@@ -118,7 +118,8 @@ class Session:
         self._connection = connection or Connection()
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
-        self._host = ProviderHost((), self._did_change)
+        self._announcements = Announcements(self._loop, outbox)
+        self._host = ProviderHost((), self._announcements)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receivers: Mapping[type, Callable[[Any], None]] = {
@@ -131,6 +132,7 @@ class Session:
             "languageModels/information": self._information,
             "languageModels/response": self._response,
             "languageModels/tokenCount": self._token_count,
+            "languageModels/usage": self._usage,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -233,7 +235,7 @@ class Session:
             )
         configuration = params["configuration"]
         surroundings = GatewaySurroundings(editor_settings(configuration), self._redactor.learn_secret)
-        self._host = ProviderHost(configuration["providers"], self._did_change, surroundings)
+        self._host = ProviderHost(configuration["providers"], self._announcements, surroundings)
         self._state = _State.READY
         self._on_ready()
         return {
@@ -262,6 +264,9 @@ class Session:
     async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
         self._redactor.learn(params["group"])
         return await self._host.count(params, running.source.token)
+
+    async def _usage(self, _: None, running: _Running) -> wire.UsageResult:
+        return await self._host.usage()
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself
@@ -317,12 +322,6 @@ class Session:
         if malformed.is_fatal:
             _logger.error("the connection is beyond repair: %s", message)
             self._on_exit(1)
-
-    def _did_change(self, group: str | None) -> None:
-        params: wire.ModelsDidChangeParams = {"group": group}
-        frame = encode_notification("languageModels/didChange", params)
-        # A provider may tell of changes from a thread of its own.
-        self._loop.call_soon_threadsafe(self._outbox.post, frame)
 
 
 def _cancelled(request_id: RequestId) -> bytes:

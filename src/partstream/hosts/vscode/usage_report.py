@@ -1,43 +1,47 @@
-"""Gives every answer a usage: where the provider reported none, one that is counted and estimated here.
+"""Gives every answer a usage, and reads what it says: the provider's own numbers, or numbers that are counted here.
 
-Without it Copilot's context widget shows zeros, and its compaction of long conversations goes by nothing
-(`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`). Knows no wire.
+Without a usage Copilot's context widget shows zeros, and its compaction of long conversations goes by nothing
+(`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`). Knows no connection.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import dumps
+from partstream.conversation.digest import short_digest
+from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.parts import DataPart
-from partstream.tokens import CHARACTERS_PER_TOKEN, characters_of, estimate_tokens
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.tokens import CHARACTERS_PER_TOKEN, CountSource, TokenCount, characters_of, estimate_tokens
+from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.hosts.vscode import wire
     from partstream.messages import RequestOptions
     from partstream.parts import ResponsePart
-    from partstream.provider import DrainingProgress
+    from partstream.provider import DrainingProgress, LanguageModelChatInformation
 
-__all__ = ["UsageWatch", "estimated_usage"]
+__all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage", "prompt_estimate"]
 
-SOURCE_KEY: Final = "partstream_source"
-"""A field of our own beside Copilot's, which ignores it: a number says where it comes from."""
+
+_COPILOT: Final = "github.copilot-chat"
 
 
 class UsageWatch:
     """A progress that hands everything on, and notices whether a usage was among it.
 
     Attributes:
-        has_usage: Whether the provider reported one.
+        usage: The last one that the provider reported, as the host reads it; None while there is none.
         characters: What the model has written so far, in characters.
     """
 
-    __slots__ = ("_progress", "characters", "has_usage")
+    __slots__ = ("_progress", "characters", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
-        self.has_usage = False
+        self.usage: dict[str, Any] | None = None
         self.characters = 0
 
     def report(self, part: ResponsePart) -> None:
@@ -45,31 +49,76 @@ class UsageWatch:
         self._progress.report(part)
         self.characters += characters_of(part)
         if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
-            self.has_usage = True
+            self.usage = _usage(part) or self.usage
 
     async def drain(self) -> None:
         """Waits for a slow reader."""
         await self._progress.drain()
 
 
-def estimated_usage(prompt_tokens: int, options: RequestOptions, characters: int) -> DataPart:
+def prompt_estimate(messages: Iterable[TokenCount], options: RequestOptions) -> TokenCount:
+    """The tokens of a prompt: those of its messages, and its tools by their text."""
+    tools = [[tool.name, tool.description, tool.input_schema] for tool in options.tools]
+    of_tools = estimate_tokens(dumps(tools).decode()) if tools else 0
+    return sum(messages, TokenCount(of_tools, CountSource.ESTIMATED))
+
+
+def counted_usage(prompt: TokenCount, characters: int) -> dict[str, Any]:
     """The usage of an answer whose provider reported none.
 
-    Args:
-        prompt_tokens: The tokens of the messages.
-        options: Holds the tools, whose tokens are estimated by their text.
-        characters: The length of the answer, whose tokens are estimated by it.
+    VS Code takes all three numbers or none, so the answer is estimated too, by its length in characters; the whole is
+    called an estimate.
     """
-    if options.tools:
-        tools = [[tool.name, tool.description, tool.input_schema] for tool in options.tools]
-        prompt_tokens += estimate_tokens(dumps(tools).decode())
-    completion_tokens = math.ceil(characters / CHARACTERS_PER_TOKEN)
-    return DataPart.json(
-        {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-            SOURCE_KEY: "estimated",
-        },
-        USAGE_MIME_TYPE,
-    )
+    completion = math.ceil(characters / CHARACTERS_PER_TOKEN)
+    return {
+        "prompt_tokens": prompt.tokens,
+        "completion_tokens": completion,
+        "total_tokens": prompt.tokens + completion,
+        SOURCE_KEY: CountSource.ESTIMATED.value,
+    }
+
+
+def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> wire.AnswerUsage | None:
+    """What a usage says of an answer that ended now; None where it does not say both input and output."""
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if prompt is None or completion is None:
+        return None
+    details, edits = usage.get("prompt_tokens_details"), usage.get(EDITS_KEY)
+    cost = usage.get(COST_KEY)
+    return {
+        "model": model.name,
+        "endedAt": now,
+        "inputTokens": prompt,
+        "outputTokens": completion,
+        "cachedTokens": _count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        "cost": float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0 else None,
+        "source": "estimated" if usage.get(SOURCE_KEY) == CountSource.ESTIMATED else "reported",
+        "maxInputTokens": model.max_input_tokens,
+        "edits": [edit for edit in edits if isinstance(edit, str)] if isinstance(edits, list) else [],
+    }
+
+
+def conversation_of(options: RequestOptions) -> str | None:
+    """The digest of the conversation that a request belongs to; None for what Copilot asks by itself, such as a title.
+
+    Copilot names the conversation only in requests of the chat (facts of Copilot 0.67); those of another extension
+    are one conversation.
+    """
+    named = options.model_options.get("_conversationId")
+    if isinstance(named, str) and named:
+        return short_digest(named)
+    initiator = options.request_initiator
+    return None if not initiator or initiator.lower() == _COPILOT else short_digest(f"initiator {initiator}")
+
+
+def _usage(part: DataPart) -> dict[str, Any] | None:
+    """The content of a usage part; None for what the host would not read either."""
+    try:
+        usage = loads(part.data)
+    except JSONDecodeError:
+        return None
+    return usage if isinstance(usage, dict) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None

@@ -10,10 +10,14 @@ Annotations are evaluated when the module loads (no `__future__` import): the ge
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
+    "AnswerUsage",
     "CancelParams",
     "ClientInfo",
     "Configuration",
+    "ConversationUsage",
     "DataPart",
+    "DayUsage",
+    "DidAnswerParams",
     "ErrorData",
     "Group",
     "InformationParams",
@@ -43,9 +47,13 @@ __all__ = [
     "TokenCountItem",
     "TokenCountParams",
     "TokenCountResult",
+    "TokenCountSource",
+    "TokenCountsDidChangeParams",
     "Tool",
     "ToolCallPart",
     "ToolResultPart",
+    "UsageResult",
+    "UsageSums",
     "VersionMismatchData",
 ]
 
@@ -282,11 +290,14 @@ class TokenCountParams(TypedDict):
     items: list[TokenCountItem]
 
 
+TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
+
+
 class TokenCount(TypedDict):
-    """A number of tokens and where it comes from: the provider's count, or an estimate because that failed."""
+    """A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated."""
 
     count: int
-    source: Literal["counted", "estimated"]
+    source: TokenCountSource
 
 
 class TokenCountResult(TypedDict):
@@ -299,6 +310,83 @@ class ModelsDidChangeParams(TypedDict):
     """The list of the group with this id may have changed; null: of the providers in the configuration."""
 
     group: str | None
+
+
+class TokenCountsDidChangeParams(TypedDict):
+    """These models of the group with this id (null: of the providers in the configuration) count otherwise now."""
+
+    group: str | None
+    models: list[str]
+
+
+class AnswerUsage(TypedDict):
+    """What one answer took, in tokens; null is what nobody knows.
+
+    `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
+    `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
+    few words what the upstream took out of the conversation by itself.
+    """
+
+    model: str
+    endedAt: float
+    inputTokens: int
+    outputTokens: int
+    cachedTokens: int | None
+    cost: float | None
+    source: TokenCountSource
+    maxInputTokens: int
+    edits: list[str]
+
+
+class UsageSums(TypedDict):
+    """What several answers took together: only what is known is added up.
+
+    `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
+    with numbers that the upstream did not report.
+    """
+
+    answers: int
+    inputTokens: int
+    outputTokens: int
+    cachedTokens: int
+    cost: float | None
+    withoutCost: int
+    estimated: int
+
+
+class DidAnswerParams(TypedDict):
+    """An answer ended, and the sums that it belongs to.
+
+    `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
+    machine's clock.
+    """
+
+    answer: AnswerUsage
+    conversation: UsageSums | None
+    day: UsageSums
+
+
+class ConversationUsage(TypedDict):
+    """One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums."""
+
+    endedAt: float
+    model: str
+    sums: UsageSums
+
+
+class DayUsage(TypedDict):
+    """One day, as `2026-11-21`, and its sums."""
+
+    day: str
+    sums: UsageSums
+
+
+class UsageResult(TypedDict):
+    """The last answers and conversations of this process, and the last days of this user, the newest first."""
+
+    answers: list[AnswerUsage]
+    conversations: list[ConversationUsage]
+    days: list[DayUsage]
 
 
 LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]

@@ -1,0 +1,45 @@
+"""Counts with a provider, never failing: what it cannot count is estimated; knows no wire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.tokens.sourced import SourcedTokenCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+
+__all__ = ["count_all", "estimate"]
+
+
+async def count_all(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    items: Iterable[str | ChatMessage],
+    token: CancellationToken,
+) -> tuple[list[TokenCount], Exception | None]:
+    """The counts, and the first failure, in whose place an estimate stands: a failing count would end the turn."""
+    sourced = provider if isinstance(provider, SourcedTokenCounts) else None
+    counts: list[TokenCount] = []
+    failure: Exception | None = None
+    for item in items:
+        try:
+            if sourced is not None:
+                counts.append(sourced.token_count(model, item))
+            else:
+                tokens = await provider.provide_token_count(model, item, token)
+                counts.append(TokenCount(tokens, CountSource.COUNTED))
+        except Exception as error:
+            failure = failure or error
+            counts.append(estimate(item))
+    return counts, failure
+
+
+def estimate(item: str | ChatMessage) -> TokenCount:
+    """An estimate of what no provider counts."""
+    return TokenCount(estimate_tokens(item), CountSource.ESTIMATED)

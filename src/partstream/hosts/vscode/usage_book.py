@@ -1,0 +1,113 @@
+"""Adds up what answers took, by conversation and by day; knows no connection and reads no clock.
+
+It begins with what the ledger remembers of earlier processes, and goes on with the answers of this one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.hosts.vscode import wire
+    from partstream.tokens.ledger_rows import UsageRow
+
+__all__ = ["DAYS", "UsageBook"]
+
+DAYS: Final = 30
+"""Days that are shown, and looked up in the ledger."""
+_ANSWERS: Final = 100
+_CONVERSATIONS: Final = 100
+
+
+class UsageBook:
+    """The sums.
+
+    Args:
+        rows: What is remembered of before, in any order.
+    """
+
+    def __init__(self, rows: Iterable[UsageRow] = ()) -> None:
+        self._answers: deque[wire.AnswerUsage] = deque(maxlen=_ANSWERS)
+        self._conversations: OrderedDict[str, wire.ConversationUsage] = OrderedDict()
+        self._days: dict[str, wire.UsageSums] = {}
+        for row in sorted(rows, key=lambda row: row.time):
+            self._add(_remembered(row), row.conversation)
+
+    def add(self, answer: wire.AnswerUsage, conversation: str | None) -> wire.DidAnswerParams:
+        """Takes an answer in.
+
+        Args:
+            answer: What it took.
+            conversation: The digest of its conversation, or None where it belongs to none.
+
+        Returns:
+            The answer with the sums that it belongs to, as they are now.
+        """
+        self._answers.appendleft(answer)
+        of_conversation, of_day = self._add(answer, conversation)
+        return {"answer": answer, "conversation": of_conversation, "day": of_day}
+
+    def result(self) -> wire.UsageResult:
+        """All of it, the newest first."""
+        days = sorted(self._days, reverse=True)[:DAYS]
+        return {
+            "answers": list(self._answers),
+            "conversations": list(reversed(self._conversations.values())),
+            "days": [{"day": day, "sums": self._days[day]} for day in days],
+        }
+
+    def _add(self, answer: wire.AnswerUsage, conversation: str | None) -> tuple[wire.UsageSums | None, wire.UsageSums]:
+        day = time.strftime("%Y-%m-%d", time.localtime(answer["endedAt"]))
+        of_day = self._days[day] = _sum(self._days.get(day), answer)
+        if conversation is None:
+            return None, of_day
+        known = self._conversations.pop(conversation, None)
+        sums = _sum(known["sums"] if known is not None else None, answer)
+        self._conversations[conversation] = {"endedAt": answer["endedAt"], "model": answer["model"], "sums": sums}
+        if len(self._conversations) > _CONVERSATIONS:
+            self._conversations.popitem(last=False)
+        return sums, of_day
+
+
+def _sum(sums: wire.UsageSums | None, answer: wire.AnswerUsage) -> wire.UsageSums:
+    before = sums or _NOTHING
+    cost, known = answer["cost"], before["cost"]
+    return {
+        "answers": before["answers"] + 1,
+        "inputTokens": before["inputTokens"] + answer["inputTokens"],
+        "outputTokens": before["outputTokens"] + answer["outputTokens"],
+        "cachedTokens": before["cachedTokens"] + (answer["cachedTokens"] or 0),
+        "cost": known if cost is None else (known or 0.0) + cost,
+        "withoutCost": before["withoutCost"] + (cost is None),
+        "estimated": before["estimated"] + (answer["source"] == "estimated"),
+    }
+
+
+def _remembered(row: UsageRow) -> wire.AnswerUsage:
+    """An answer of before; what was unknown of it adds nothing."""
+    return {
+        "model": row.model,
+        "endedAt": row.time,
+        "inputTokens": row.input_tokens or 0,
+        "outputTokens": row.output_tokens or 0,
+        "cachedTokens": row.cached_tokens,
+        "cost": row.cost,
+        "source": "reported",
+        "maxInputTokens": 0,
+        "edits": [],
+    }
+
+
+_NOTHING: Final[wire.UsageSums] = {
+    "answers": 0,
+    "inputTokens": 0,
+    "outputTokens": 0,
+    "cachedTokens": 0,
+    "cost": None,
+    "withoutCost": 0,
+    "estimated": 0,
+}

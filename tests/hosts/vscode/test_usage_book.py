@@ -1,0 +1,73 @@
+"""What answers took, added up by conversation and by day."""
+
+import time
+
+from partstream.hosts.vscode.usage_book import UsageBook
+from partstream.tokens.ledger_rows import UsageRow
+
+NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
+DAY = 24 * 3600.0
+
+
+def _answer(**changes):
+    return {
+        "model": "Model",
+        "endedAt": NOON,
+        "inputTokens": 100,
+        "outputTokens": 10,
+        "cachedTokens": 50,
+        "cost": 0.5,
+        "source": "reported",
+        "maxInputTokens": 1000,
+        "edits": [],
+        **changes,
+    }
+
+
+def test_answers_are_added_up_by_conversation_and_by_day():
+    book = UsageBook()
+    book.add(_answer(), "a")
+    told = book.add(_answer(inputTokens=300), "a")
+    assert told["conversation"]["inputTokens"] == 400
+    assert told["day"]["outputTokens"] == 20
+    told = book.add(_answer(endedAt=NOON + DAY), "b")
+    assert (told["conversation"]["answers"], told["day"]["answers"]) == (1, 1)
+    result = book.result()
+    assert [one["inputTokens"] for one in result["answers"]] == [100, 300, 100]
+    assert [one["day"] for one in result["days"]] == ["2026-03-05", "2026-03-04"]
+    assert [one["sums"]["answers"] for one in result["conversations"]] == [1, 2]
+
+
+def test_an_answer_without_a_conversation_counts_for_the_day_alone():
+    told = UsageBook().add(_answer(), None)
+    assert told["conversation"] is None
+    assert told["day"]["answers"] == 1
+
+
+def test_nothing_unknown_becomes_a_number():
+    book = UsageBook()
+    told = book.add(_answer(cost=None, cachedTokens=None, source="estimated"), "a")
+    assert told["conversation"]["cost"] is None
+    assert (told["day"]["withoutCost"], told["day"]["estimated"], told["day"]["cachedTokens"]) == (1, 1, 0)
+    told = book.add(_answer(), "a")
+    assert (told["conversation"]["cost"], told["conversation"]["withoutCost"]) == (0.5, 1)
+
+
+def test_the_sums_go_on_where_an_earlier_process_stopped():
+    rows = [
+        UsageRow(NOON - 5, "m", "u", "a", 1000, 1, 10, None, 0.25),
+        UsageRow(NOON - DAY, "m", "u", None, 7, 1, *[None] * 3),
+    ]
+    book = UsageBook(rows)
+    told = book.add(_answer(), "a")
+    assert (told["conversation"]["inputTokens"], told["day"]["inputTokens"], told["day"]["cost"]) == (1100, 1100, 0.75)
+    assert [one["sums"]["inputTokens"] for one in book.result()["days"]] == [1100, 7]
+
+
+def test_old_conversations_and_answers_make_room():
+    book = UsageBook()
+    for number in range(300):
+        book.add(_answer(), str(number))
+    result = book.result()
+    assert len(result["answers"]) == len(result["conversations"]) == 100
+    assert result["days"][0]["sums"]["answers"] == 300

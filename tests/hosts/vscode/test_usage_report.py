@@ -1,0 +1,47 @@
+"""What a usage part says of an answer."""
+
+import pytest
+
+from partstream import LanguageModelChatInformation, RequestOptions
+from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
+from partstream.json_codec import loads
+from partstream.usage import Usage, usage_part
+
+MODEL = LanguageModelChatInformation("m", "Model", "f", "1", 1000, 100)
+
+
+def test_a_usage_part_is_read_back_with_what_is_our_own_in_it():
+    part = usage_part(Usage(100, 10, cached_tokens=40), 0.25, ["2 tool calls, 50 tokens"])
+    assert answer_usage(loads(part.data), MODEL, 7.0) == {
+        "model": "Model",
+        "endedAt": 7.0,
+        "inputTokens": 100,
+        "outputTokens": 10,
+        "cachedTokens": 40,
+        "cost": 0.25,
+        "source": "reported",
+        "maxInputTokens": 1000,
+        "edits": ["2 tool calls, 50 tokens"],
+    }
+
+
+def test_what_a_provider_leaves_out_stays_unknown():
+    answer = answer_usage({"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}, MODEL, 0)
+    assert (answer["cachedTokens"], answer["cost"], answer["edits"]) == (None, None, [])
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 1}, {"prompt_tokens": "1", "completion_tokens": 2}])
+def test_half_a_usage_is_none(usage):
+    assert answer_usage(usage, MODEL, 0) is None
+
+
+def test_a_request_belongs_to_the_conversation_that_the_host_names_or_to_its_extension():
+    def key(**options):
+        return conversation_of(RequestOptions(**options))
+
+    copilot = "GitHub.copilot-chat"
+    assert key(request_initiator=copilot) is None
+    assert key() is None
+    named = key(request_initiator=copilot, model_options={"_conversationId": "c-1"})
+    assert named == key(model_options={"_conversationId": "c-1"})
+    assert len({named, key(request_initiator="a.b"), key(request_initiator="c.d"), None}) == 4
