@@ -1,0 +1,104 @@
+"""Processes that use a ledger and come to harm; run as a script by the tests: `crashing.py WHAT FOLDER [NUMBER]`."""
+
+import mmap
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from partstream import Usage
+from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.ledger import open_ledger
+from tokens.ledgers import expect, settle
+
+
+def kill(folder: Path, times: int) -> None:
+    """Forks a process that answers and answers, kills it in the middle of it, and does so again.
+
+    Prints how many answers were surely written: those that a process saw written before it was killed.
+    """
+    written = mmap.mmap(-1, 8)
+    chance = random.Random(1)  # noqa: S311 - the same every time
+    for number in range(times):
+        process = os.fork()
+        if process == 0:
+            _answer_for_ever(folder, number, written)
+        before = _number_in(written)
+        ends = time.monotonic() + 20
+        while _number_in(written) == before and time.monotonic() < ends:
+            time.sleep(0.0005)
+        time.sleep(chance.random() * 0.01)
+        os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert _number_in(written) > before
+    print(_number_in(written))  # noqa: T201
+
+
+def _answer_for_ever(folder: Path, number: int, written: mmap.mmap) -> None:
+    try:
+        accounting = TokenAccounting("upstream", open_ledger(folder))
+        for turn in range(1_000_000):
+            _answer(accounting, f"{number} {turn}")
+            settle(accounting)
+            struct.pack_into("q", written, 0, _number_in(written) + 1)
+    finally:
+        os._exit(1)
+
+
+def _number_in(written: mmap.mmap) -> int:
+    (number,) = struct.unpack_from("q", written, 0)
+    return int(number)
+
+
+def _answer(accounting: TokenAccounting, text: str) -> int:
+    """One answer; gives back what was expected of the request, which is never 0."""
+    estimate = expect(accounting, text)
+    accounting.answered(estimate, Usage(input_tokens=500, output_tokens=3))
+    return estimate.total.tokens
+
+
+def write(folder: Path, answers: int) -> None:
+    """Answers as fast as it can."""
+    accounting = TokenAccounting("upstream", open_ledger(folder))
+    for turn in range(answers):
+        _answer(accounting, f"{os.getpid()} {turn}")
+        settle(accounting)
+    accounting.close()
+
+
+def fill(folder: Path, most_bytes: int) -> None:
+    """Answers while no file may become larger than `most_bytes`; what is known stays known all the time."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    fill_up(folder)
+
+
+def fill_up(folder: Path) -> None:
+    """Answers until long after the disk is full."""
+    accounting = TokenAccounting("upstream", open_ledger(folder))
+    for turn in range(400):
+        _answer(accounting, f"{turn} " * 20)
+        estimate = expect(accounting, f"{turn} " * 20)
+        assert (estimate.total.tokens, estimate.reported_messages) == (500, 3)
+    settle(accounting)
+    assert accounting._ledger._worker is not None
+    assert accounting._ledger._worker._file._unwritten, "the disk did not become full"
+    accounting.close()
+
+
+if __name__ == "__main__":
+    what, place, number = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    if what == "kill":
+        kill(place, number)
+    elif what == "write":
+        write(place, number)
+    elif what == "fill":
+        fill(place, number)
+    elif what == "fill_up":
+        fill_up(place)
