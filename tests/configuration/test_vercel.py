@@ -14,6 +14,7 @@ from partstream.configuration.vercel import VercelOidc, login_file
 from partstream.gateway import GatewayConfiguration
 from partstream.gateway.credentials import CredentialError
 from partstream.gateway.secret import Secret
+from partstream.protocols.key_kind import KeyKind
 from partstream.testing.steps import document
 
 NOW = 10_000.0
@@ -53,7 +54,9 @@ def test_a_token_of_the_environment_serves_while_it_is_good(machine: Machine):
     machine.variables["VERCEL_OIDC_TOKEN"] = token
 
     async def test() -> None:
-        assert await machine.vercel().fetch(None) == (Secret(token), NOW + 3600)
+        fetched = await machine.vercel().fetch(None)
+        assert fetched == (Secret(token), NOW + 3600)
+        assert fetched.key.kind is KeyKind.OIDC
 
     run(test())
 
@@ -104,7 +107,9 @@ def test_a_refused_token_of_the_environment_is_replaced_by_the_login(machine: Ma
     async def test() -> None:
         async with server_of(document(200, b'{"token": "plain"}')) as (url, _):
             # A token that does not say when it ends is good for an hour.
-            assert await machine.vercel(url).fetch(Secret(token)) == (Secret("plain"), NOW + 3600)
+            fetched = await machine.vercel(url).fetch(Secret(token))
+            assert fetched == (Secret("plain"), NOW + 3600)
+            assert fetched.key.kind is KeyKind.OIDC
 
     run(test())
 

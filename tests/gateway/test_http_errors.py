@@ -1,13 +1,18 @@
 """What error answers say: the bodies of real servers and proxies, and Retry-After in both forms."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.errors import LanguageModelErrorCode
 from partstream.gateway.http_errors import http_error, retry_after
+from recordings import FOLDER
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -41,6 +46,83 @@ def test_the_message_and_the_code_are_read_from(body: bytes, message: str | None
     error = http_error(418, {}, body, NOW)
     assert (error.http_status, error.provider_message, error.provider_code) == (418, message, code)
     assert len(error.body) <= 2000
+
+
+ROUTED = {
+    "error": {"message": "prompt is too long: 204716 tokens > 200000 maximum", "type": "invalid_request_error"},
+    "generationId": "gen_1",
+    "providerMetadata": {
+        "gateway": {
+            "routing": {
+                "attempts": [
+                    {"provider": "anthropic", "error": "prompt is too long: 204716 tokens > 200000 maximum"},
+                    {"provider": "bedrock", "error": "Input is too long for requested model."},
+                    {"error": "No."},
+                    {"provider": "vertex", "success": True},
+                    "odd",
+                ]
+            }
+        },
+        "other": None,
+    },
+}
+
+
+def test_a_server_that_routes_says_its_id_and_what_each_attempt_met():
+    error = http_error(400, {}, json.dumps(ROUTED).encode(), NOW)
+    assert error.generation_id == "gen_1"
+    assert error.attempts == (
+        "anthropic: prompt is too long: 204716 tokens > 200000 maximum",
+        "bedrock: Input is too long for requested model.",
+        "a provider: No.",
+    )
+    assert error.message == (
+        "the upstream answered HTTP 400: prompt is too long: 204716 tokens > 200000 maximum "
+        "(tried: bedrock: Input is too long for requested model.; a provider: No.) [gen_1]"
+    )
+
+
+ODD_ROUTES = {
+    "no object": {"providerMetadata": [1]},
+    "no routing": {"providerMetadata": {"gateway": {"routing": []}}},
+    "attempts that are no list": {"providerMetadata": {"gateway": {"routing": {"attempts": {"error": "x"}}}}},
+    "an id that is none": {"generationId": 7},
+    "an id of two lines": {"generationId": "a\nb"},
+    "an id without end": {"generationId": "x" * 1000},
+}
+
+
+@pytest.mark.parametrize("document", ODD_ROUTES.values(), ids=ODD_ROUTES)
+def test_what_is_odd_about_a_route_is_left_out(document: dict[str, Any]):
+    error = http_error(500, {}, json.dumps(document).encode(), NOW)
+    assert (error.generation_id, error.attempts) == (None, ())
+    assert error.message == "the upstream answered HTTP 500: it gave no reason"
+
+
+GATEWAY_ERRORS = sorted((FOLDER / "ai_sdk").glob("*/gateway/gateway-errors.json"))
+
+
+@pytest.mark.recordings
+@pytest.mark.skipif(not GATEWAY_ERRORS, reason=f"no recordings in {FOLDER}; set PARTSTREAM_RECORDINGS")
+@pytest.mark.parametrize("path", GATEWAY_ERRORS, ids=lambda path: path.parent.parent.name)
+def test_the_errors_of_the_gateway_that_were_recorded(path: Path):
+    """Each body as the published client met it, with what it made of it; its own words for a person are not ours."""
+    codes = {401: LanguageModelErrorCode.NO_PERMISSIONS, 403: LanguageModelErrorCode.NO_PERMISSIONS}
+    codes |= {402: LanguageModelErrorCode.BLOCKED, 429: LanguageModelErrorCode.BLOCKED}
+    codes |= {404: LanguageModelErrorCode.NOT_FOUND}
+    seen = 0
+    for events in json.loads(path.read_bytes()).values():
+        error = events[1].get("error", {})
+        if "causeResponseBody" not in error:
+            continue
+        seen += 1
+        read = http_error(error["statusCode"], {}, error["causeResponseBody"].encode(), NOW)
+        assert read.code is codes.get(error["statusCode"], LanguageModelErrorCode.UNSPECIFIED)
+        body = error["causeResponseBody"]
+        document = {"error": {"message": None}} if body.startswith("<") else json.loads(body)
+        assert read.provider_message == document["error"]["message"]
+        assert read.generation_id == document.get("generationId")
+    assert seen >= 10
 
 
 RETRY_AFTER = {

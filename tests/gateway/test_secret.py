@@ -7,6 +7,7 @@ import pytest
 
 from partstream.gateway import GatewayConfiguration, Secret
 from partstream.gateway.secret import without_secrets
+from partstream.protocols.key_kind import KeyKind
 
 KEY = "sk-planted"
 
@@ -32,6 +33,24 @@ SHOWN = {
 @pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
 def test_a_secret_is_not_shown_by(show):
     assert KEY not in show(Secret(KEY))
+
+
+KINDS = {
+    "sk-planted": KeyKind.API_KEY,
+    "vck_planted": KeyKind.API_KEY,
+    "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjF9.c2ln": KeyKind.OIDC,
+    "eyJ.a": KeyKind.API_KEY,
+    "a.eyJb.c": KeyKind.API_KEY,
+}
+
+
+@pytest.mark.parametrize(("key", "kind"), KINDS.items())
+def test_a_token_with_claims_is_of_oidc_and_any_other_key_an_api_key(key: str, kind: KeyKind):
+    assert Secret(key).kind is kind
+
+
+def test_a_place_may_know_better_what_kind_of_key_it_holds():
+    assert Secret("planted", KeyKind.OIDC).kind is KeyKind.OIDC
 
 
 def test_a_secret_is_not_logged(caplog: pytest.LogCaptureFixture):

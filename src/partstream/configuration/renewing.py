@@ -17,6 +17,8 @@ from partstream.json_codec import JSONDecodeError, loads
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from partstream.protocols.key_kind import KeyKind
+
 __all__ = ["FetchedKey", "RenewingKey", "fetched_key", "jwt_expiry"]
 
 _logger = logging.getLogger("partstream.configuration")
@@ -123,8 +125,15 @@ class RenewingKey:
         return fetched
 
 
-def fetched_key(source: str, text: str, lifetime: float | None, now: float) -> FetchedKey:
+def fetched_key(source: str, text: str, lifetime: float | None, now: float, kind: KeyKind | None = None) -> FetchedKey:
     """The key in a text, with the end that it names itself or that its lifetime gives.
+
+    Args:
+        source: How errors call its place.
+        text: What is there.
+        lifetime: For how many seconds it is good, or None.
+        now: Seconds since 1970.
+        kind: What kind of key is there, or None for a place that holds any.
 
     Raises:
         CredentialError: The text is empty, or no HTTP header can hold it.
@@ -135,7 +144,7 @@ def fetched_key(source: str, text: str, lifetime: float | None, now: float) -> F
     if not fits_header(key):
         raise CredentialError(source, "more than one line, or letters beyond ASCII", "the key and nothing else")
     expires_at = now + lifetime if lifetime is not None else jwt_expiry(key)
-    return FetchedKey(Secret(key), expires_at)
+    return FetchedKey(Secret(key, kind), expires_at)
 
 
 def jwt_expiry(key: str) -> float | None:

@@ -19,6 +19,7 @@ from partstream.gateway.credentials import CredentialError
 from partstream.gateway.fetching import DocumentFetcher
 from partstream.gateway.secret import Secret
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.key_kind import KeyKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +62,7 @@ class VercelOidc:
         """
         token = self.environment.get(_VARIABLE, "").strip()
         if token and (refused is None or token != refused.reveal()):
-            given = fetched_key(f"the environment variable {_VARIABLE}", token, None, self.clock())
+            given = fetched_key(f"the environment variable {_VARIABLE}", token, None, self.clock(), KeyKind.OIDC)
             if given.expires_at is None or given.expires_at > self.clock() + MARGIN or self.project is None:
                 return given
         if self.project is None:
@@ -107,7 +108,7 @@ class VercelOidc:
         if not isinstance(token, str):
             raise CredentialError(SOURCE, "an answer without a token", "a token")
         lifetime = None if jwt_expiry(token) is not None else _LIFETIME
-        return fetched_key(SOURCE, token, lifetime, self.clock())
+        return fetched_key(SOURCE, token, lifetime, self.clock(), KeyKind.OIDC)
 
 
 def login_file(environment: Mapping[str, str]) -> Path:

@@ -13,12 +13,15 @@ __all__ = ["refuses_reasoning"]
 
 _REQUEST_IS_WRONG: Final = frozenset({400, 404, 422})
 
-_WORDS: Final = ("thought signature", "thought_signature", "encrypted content", "encrypted_content")
+_WORDS: Final = (
+    "signature",
+    "encrypted content",
+    "encrypted_content",
+    "blocks in the latest assistant message cannot be",
+)
 """The gateway passes on what a provider says and has no code of its own for it. Google: "Corrupted thought signature.";
 OpenAI: "The encrypted content for item rs_1 could not be verified."; Anthropic: "Invalid `signature` in `thinking`
 block", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"."""
-_BLOCK: Final = "thinking"
-_OF_A_BLOCK: Final = ("signature", "cannot be modified")
 _MISSING: Final = "missing"
 
 
@@ -30,4 +33,4 @@ def refuses_reasoning(error: UpstreamError) -> bool:
     said = " ".join((error.message, *attempts)).lower()
     if _MISSING in said:  # a signature that was not sent: without the rest there would be even less
         return False
-    return any(word in said for word in _WORDS) or (_BLOCK in said and any(word in said for word in _OF_A_BLOCK))
+    return any(word in said for word in _WORDS)
