@@ -2,6 +2,9 @@
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** What our replay upstream signs the thinking below with, so that it takes these requests. */
+const SIGNATURE = "Fg9oa4zpSQp/JVAvR6p1GvLlWlJ6x+D5c4QwwCgV6r4=";
+
 const user = (content) => ({ role: "user", content });
 const call = { type: "tool-call", toolCallId: "call_1", toolName: "read_file", input: { path: "/a" } };
 const result = (output) => ({
@@ -57,7 +60,7 @@ const CALLS = {
       {
         role: "assistant",
         content: [
-          { type: "reasoning", text: "I must look.", providerOptions: { anthropic: { signature: "c2lnbmVk" } } },
+          { type: "reasoning", text: "I must look.", providerOptions: { anthropic: { signature: SIGNATURE } } },
           { type: "text", text: "Looking." },
           call,
         ],

@@ -171,21 +171,19 @@ class _PartWriter:
                 written += 1
         if isinstance(ending, Failed):
             return
-        self._emit("text-end", id=block_id, **self._citations("".join(block.pieces), citations, sources))
+        self._emit("text-end", id=block_id, **self._citations(citations, sources))
 
     def _source(self, number: int, citation: Citation) -> dict[str, Any]:
         source_id = self._identifier("src", number)
         return {"type": "source", "sourceType": "url", "id": source_id, "url": citation.url, "title": citation.title}
 
-    def _citations(
-        self, text: str, citations: Sequence[Citation], sources: Sequence[Mapping[str, Any]]
-    ) -> dict[str, Any]:
+    def _citations(self, citations: Sequence[Citation], sources: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Which span each source stands for: since version 4, on the end of the text."""
         if self._request.dialect != "4" or not citations:
             return {}
         return {
             "citations": [
-                {"source": source, "startIndex": one.start, "endIndex": one.end, "citedText": text[one.start : one.end]}
+                {"source": source, "startIndex": one.start, "endIndex": one.end}
                 for one, source in zip(citations, sources, strict=True)
             ]
         }
