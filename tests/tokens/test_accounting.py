@@ -13,6 +13,8 @@ import pytest
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import RequestEstimate, TokenAccounting
+from partstream.tokens.hybrid import Item, residue_of
+from partstream.tokens.ledger_rows import CountRow
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 OTHER = replace(MODEL, id="n", family="another")
@@ -171,6 +173,7 @@ def test_with_other_tools_only_their_difference_is_estimated(accounting: TokenAc
     assert estimate.reported_messages == len(messages)
     assert estimate.total.source is CountSource.ESTIMATED
     assert _off(estimate, messages, FEWER_TOOLS) <= HIDDEN + sum(len(tool.description) for tool in TOOLS) / 4
+    assert estimate.total.tokens < _truth(messages)
     accounting.answered(estimate, Usage(input_tokens=_truth(messages, FEWER_TOOLS)))
     for tools in (TOOLS, FEWER_TOOLS):  # both are known now
         assert accounting.estimate_request(MODEL, messages, tools).total.tokens == _truth(messages, tools)
@@ -199,6 +202,23 @@ def test_another_model_is_first_taken_to_find_hard_what_the_last_one_found_hard(
         assert estimate.total.tokens == pytest.approx(_truth(shorter, scale=scale), rel=0.02)
 
 
+def test_what_another_model_reported_is_put_in_the_ratio_of_a_model_that_is_known(
+    accounting: TokenAccounting, messages: list[ChatMessage]
+):
+    for number in range(5):  # other conversations, of which this model finds everything twice as hard
+        _asks(accounting, [_message(1_000 + 50 * number + length) for length in range(20)], model=OTHER, scale=2.0)
+    estimate = accounting.estimate_request(OTHER, messages, TOOLS)
+    assert estimate.total.tokens == pytest.approx(_truth(messages, scale=2.0), rel=0.15)
+
+
+def test_new_messages_that_are_little_beside_what_was_told_before_teach_no_factor():
+    version = CountRow("1", 1_000, CountSource.ESTIMATED)
+    known = [Item.of(bytes([number]), replace(version, reported=1_000.0), 1.0) for number in range(10)]
+    new = Item.of(b"new", replace(version, counted=150), 1.0)
+    assert not residue_of(0, [*known, new], 10_400).is_telling
+    assert residue_of(0, [*known[:1], new], 1_400).is_telling
+
+
 def test_what_another_upstream_reported_is_never_called_reported(messages: list[ChatMessage]):
     one = TokenAccounting("one")
     _asks(one, messages)
@@ -220,6 +240,7 @@ def test_a_report_far_from_anything_expected_says_nothing_of_the_messages(
     accounting.answered(accounting.estimate_request(MODEL, new, TOOLS), Usage(input_tokens=reported))
     assert accounting.estimate_request(MODEL, new, TOOLS).total.tokens == reported  # it said so of the whole
     assert accounting.factor(MODEL.family) == pytest.approx(factor, rel=0.1)
+    assert accounting.count(MODEL, new[-1]).source is CountSource.ESTIMATED
     for place in (3, 12):
         shorter = [*messages[:place], *messages[place + 1 :]]
         assert _off(accounting.estimate_request(MODEL, shorter, TOOLS), shorter) <= len(messages)
