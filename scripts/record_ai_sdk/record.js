@@ -35,9 +35,7 @@ async function record(version) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const write = (name, content) => writeFileSync(join(folder, name), content);
-  const scenarios = SCENARIOS.filter(
-    ({ since = 4, until = Infinity }) => since <= version.major && version.major <= until,
-  );
+  const scenarios = SCENARIOS.filter(({ since = 4 }) => since <= version.major);
   for (const scenario of scenarios) {
     await recordChunks(version, scenario, write);
     if (!scenario.stops) write(`${scenario.name}.${version.form}`, await messages(version, scenario));
@@ -49,9 +47,9 @@ async function record(version) {
     write("writer.uimessage.sse", await recordWriter(version));
     write("gateway-requests.json", json(await recordGatewayRequests(version)));
   }
-  const expected = scenarios.map(({ name, expected, expectedIn }) => [
+  const expected = scenarios.map(({ name, expected, expectedIn, expectedOfGateway: gateway }) => [
     name,
-    { ...expected, ...expectedIn?.[version.major] },
+    { ...expected, ...expectedIn?.[version.major], ...(gateway && { gateway }) },
   ]);
   write("expected.json", json(Object.fromEntries(expected)));
   console.log(`${version.version}: ${scenarios.length} scenarios`);

@@ -84,5 +84,5 @@ function tools({ ai, toolInput }, who) {
     ...(who !== true && { execute }),
     ...(who === "approved" && { needsApproval: true }),
   };
-  return { read_file: ai.tool(tool), list_folder: ai.tool(tool) };
+  return { read_file: ai.tool(tool), list_folder: ai.tool(tool), web_search: ai.tool(tool) };
 }
