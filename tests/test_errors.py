@@ -16,6 +16,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UnknownModelError: {"model_id": "m", "known": ("a", "b")},
     errors.RequestNotExpressibleError: {"what": "audio", "where": "messages[0]", "expected": "text"},
     errors.UpstreamHTTPError: {"http_status": 503, "provider_message": "busy", "body": "{}", "retry_after": 2.0},
+    errors.ContextLengthExceededError: {"model": "Large", "limit": 8, "count": 9, "http_status": 400},
     errors.UpstreamFailureError: {"provider_message": "broke", "provider_code": "c"},
     errors.UpstreamConnectionError: {"url": "http://h", "reason": "refused"},
     errors.UpstreamTimeoutError: {"phase": TimeoutPhase.IDLE, "seconds": 3.0},

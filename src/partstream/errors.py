@@ -8,6 +8,7 @@
     │   ├── RequestNotExpressibleError      the upstream's protocol has no form for something in the request
     │   └── UpstreamError                   the upstream broke it
     │       ├── UpstreamHTTPError           it answered with an error status
+    │       ├── ContextLengthExceededError  the input is too long for the model
     │       ├── UpstreamFailureError        it reported a failure inside the stream
     │       ├── UpstreamConnectionError     it could not be reached, or the connection broke
     │       ├── UpstreamTimeoutError        it took longer than one of the four limits
@@ -34,6 +35,7 @@ from enum import StrEnum
 __all__ = [
     "AdapterUsageError",
     "CallerError",
+    "ContextLengthExceededError",
     "ContractViolationError",
     "DuplicateVendorError",
     "EventTooLargeError",
@@ -185,6 +187,37 @@ class UpstreamHTTPError(UpstreamError):
         self.body = body[:2000]
         self.generation_id = generation_id
         self.attempts = attempts
+
+
+class ContextLengthExceededError(UpstreamError):
+    """The upstream refused the request because its input is too long for the model.
+
+    Attributes:
+        model: The model's name.
+        limit: The most tokens of an input, where the upstream said it.
+        count: The tokens of this input, where the upstream said it.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        limit: int | None = None,
+        count: int | None = None,
+        http_status: int | None = None,
+        provider_code: str | None = None,
+    ) -> None:
+        numbers = [f"has {count:,} tokens"] if count is not None else []
+        numbers += [f"may have {limit:,}"] if limit is not None else []
+        said = f": it {' and '.join(numbers)}" if numbers else ""
+        super().__init__(
+            f"the conversation is too long for {model}{said}",
+            http_status=http_status,
+            provider_code=provider_code,
+        )
+        self.model = model
+        self.limit = limit
+        self.count = count
 
 
 class UpstreamFailureError(UpstreamError):

@@ -21,6 +21,7 @@ from partstream.gateway import GatewayConfiguration, GatewayProvider, RetryPolic
 from partstream.testing import ReplayUpstream
 from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
 from partstream.testing.steps import Step
+from partstream.tokens.ledger import Ledger
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
@@ -50,8 +51,8 @@ def configuration(base_url: str, **changes: Any) -> GatewayConfiguration:
 
 
 @asynccontextmanager
-async def gateway_to(base_url: str, **changes: Any) -> AsyncIterator[GatewayProvider]:
-    provider = GatewayProvider(configuration(base_url, **changes))
+async def gateway_to(base_url: str, ledger: Ledger | None = None, **changes: Any) -> AsyncIterator[GatewayProvider]:
+    provider = GatewayProvider(configuration(base_url, **changes), ledger=ledger)
     try:
         yield provider
     finally:

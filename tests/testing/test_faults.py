@@ -31,6 +31,7 @@ SITUATION = Situation(1, 0.0, lambda status, message: b"{}")
 VALUES = {
     "status": "=500",
     "status_then_ok": "=1",
+    "context_length": "=600:700",
     "stall_before_headers": "=0.001",
     "stall_before_events": "=0.001",
     "stall": "=1:0.001",
@@ -43,6 +44,17 @@ NEVER_ENDING = ["stall_before_headers", "stall_before_events", "stall", "stall=3
 
 def _post(client, fault="", **fields):
     return client.post("/responses", json=body(f"Hi {f'fault:{fault}' if fault else ''}", **fields))
+
+
+def test_an_input_that_is_too_long_is_refused_with_both_numbers():
+    async def check(upstream, client):
+        response = await _post(client, "context_length=600:700")
+        assert response.status_code == 400
+        said = response.json()["error"]["message"]
+        assert "600 tokens" in said
+        assert "700 tokens" in said
+
+    run(check)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 529])
@@ -313,6 +325,7 @@ def test_every_fault_can_be_put_on_every_scenario(name, scenario):
         ("status=429:x", "status=CODE"),
         ("status=429:2:week", "status=CODE"),
         ("status_then_ok=x", "status_then_ok=N"),
+        ("context_length=600", "context_length=LIMIT:TOKENS"),
         ("split", "split=N"),
         ("split=0", "split=N"),
         ("cut=-1", "cut[=N]"),

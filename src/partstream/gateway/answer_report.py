@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.streams import Finish, Unmapped
-from partstream.usage import usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.conversation.answer import AnswerState
     from partstream.conversation.settings import RequestSettings
+    from partstream.gateway.request_tokens import RequestTokens
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
     from partstream.streams import StreamOutput
@@ -33,6 +33,7 @@ class AnswerReport:
         settings: How it was asked for.
         model_id: The model as the host names it.
         history: Gives the digest of the messages that are answered.
+        tokens: Learns how the answer ended, and gives its usage.
 
     Attributes:
         progress: Where its parts go.
@@ -46,6 +47,7 @@ class AnswerReport:
         settings: RequestSettings,
         model_id: str,
         history: Callable[[], str],
+        tokens: RequestTokens,
     ) -> None:
         self.progress = progress
         self.reported = False
@@ -53,6 +55,7 @@ class AnswerReport:
         self._settings = settings
         self._model_id = model_id
         self._history = history
+        self._tokens = tokens
         self._unmapped: Counter[str] = Counter()
 
     def hand_on(self, output: StreamOutput) -> None:
@@ -77,7 +80,7 @@ class AnswerReport:
             response_id = finish.response_id if self._settings.stores else None
             if (marker := self._state.marker(self._model_id, response_id, self._history)) is not None:
                 self._report(marker)
-        if finish.usage is not None and (part := usage_part(finish.usage)) is not None:
+        if (part := self._tokens.answered(finish)) is not None:
             self._report(part)
         if finish.error is not None:
             raise finish.error

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import (
+    ContextLengthExceededError,
     TimeoutPhase,
     TruncatedStreamError,
     UpstreamConnectionError,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.provider import LanguageModelChatInformation
 
-__all__ = ["helps_another_model", "with_fallbacks"]
+__all__ = ["has_more_room", "helps_another_model", "with_fallbacks"]
 
 _STATUSES: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
@@ -51,6 +52,15 @@ def helps_another_model(error: UpstreamError) -> bool:
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
     return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
+
+
+def has_more_room(
+    other: LanguageModelChatInformation | None, refused_by: LanguageModelChatInformation, error: UpstreamError
+) -> bool:
+    """Whether another model may take an input that was too long for the first: only one that is known to take more."""
+    if not isinstance(error, ContextLengthExceededError) or other is None:
+        return False
+    return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
 
 
 def with_fallbacks(

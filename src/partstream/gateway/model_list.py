@@ -12,12 +12,14 @@ from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
+from partstream.protocols.registry import UPSTREAM_PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.models.filters import OfferedModel
+    from partstream.models.records import Pricing
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["ModelList"]
@@ -36,11 +38,15 @@ class ModelList:
     def __init__(self, configuration: GatewayConfiguration, on_change: Callable[[], object]) -> None:
         self._configuration = configuration
         self._fetch = DocumentFetcher(configuration)
+        self._pricing: Mapping[str, Pricing] = {}
         folder, base_url = configuration.cache_folder, configuration.base_url
+        upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
+        base_path, further_lists = upstream.find_model_lists(urlsplit(base_url).path)
         self._discovery = ModelDiscovery(
             self._fetch,
-            urlsplit(base_url).path,
+            base_path,
             on_change,
+            further_lists=further_lists,
             cache=DiskCache(folder, base_url) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
         )
@@ -54,7 +60,11 @@ class ModelList:
         if self._configuration.models:
             return self._configuration.models
         limits = self._configuration.selection.limits
-        return tuple(information_of(model, limits) for model in await self.offered())
+        models = await self.offered()
+        self._pricing = {
+            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
+        }
+        return tuple(information_of(model, limits) for model in models)
 
     async def offered(self) -> Sequence[OfferedModel]:
         """The models with the source of every fact; what is asked about each comes behind the list.
@@ -73,6 +83,10 @@ class ModelList:
             _logger.warning("only the configured models are offered: %s", error)
             records = ()
         return offered_models(records, selection)
+
+    def pricing(self, model_id: str) -> Pricing | None:
+        """What a model of the last list costs, or None where that is not known."""
+        return self._pricing.get(model_id)
 
     async def settle(self) -> None:
         """Returns when nothing more is being asked about the models."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,12 +17,14 @@ from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.events import EventEmitter
 from partstream.gateway.answer_report import AnswerReport
-from partstream.gateway.fallbacks import helps_another_model, with_fallbacks
+from partstream.gateway.fallbacks import has_more_room, helps_another_model, with_fallbacks
+from partstream.gateway.learned_limits import with_learned_limits
 from partstream.gateway.model_list import ModelList
+from partstream.gateway.request_tokens import RequestTokens
 from partstream.gateway.transport import Transport
 from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
-from partstream.tokens import estimate_tokens
+from partstream.tokens.accounting import TokenAccounting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from partstream.gateway.configuration import GatewayConfiguration
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
+    from partstream.tokens import Counters, TokenCount
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["GatewayProvider"]
 
@@ -45,14 +50,20 @@ class GatewayProvider(LanguageModelChatProvider):
 
     Args:
         configuration: Which upstream, and how.
+        ledger: What was learned of tokens before; without one it is learned anew. Whoever made it closes it.
+        counters: The exact counters of tokens; without them texts are estimated.
     """
 
-    def __init__(self, configuration: GatewayConfiguration) -> None:
+    def __init__(
+        self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
+    ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
         self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
         self._transport = Transport(configuration)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
+        self._accounting = TokenAccounting(self._fingerprint, ledger, counters)
+        self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._said: set[str] = set()
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
@@ -66,7 +77,8 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             UpstreamError: There is no list yet, and none can be had now.
         """
-        return with_fallbacks(await self._models.information(), self._configuration.fallbacks)
+        models = with_learned_limits(await self._models.information(), self._accounting)
+        return with_fallbacks(models, self._configuration.fallbacks)
 
     async def provide_language_model_chat_response(
         self,
@@ -86,8 +98,12 @@ class GatewayProvider(LanguageModelChatProvider):
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """An estimate."""
-        return estimate_tokens(text)
+        """The tokens of a text or a message, see :meth:`token_count`."""
+        return self.token_count(model, text).tokens
+
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """The tokens of a text or a message, and whether they were reported, counted or estimated."""
+        return self._accounting.count(model, text)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
@@ -103,18 +119,32 @@ class GatewayProvider(LanguageModelChatProvider):
         token: CancellationToken,
     ) -> None:
         """Asks the model, and those that it falls back on while none has reported a part."""
-        candidates = (model.id, *self._configuration.fallbacks.get(model.id, ()))
-        for number, model_id in enumerate(candidates, 1):
-            error = await self._answer_of(model_id, model.id, messages, options, progress, token)
+        candidates = [model, *await self._fallbacks_of(model)]
+        for number, asked in enumerate(candidates, 1):
+            error = await self._answer_of(asked, model.id, messages, options, progress, token)
             if error is None or token.is_cancellation_requested:
                 return
-            if number == len(candidates) or not helps_another_model(error):
+            following = candidates[number] if number < len(candidates) else None
+            if following is None or not (helps_another_model(error) or has_more_room(following, asked, error)):
                 raise error
-            _logger.warning("%s cannot answer, asking %s in its place: %s", model_id, candidates[number], error)
+            _logger.warning("%s cannot answer, asking %s in its place: %s", asked.id, following.id, error)
+
+    async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
+        """The models to ask in the place of one; those of which nothing is known are taken to be like it."""
+        ids = self._configuration.fallbacks.get(model.id, ())
+        if not ids:
+            return []
+        try:
+            models = with_learned_limits(await self._models.information(), self._accounting)
+        except UpstreamError as error:
+            _logger.info("nothing is known of the models to fall back on: %s", error)
+            models = ()
+        known = {one.id: one for one in models}
+        return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
     async def _answer_of(
         self,
-        model_id: str,
+        model: LanguageModelChatInformation,
         shown_model_id: str,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
@@ -126,11 +156,13 @@ class GatewayProvider(LanguageModelChatProvider):
         Gives back the error of an answer of which no part was reported, and raises that of any other.
         """
         configuration = self._configuration
-        origin = Origin(self._fingerprint, model_id)
+        origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
-        settings = self._upstream.complete_settings(configuration.request_settings(model_id), configuration.base_url)
+        settings = self._upstream.complete_settings(configuration.request_settings(model.id), configuration.base_url)
         prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
+        tokens = RequestTokens(self._accounting, model, messages, options, self._models.pricing(model.id))
+        tokens.before_sending()
         carried = prepared.carries & self._upstream.carries
         while True:
             request = prepared.request(carried)
@@ -140,10 +172,17 @@ class GatewayProvider(LanguageModelChatProvider):
                 request.settings,
                 shown_model_id,
                 partial(history_digest, messages),
+                tokens,
             )
             try:
                 await self._stream(request, report, token)
             except UpstreamError as error:
+                if (too_long := tokens.refused(error)) is not None:
+                    self._did_change.fire(None)  # the limit of the model is another one now
+                    too_long.__cause__ = error
+                    if report.reported:
+                        raise too_long from error
+                    return too_long
                 if report.reported:
                     raise
                 refused = self._upstream.refused(error) & carried

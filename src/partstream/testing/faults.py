@@ -121,6 +121,15 @@ def _status_then_ok(steps: _Steps, value: str, situation: Situation) -> _Steps:
     return _status(steps, status or "503", situation)
 
 
+def _context_length(steps: _Steps, value: str, situation: Situation) -> _Steps:
+    """The words of Chat Completions, which many servers use for every protocol."""
+    limit, count = map(int, value.split(":"))
+    message = (
+        f"This model's maximum context length is {limit} tokens. However, your messages resulted in {count} tokens."
+    )
+    return document(400, situation.error_body(400, message))
+
+
 def _html(steps: _Steps, value: str, situation: Situation) -> _Steps:
     """What a proxy or a captive portal puts in the place of the answer."""
     page = b"<!doctype html><title>Sign in</title><h1>Sign in to the network</h1>\n"
@@ -250,6 +259,7 @@ FAULTS: Final[dict[str, Fault]] = {
         "The same request fails N times (with 503 if no code is given), then is answered.",
         _status_then_ok,
     ),
+    "context_length": Fault("=LIMIT:TOKENS", "HTTP 400: the input has more tokens than the limit.", _context_length),
     "html": Fault("", "Status 200 with a page of HTML.", _html),
     "stall_before_headers": Fault(
         "[=SECONDS]", "Silence before the head of the reply, for ever without a number.", _stall_before_headers

@@ -1,0 +1,100 @@
+"""How a conversation is kept short on the upstream's side: Anthropic's edits, as values; knows no file and no protocol.
+
+Sources: Anthropic's reference of context editing (beta `context-management-2025-06-27`, `compact-2026-01-12`) and the
+field names of the AI SDK's `providerOptions.anthropic.contextManagement`, as its version 4.0.105 takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["CLEAR_THINKING", "CLEAR_TOOL_USES", "COMPACT", "ContextManagement", "applied_edits"]
+
+CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
+CLEAR_THINKING: Final = "clear_thinking_20251015"
+COMPACT: Final = "compact_20260112"
+
+_CREATOR: Final = "anthropic/"
+_PROVIDER: Final = "anthropic"
+
+_TRIGGER_SHARE: Final = 0.7
+"""Of the input limit: before Copilot's own compaction, which begins at 0.78 to 0.82 (facts of Copilot 0.67)."""
+_KEPT_TOOL_USES: Final = 5
+_CLEARED_SHARE: Final = 0.1
+_LEAST_CLEARED: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class ContextManagement:
+    """What an upstream is asked to take out of conversations that grow long.
+
+    Attributes:
+        is_on: Whether it is asked at all.
+        edits: What to take out and when, in the AI SDK's words; empty for edits by the limits of the model.
+    """
+
+    is_on: bool = False
+    edits: tuple[Mapping[str, Any], ...] = ()
+
+    def provider_options(self, model_id: str, max_input_tokens: int) -> dict[str, dict[str, Any]]:
+        """The options for the providers behind a gateway; none for models that know no edits.
+
+        Args:
+            model_id: With its creator, such as `anthropic/claude-sonnet-4.5`: only the creator says what a model knows.
+            max_input_tokens: The input limit of the model.
+        """
+        if not self.is_on or not model_id.startswith(_CREATOR):
+            return {}
+        edits = self.edits or (_edit_by_limit(max_input_tokens),)
+        return {_PROVIDER: {"contextManagement": {"edits": [dict(edit) for edit in edits]}}}
+
+
+def _edit_by_limit(max_input_tokens: int) -> dict[str, Any]:
+    """Clears the results of old tool calls, and only when that is worth the prompt cache, which it empties."""
+    return {
+        "type": CLEAR_TOOL_USES,
+        "trigger": {"type": "input_tokens", "value": max(1, int(max_input_tokens * _TRIGGER_SHARE))},
+        "keep": {"type": "tool_uses", "value": _KEPT_TOOL_USES},
+        "clearAtLeast": {
+            "type": "input_tokens",
+            "value": max(_LEAST_CLEARED, int(max_input_tokens * _CLEARED_SHARE)),
+        },
+    }
+
+
+def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an upstream says that it took out of the conversation: a phrase for each edit.
+
+    Args:
+        provider_metadata: As in :attr:`partstream.streams.Finish.provider_metadata`.
+    """
+    phrases = []
+    for about in provider_metadata.values():
+        management = about.get("contextManagement") if isinstance(about, Mapping) else None
+        edits = management.get("appliedEdits") if isinstance(management, Mapping) else None
+        for edit in edits if isinstance(edits, list | tuple) else ():
+            if isinstance(edit, Mapping):
+                phrases.append(_phrase(edit))
+    return tuple(phrases)
+
+
+def _phrase(edit: Mapping[str, Any]) -> str:
+    """Such as `2 tool calls, 5,000 tokens`; the type alone where it is one that nobody knows yet."""
+    counts = [
+        f"{edit[field]:,} {noun if edit[field] == 1 else noun + 's'}"
+        for field, noun in _COUNTED.items()
+        if type(edit.get(field)) is int
+    ]
+    kind = str(edit.get("type") or "an edit")
+    if kind.startswith("compact"):
+        return ", ".join(["the conversation was summarised", *counts])
+    return ", ".join(counts) or kind
+
+
+_COUNTED: Final = {
+    "clearedToolUses": "tool call",
+    "clearedThinkingTurns": "thinking turn",
+    "clearedInputTokens": "token",
+}

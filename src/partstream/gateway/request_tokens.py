@@ -1,0 +1,110 @@
+"""The tokens of one request: what is expected of it before it is sent, and what its answer or its refusal teaches."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.context_management import applied_edits
+from partstream.errors import ContextLengthExceededError
+from partstream.gateway.costs import cost_of
+from partstream.tokens.overflow import read_overflow
+from partstream.usage import usage_part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.errors import UpstreamError
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.models.records import Pricing
+    from partstream.parts import DataPart
+    from partstream.provider import LanguageModelChatInformation
+    from partstream.streams import Finish
+    from partstream.tokens.accounting import TokenAccounting
+    from partstream.tokens.overflow import Overflow
+
+__all__ = ["NEARLY_FULL", "RequestTokens"]
+
+NEARLY_FULL: Final = 0.9
+"""The part of the input limit from which on a request is named in the log. It is sent all the same: an estimate can be
+wrong, and the upstream knows."""
+
+_logger = logging.getLogger("partstream.gateway")
+
+
+class RequestTokens:
+    """What is known of the tokens of one request.
+
+    Args:
+        accounting: What counts and learns.
+        model: The model that is asked, with its limit as it is known now.
+        messages: The conversation.
+        options: Holds the tools, and the host's name of the conversation.
+        pricing: What the model costs, or None.
+    """
+
+    def __init__(
+        self,
+        accounting: TokenAccounting,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        pricing: Pricing | None = None,
+    ) -> None:
+        self._accounting = accounting
+        self._model = model
+        self._pricing = pricing
+        self._estimate = accounting.estimate_request(model, messages, options.tools)
+        conversation = options.model_options.get("_conversationId")
+        self._conversation = conversation if isinstance(conversation, str) and conversation else None
+
+    def before_sending(self) -> None:
+        """Says in the log what is expected: as a warning where it is nearly more than the model takes, or more."""
+        total, limit = self._estimate.total, self._model.max_input_tokens
+        if total.tokens >= NEARLY_FULL * limit:
+            _logger.warning(
+                "the request to %s has %s tokens (%s), of %s that it takes; sent all the same",
+                self._model.id,
+                f"{total.tokens:,}",
+                total.source,
+                f"{limit:,}",
+            )
+        else:
+            factor = self._accounting.factor(self._model.family)
+            _logger.debug(
+                "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
+            )
+
+    def answered(self, finish: Finish) -> DataPart | None:
+        """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
+        cost = cost_of(finish, self._pricing)
+        edits = applied_edits(finish.provider_metadata)
+        if edits:
+            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(edits))
+        self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
+        return None if finish.usage is None else usage_part(finish.usage, cost, edits)
+
+    def refused(self, error: UpstreamError) -> ContextLengthExceededError | None:
+        """Learns from the refusal of an input that is too long, and gives the error that says so; None for others."""
+        overflow = read_overflow(error)
+        if overflow is None:
+            return None
+        limit = overflow.limit or self._limit_without_a_number(overflow)
+        self._accounting.overflowed(self._estimate, limit=limit, actual=overflow.count)
+        return ContextLengthExceededError(
+            self._model.name,
+            limit=overflow.limit,
+            count=overflow.count,
+            http_status=error.http_status,
+            provider_code=error.provider_code,
+        )
+
+    def _limit_without_a_number(self, overflow: Overflow) -> int | None:
+        """A limit below what was sent, so that the next request is shorter; never less than half of what was known.
+
+        None where the bytes of a request were too many: that says nothing of tokens.
+        """
+        if not overflow.speaks_of_tokens:
+            return None
+        known = self._model.max_input_tokens
+        return max(known // 2, min(known, int(self._estimate.total.tokens * NEARLY_FULL)))

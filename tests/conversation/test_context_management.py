@@ -1,0 +1,55 @@
+"""Edits that an upstream is asked for, and those that it says it made."""
+
+import pytest
+
+from partstream.conversation.context_management import CLEAR_TOOL_USES, ContextManagement, applied_edits
+
+CLAUDE = "anthropic/claude-sonnet-4.5"
+
+
+def test_nothing_is_asked_for_unless_it_is_on_and_the_creator_knows_it():
+    assert ContextManagement().provider_options(CLAUDE, 200_000) == {}
+    assert ContextManagement(is_on=True).provider_options("openai/gpt-5", 200_000) == {}
+    assert ContextManagement(is_on=True).provider_options("someone/anthropic-claude", 200_000) == {}
+
+
+def test_by_itself_old_tool_calls_go_before_the_host_compacts_and_only_when_it_is_worth_the_cache():
+    options = ContextManagement(is_on=True).provider_options(CLAUDE, 200_000)
+    (edit,) = options["anthropic"]["contextManagement"]["edits"]
+    assert edit == {
+        "type": CLEAR_TOOL_USES,
+        "trigger": {"type": "input_tokens", "value": 140_000},
+        "keep": {"type": "tool_uses", "value": 5},
+        "clearAtLeast": {"type": "input_tokens", "value": 20_000},
+    }
+
+
+def test_edits_of_a_person_go_as_they_are():
+    edits = ({"type": CLEAR_TOOL_USES, "keep": {"type": "tool_uses", "value": 1}},)
+    options = ContextManagement(True, edits).provider_options(CLAUDE, 200_000)
+    assert options == {"anthropic": {"contextManagement": {"edits": list(edits)}}}
+
+
+@pytest.mark.parametrize(
+    ("edit", "phrase"),
+    [
+        ({"type": CLEAR_TOOL_USES, "clearedToolUses": 2, "clearedInputTokens": 5000}, "2 tool calls, 5,000 tokens"),
+        (
+            {"type": "clear_thinking_20251015", "clearedThinkingTurns": 1, "clearedInputTokens": 1},
+            "1 thinking turn, 1 token",
+        ),
+        ({"type": "compact_20260112"}, "the conversation was summarised"),
+        ({"type": "an_edit_of_tomorrow", "clearedSomething": 2}, "an_edit_of_tomorrow"),
+        ({}, "an edit"),
+    ],
+)
+def test_each_edit_that_was_made_is_said_in_a_few_words(edit, phrase):
+    assert applied_edits({"anthropic": {"contextManagement": {"appliedEdits": [edit]}}}) == (phrase,)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{}, {"gateway": {"cost": "1"}}, {"anthropic": None}, {"anthropic": {"contextManagement": {"appliedEdits": "no"}}}],
+)
+def test_metadata_without_edits_says_none(metadata):
+    assert applied_edits(metadata) == ()
