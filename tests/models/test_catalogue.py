@@ -21,7 +21,7 @@ KEPT = {
     "OpenAI": (OPENAI, {"bare"}, ["gpt-4o", "gpt-5.2"], set()),
     "Vercel AI Gateway": (
         VERCEL,
-        {"Vercel AI Gateway"},
+        {"Vercel"},
         ["anthropic/claude-sonnet-4.5", "deepseek/deepseek-r1", "meta/unknown"],
         {"openai/text-embedding-3-large", "bfl/flux-pro-1.1"},
     ),

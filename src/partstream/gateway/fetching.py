@@ -14,6 +14,7 @@ from partstream.gateway.client import make_client
 from partstream.gateway.credentials import FixedKey
 from partstream.gateway.secret import SECRET_HEADERS, without_secrets
 from partstream.models.discovery import FetchResponse
+from partstream.protocols.registry import UPSTREAM_PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ class DocumentFetcher:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
+        self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -90,7 +92,8 @@ class DocumentFetcher:
         return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
     def _headers(self, headers: Mapping[str, str], key: Secret | None) -> dict[str, str]:
-        own = {"user-agent": f"partstream/{__version__}"}
+        kind = None if key is None else key.kind
+        own = {"user-agent": f"partstream/{__version__}", **self._upstream.build_document_headers(kind)}
         if key is not None:
             own["authorization"] = f"Bearer {key.reveal()}"
         return own | {name.lower(): text for name, text in self._configuration.headers.items()} | dict(headers)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.models.shapes import Shape
 
-__all__ = ["Catalogue", "CatalogueEntry", "read_catalogue", "with_native_list"]
+__all__ = ["Catalogue", "CatalogueEntry", "read_catalogue", "with_further_list", "with_native_list"]
 
 _MAX_ENTRIES: Final = 5000
 _MAX_ID: Final = 500
@@ -111,6 +111,17 @@ def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
         problems=catalogue.problems + native.problems,
         shapes=catalogue.shapes | native.shapes,
     )
+
+
+def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
+    """A list with the facts of another that it does not say itself, of the models that it names."""
+    entries = {
+        model_id: replace(entry, record=merged(other.record, entry.record))
+        if (other := further.entries.get(model_id)) is not None
+        else entry
+        for model_id, entry in catalogue.entries.items()
+    }
+    return replace(catalogue, entries=entries)
 
 
 def _with_native_entry(entry: CatalogueEntry, native: CatalogueEntry | None) -> CatalogueEntry:

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamProtocolError
-from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_native_list
+from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
 from partstream.models.details import detail_request, read_detail
 from partstream.models.records import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.models.answers import Answer
     from partstream.models.catalogue import Catalogue
     from partstream.models.records import ModelRecord
 
-__all__ = ["Composition", "Question", "compose", "list_question"]
+__all__ = ["Composition", "Question", "compose", "has_list", "list_question", "list_questions"]
 
 _NATIVE_LISTS: Final = ("/api/v0/models", "/api/tags")
 """Where LM Studio and Ollama list more than OpenAI's fields; asked for when a list has no more than those."""
@@ -67,20 +67,47 @@ def list_question(base_path: str) -> Question:
     return Question(path, path)
 
 
-def compose(answers: Mapping[str, Answer], base_path: str, is_wanted: Callable[[str], bool]) -> Composition:
+def list_questions(base_path: str, further_lists: Iterable[str] = ()) -> tuple[Question, ...]:
+    """The questions for lists, the best first: the first that has an answer says which models there are.
+
+    Args:
+        base_path: As in :func:`list_question`.
+        further_lists: The paths of others that a protocol has, from the root of the host.
+    """
+    return (list_question(base_path), *(Question(path, path) for path in further_lists))
+
+
+def has_list(answers: Mapping[str, Answer], questions: Iterable[Question]) -> bool:
+    """Whether one of the lists was answered."""
+    return any(_document(answers, question) is not None for question in questions)
+
+
+def compose(
+    answers: Mapping[str, Answer],
+    base_path: str,
+    is_wanted: Callable[[str], bool],
+    further_lists: Iterable[str] = (),
+) -> Composition:
     """Reads all answers.
 
     Args:
-        answers: What was answered, by key; that of :func:`list_question` is there.
+        answers: What was answered, by key; that of one of :func:`list_questions` is there.
         base_path: As in :func:`list_question`.
         is_wanted: Whether a model is offered: about others nothing more is asked.
+        further_lists: As in :func:`list_questions`.
 
     Raises:
         UpstreamProtocolError: The list is none.
     """
-    catalogue = read_catalogue(answers[list_question(base_path).key].document)
+    lists = list_questions(base_path, further_lists)
+    chosen = next(question for question in lists if _document(answers, question) is not None)
+    catalogue = read_catalogue(_document(answers, chosen))
     questions: list[Question] = []
     problems: list[str] = [*catalogue.problems]
+    for further in lists[1:]:
+        questions.append(further)
+        if further is not chosen:
+            catalogue = _with_further(catalogue, further, answers, problems)
     for native in _native_questions(catalogue, base_path):
         questions.append(native)
         catalogue = _with_native(catalogue, native, answers, problems)
@@ -93,6 +120,27 @@ def compose(answers: Mapping[str, Answer], base_path: str, is_wanted: Callable[[
         if record is not None:
             records.append(record)
     return Composition(tuple(records), tuple(questions), tuple(problems))
+
+
+def _document(answers: Mapping[str, Answer], question: Question) -> object | None:
+    answer = answers.get(question.key)
+    return None if answer is None else answer.document
+
+
+def _with_further(
+    catalogue: Catalogue, question: Question, answers: Mapping[str, Answer], problems: list[str]
+) -> Catalogue:
+    """The list with what a further one knows of the same models and the list itself does not say."""
+    document = _document(answers, question)
+    if document is None:
+        return catalogue
+    try:
+        further = read_catalogue(document)
+    except UpstreamProtocolError as error:
+        problems.append(f"{question.path}: {error}")
+        return catalogue
+    problems += further.problems
+    return with_further_list(catalogue, further)
 
 
 def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[Question]:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.answers import Answer, Answers
-from partstream.models.composition import compose, list_question
+from partstream.models.composition import compose, has_list, list_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.models.composition import Question
+    from partstream.models.composition import Composition, Question
     from partstream.models.disk_cache import DiskCache
     from partstream.models.records import ModelRecord
 
@@ -88,6 +88,8 @@ class ModelDiscovery:
     Args:
         fetch: How to reach the upstream.
         base_path: The path of its base URL, such as `/v1`.
+        further_lists: The paths of further lists of models, see
+            :func:`partstream.models.composition.list_questions`.
         on_change: Called when the records are no longer those that :meth:`records` gave last; never for what a caller
             that waits gets anyway.
         cache: Where answers outlive the process, or None.
@@ -102,6 +104,7 @@ class ModelDiscovery:
         base_path: str,
         on_change: Callable[[], object],
         *,
+        further_lists: tuple[str, ...] = (),
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
         settings: DiscoverySettings | None = None,
@@ -109,6 +112,8 @@ class ModelDiscovery:
     ) -> None:
         self._fetch = fetch
         self._base_path = base_path
+        self._further_lists = further_lists
+        self._lists = list_questions(base_path, further_lists)
         self._on_change = on_change
         self._cache = cache
         self._is_wanted = is_wanted
@@ -177,9 +182,9 @@ class ModelDiscovery:
 
     async def _read_cache(self) -> None:
         answers = await asyncio.to_thread(self._cache.load) if self._cache is not None else {}
-        if list_question(self._base_path).key in answers:
+        if has_list(answers, self._lists):
             try:
-                self._records = compose(answers, self._base_path, self._is_wanted).records
+                self._records = self._compose(answers).records
             except UpstreamProtocolError as error:
                 _logger.warning("the list of models that was kept is left out: %s", error)
                 answers = {}
@@ -207,13 +212,10 @@ class ModelDiscovery:
 
     async def _refresh(self) -> None:
         answers = self._known()
-        question = list_question(self._base_path)
         self._next_refresh = self._clock() + self._settings.retry_after
-        answer = await self._ask(question)
-        if answer.document is None:
-            raise UpstreamHTTPError(404, provider_message=f"there is no list of models at {question.path}")
-        composition = compose({**answers, question.key: answer}, self._base_path, self._is_wanted)
-        answers[question.key] = answer
+        listed = await self._ask_for_list()
+        composition = self._compose({**answers, **listed})
+        answers |= listed
         self._next_refresh = self._clock() + self._settings.list_fresh_for
         _log_problems(composition.problems)
         self._publish(composition.records)
@@ -221,17 +223,33 @@ class ModelDiscovery:
             self._asking = asyncio.create_task(self._ask_more())
             self._asking.add_done_callback(_log_failure)
 
+    async def _ask_for_list(self) -> Answers:
+        """The first list that is there, and that those before it are not.
+
+        Raises:
+            UpstreamError: One could not be asked for, or there is none.
+        """
+        listed: Answers = {}
+        for question in self._lists:
+            listed[question.key] = await self._ask(question)
+            if listed[question.key].document is not None:
+                return listed
+        raise UpstreamHTTPError(404, provider_message=f"there is no list of models at {self._lists[0].path}")
+
+    def _compose(self, answers: Mapping[str, Answer]) -> Composition:
+        return compose(answers, self._base_path, self._is_wanted, self._further_lists)
+
     async def _ask_more(self) -> None:
         """Asks what the list leaves open; tells of it when all is there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
-            composition = compose(self._known(), self._base_path, self._is_wanted)
+            composition = self._compose(self._known())
             open_questions = [one for one in composition.questions if one.key not in failed and self._is_open(one)]
             if not open_questions or len(failed) >= _MAX_FAILURES:
                 break
             await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
-        composition = compose(self._known(), self._base_path, self._is_wanted)
-        self._forget_all_but([list_question(self._base_path), *composition.questions])
+        composition = self._compose(self._known())
+        self._forget_all_but([*self._lists, *composition.questions])
         _log_problems(composition.problems)
         self._publish(composition.records)
         await self._save()

@@ -103,6 +103,14 @@ def _vercel(fields: Fields) -> dict[str, Any]:
     }
 
 
+def _gateway_config(fields: Fields) -> dict[str, Any]:
+    return {
+        "name": fields.text("name"),
+        "description": fields.text("description"),
+        "pricing": per_token_with_tiers(fields.inside("pricing")),
+    }
+
+
 def _openrouter(fields: Fields) -> dict[str, Any]:
     return {
         "name": fields.text("name"),
@@ -216,7 +224,14 @@ def _is_vercel(fields: Fields) -> bool:
 
 
 SHAPES: Final[tuple[Shape, ...]] = (
-    Shape("Vercel AI Gateway", _is_vercel, _vercel, _is_of_type("language", "chat"), details=DetailKind.ENDPOINTS),
+    Shape("Vercel", _is_vercel, _vercel, _is_of_type("language", "chat"), details=DetailKind.ENDPOINTS),
+    Shape(
+        "Vercel, config",
+        _has_all("specification"),
+        _gateway_config,
+        lambda fields: fields.text("modelType") in (None, "language"),
+        details=DetailKind.ENDPOINTS,
+    ),
     Shape(
         "OpenRouter",
         _has_any("top_provider", "architecture.input_modalities", "architecture.modality"),

@@ -34,6 +34,7 @@ class Upstream:
         path: The path of its endpoint below the base URL.
         headers: Where the function is that gives the headers of a request beside those of every request, or None.
         document_headers: The same for requests that ask no model, such as for a list of models.
+        model_lists: Where the function is that says where models are listed, or None for `/models` behind the base URL.
         settings: Where the function is that completes the settings of requests by what the base URL says, or None.
         continues: Whether a request can go on from a stored response.
         refuses_response_id: Where the function is that tells whether an error of the upstream says that it does not
@@ -45,6 +46,7 @@ class Upstream:
     path: str
     headers: str | None = None
     document_headers: str | None = None
+    model_lists: str | None = None
     settings: str | None = None
     continues: bool = False
     refuses_response_id: str | None = None
@@ -80,6 +82,13 @@ class Upstream:
             return MappingProxyType({})
         headers: Mapping[str, str] = _load(self.document_headers)(key_kind)
         return headers
+
+    def find_model_lists(self, base_path: str) -> tuple[str, tuple[str, ...]]:
+        """The path that `/models` stands below, and the paths of further lists, by the path of the base URL."""
+        if self.model_lists is None:
+            return base_path, ()
+        lists: tuple[str, tuple[str, ...]] = _load(self.model_lists)(base_path)
+        return lists
 
     def complete_settings(self, settings: RequestSettings, base_url: str) -> RequestSettings:
         """The settings of a request, with what the base URL says where they say nothing."""
@@ -186,6 +195,15 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             stream="partstream.protocols.ai_sdk.readers:provider_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             claims="partstream.protocols.ai_sdk.readers:claims_provider_stream",
+            upstream=Upstream(
+                request="partstream.protocols.ai_gateway.request:build_request",
+                path="/language-model",
+                headers="partstream.protocols.ai_gateway.headers:build_headers",
+                document_headers="partstream.protocols.ai_gateway.headers:document_headers",
+                model_lists="partstream.protocols.ai_gateway.model_lists:model_lists",
+                settings="partstream.protocols.ai_gateway.specification:complete_settings",
+                refuses_reasoning="partstream.protocols.ai_gateway.refusals:refuses_reasoning",
+            ),
         ),
     )
 }
