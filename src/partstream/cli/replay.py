@@ -16,8 +16,11 @@ from partstream.errors import (
     LanguageModelError,
     ToolArgumentsError,
     TruncatedStreamError,
+    UpstreamAbortedError,
     UpstreamFailureError,
+    UpstreamHTTPError,
     UpstreamProtocolError,
+    UpstreamTimeoutError,
 )
 from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
@@ -65,7 +68,8 @@ def command(
 ) -> None:
     """Turn the recorded stream FILE into parts.
 
-    FILE holds one event a line (.jsonl) or the bytes of an event stream (.sse); - reads standard input.
+    FILE holds one event a line (.jsonl), the bytes of an event stream (.sse), or any other form of a known protocol; -
+    reads standard input.
 
     Exit code 0 for a completed or incomplete response, 3 for a failed or truncated one, 2 for a file that cannot be
     read.
@@ -166,8 +170,8 @@ def _usage(usage: Usage | None) -> dict[str, int | None] | None:
 def _error(error: LanguageModelError | None) -> dict[str, str | None] | None:
     if error is None:
         return None
-    if isinstance(error, UpstreamFailureError):
-        return {"code": error.provider_code, "message": error.provider_message}
+    if isinstance(error, UpstreamFailureError | UpstreamHTTPError):
+        return {"code": error.provider_code, "message": error.provider_message or error.message}
     return {
         "code": next(code for kind, code in _OWN_CODES.items() if isinstance(error, kind)),
         "message": error.message,
@@ -179,6 +183,8 @@ _OWN_CODES: Final = {
     ToolArgumentsError: "invalid_tool_arguments",
     EventTooLargeError: "event_too_large",
     UpstreamProtocolError: "protocol_violation",
+    UpstreamAbortedError: "aborted",
+    UpstreamTimeoutError: "timeout",
     LanguageModelError: None,
 }
 """What the end row calls an error that we found and the provider did not report; a subclass before its base."""

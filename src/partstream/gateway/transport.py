@@ -270,12 +270,26 @@ def _can_be_retried(error: UpstreamError) -> bool:
 def _without_secrets_in(outputs: list[StreamOutput], headers: Mapping[str, str]) -> list[StreamOutput]:
     """The same, where an upstream repeats a key in the failure that it reports inside of the stream."""
     finish = outputs[-1] if outputs else None
-    if not isinstance(finish, Finish) or not isinstance(finish.error, UpstreamFailureError):
+    if not isinstance(finish, Finish) or not isinstance(finish.error, UpstreamFailureError | UpstreamHTTPError):
         return outputs
-    error = finish.error
-    said = without_secrets(error.provider_message.encode(errors="surrogatepass"), headers)
-    quiet = UpstreamFailureError(said.decode(errors="surrogatepass"), provider_code=error.provider_code)
-    return outputs if str(quiet) == str(error) else [*outputs[:-1], replace(finish, error=quiet)]
+    return [*outputs[:-1], replace(finish, error=_quiet(finish.error, headers))]
+
+
+def _quiet(error: UpstreamFailureError | UpstreamHTTPError, headers: Mapping[str, str]) -> UpstreamError:
+    def quiet(said: str) -> str:
+        return without_secrets(said.encode(errors="surrogatepass"), headers).decode(errors="surrogatepass")
+
+    if isinstance(error, UpstreamFailureError):
+        return UpstreamFailureError(quiet(error.provider_message), provider_code=error.provider_code)
+    return UpstreamHTTPError(
+        error.http_status or 0,
+        provider_message=None if error.provider_message is None else quiet(error.provider_message),
+        provider_code=error.provider_code,
+        retry_after=error.retry_after,
+        body=quiet(error.body),
+        generation_id=error.generation_id,
+        attempts=tuple(map(quiet, error.attempts)),
+    )
 
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:

@@ -57,9 +57,12 @@ def failure(value: Any) -> UpstreamError:
     status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
     if status is None:
         return UpstreamFailureError(message, provider_code=code)
+    generation = _first(layers, "generationId")
     return UpstreamHTTPError(
         status,
-        provider_message=message if message != _NO_REASON else None,
+        # The gateway's own errors repeat the id behind their message.
+        provider_message=message.removesuffix(f" [{generation}]") if message != _NO_REASON else None,
+        generation_id=generation,
         provider_code=code,
         retry_after=next((said for said in (_retry_after(layer) for layer in layers) if said is not None), None),
         body=_first(layers, "responseBody") or "",

@@ -109,10 +109,9 @@ class AISDKStream:
         if handler is None:
             self._other(kind, chunk, outputs)
             return
-        metadata = chunk.get("providerMetadata")
-        if metadata is not None:
+        if METADATA[0] in chunk and (said := mapping(mapping(chunk, METADATA), ("gateway",))):
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
-            self._ending.remember({"gateway": said} if (said := mapping(metadata, ("gateway",))) else {})
+            self._ending.remember({"gateway": said})
         try:
             handler(self, chunk, outputs)
         except UpstreamProtocolError as error:

@@ -1,0 +1,362 @@
+"""What holds for every stream of every protocol: any split, any cut, any damage."""
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from partstream.contract import CheckMode, ContractChecker
+from partstream.errors import LanguageModelError
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.ai_sdk.stream import CHUNKS
+from partstream.protocols.openresponses.serve import PROTOCOL
+from partstream.protocols.openresponses.stream import EVENTS
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.serving import (
+    Answer,
+    Citation,
+    Failed,
+    Incomplete,
+    RefusalBlock,
+    Reply,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
+from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
+from protocols.openresponses.wire import Event, Result, check, comparable, sse
+
+# Texts of what the readers look at: closing marks, line ends, characters of many bytes.
+words = st.text(alphabet=st.sampled_from("ab .!?…é😀\n\r\u2028"), max_size=6)
+texts = st.lists(words.filter(bool), min_size=1, max_size=4).map(tuple)
+arguments = st.dictionaries(words, st.one_of(st.integers(), words, st.none()), max_size=2).map(json.dumps)
+citations = st.builds(Citation, st.sampled_from(["https://e.org/a", "https://e.org/b"]), words, st.just(0), st.just(1))
+
+
+def _in_pieces(text: str) -> tuple[str, ...]:
+    return tuple(text[start : start + 3] for start in range(0, len(text), 3))
+
+
+def _answers(cut: Callable[[str], tuple[str, ...]] = _in_pieces) -> st.SearchStrategy[Answer]:
+    blocks = st.one_of(
+        st.builds(TextBlock, texts, st.lists(citations, max_size=2).map(tuple)),
+        st.builds(RefusalBlock, texts),
+        st.builds(ThinkingBlock, texts),
+        st.builds(ToolCallBlock, st.sampled_from(["look_up", "add"]), arguments.map(cut)),
+    )
+    several = st.lists(blocks, max_size=4).map(tuple)
+    return st.one_of(
+        st.builds(Answer, several),
+        st.builds(Answer, several, st.just(Incomplete("max_output_tokens"))),
+        st.builds(Answer, several, st.just(Failed("c", "m"))),
+    )
+
+
+answers = _answers()
+options = st.builds(StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode))
+moderate = settings(
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Subject:
+    """A protocol as its stream is written and read.
+
+    Attributes:
+        protocol: Its row.
+        write: An answer as events.
+        frame: Events as the bytes of its wire.
+        ends: The types of events that end a response, or say that it failed.
+        said: The visible text that an event says for the first time.
+        kinds: The types of its events.
+        fields: Names of fields that its reader looks at.
+    """
+
+    protocol: str
+    write: Callable[[Answer], list[Event]]
+    frame: Callable[[Iterable[Event]], list[bytes]]
+    ends: frozenset[str]
+    said: Callable[[Event], str]
+    kinds: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+def write_openresponses(answer: Answer) -> list[Event]:
+    request = PROTOCOL.read_request({"model": "m", "input": "Hi", "include": ["reasoning.encrypted_content"]}, {})
+    return PROTOCOL.write_events(request, answer, Reply("identity", 1))
+
+
+def _said_by_openresponses(event: Event) -> str:
+    return event["delta"] if event["type"].endswith(("output_text.delta", "refusal.delta")) else ""
+
+
+def _said_by_the_sdk(event: Event) -> str:
+    if event["type"] != "text-delta":
+        return ""
+    return str(next(event[name] for name in ("text", "textDelta", "delta") if name in event))
+
+
+_FIELDS_OF_THE_SDK = (
+    "text", "textDelta", "delta", "id", "toolCallId", "toolName", "input", "args", "inputTextDelta",
+    "argsTextDelta", "providerMetadata", "providerExecuted", "invalid", "error", "errorText", "output", "result",
+    "source", "url", "title", "file", "mediaType", "data", "base64Data", "uint8ArrayData", "usage", "totalUsage",
+    "finishReason", "response", "messageId", "messageMetadata", "signature", "reason", "citations", "toolCall",
+    "approved", "preliminary", "$thrown_by_iterator",
+)  # fmt: skip
+_FIELDS_OF_OPENRESPONSES = (
+    "response", "item", "part", "item_id", "output_index", "content_index", "summary_index", "delta", "text",
+    "refusal", "arguments", "annotation", "error", "code", "message", "id", "call_id", "name", "status", "output",
+    "content", "summary", "usage", "annotations", "incomplete_details", "encrypted_content", "input_tokens",
+    "reason", "url", "title",
+)  # fmt: skip
+
+
+def _of_the_sdk(writer: Writer) -> Subject:
+    return Subject(
+        writer.protocol,
+        writer.write,
+        lambda events: frame(writer.protocol, events),
+        frozenset({"finish", "error", "abort"}),
+        _said_by_the_sdk,
+        tuple(sorted(CHUNKS)),
+        _FIELDS_OF_THE_SDK,
+    )
+
+
+SUBJECTS: dict[str, Subject] = {
+    "OpenResponses": Subject(
+        "openresponses",
+        write_openresponses,
+        sse,
+        frozenset({"response.completed", "response.incomplete", "response.failed", "error"}),
+        _said_by_openresponses,
+        tuple(sorted(EVENTS)),
+        _FIELDS_OF_OPENRESPONSES,
+    ),
+    **{name: _of_the_sdk(writer) for name, writer in WRITERS.items()},
+}
+every_subject = pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)
+
+
+def _read(subject: Subject, events: Iterable[Event], chosen: StreamOptions = StreamOptions()) -> Result:  # noqa: B008
+    return read_chunks(events, subject.protocol, chosen)
+
+
+def _read_bytes(subject: Subject, pieces: Iterable[bytes], chosen: StreamOptions = StreamOptions()) -> Result:  # noqa: B008
+    return read_framed(pieces, subject.protocol, chosen)
+
+
+@every_subject
+@given(answer=answers, chosen=options, cuts=st.lists(st.integers(0, 100_000), max_size=20))
+@moderate
+def test_any_split_gives_the_same_outputs(
+    subject: Subject, answer: Answer, chosen: StreamOptions, cuts: list[int]
+) -> None:
+    events = subject.write(answer)
+    data = b"".join(subject.frame(events))
+    borders = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
+    expected = comparable(_read(subject, events, chosen))
+    assert comparable(_read_bytes(subject, subject.frame(events), chosen)) == expected
+    pieces = [data[start:end] for start, end in itertools.pairwise(borders)]
+    assert comparable(_read_bytes(subject, pieces, chosen)) == expected
+    assert comparable(_read_bytes(subject, [data], chosen)) == expected
+    assert comparable(_read_bytes(subject, (data[at : at + 1] for at in range(len(data))), chosen)) == expected
+
+
+@every_subject
+@given(answer=answers, place=st.floats(0, 1, exclude_max=True), between_events=st.booleans())
+@moderate
+def test_a_stream_cut_anywhere_is_truncated_and_begins_like_the_whole(
+    subject: Subject, answer: Answer, place: float, between_events: bool
+) -> None:
+    events = subject.write(answer)
+    ends = next(number for number, event in enumerate(events) if event["type"] in subject.ends)
+    whole = _read(subject, events)
+    chunks = subject.frame(events[:ends])
+    if between_events:
+        result = _read_bytes(subject, chunks[: int(place * len(chunks))])
+    else:
+        data = b"".join(chunks)
+        result = _read_bytes(subject, [data[: int(place * len(data))]])
+    assert result.finish.outcome is Outcome.TRUNCATED
+    assert result.finish.usage is None or result.finish.usage.input_tokens == whole.finish.usage.input_tokens  # type: ignore[union-attr]
+    # A mark that closes a sentence waits for what comes next, and comes out when nothing comes.
+    assert whole.text.startswith(result.text)
+    assert whole.thinking.startswith(result.thinking)
+    assert result.calls == whole.calls[: len(result.calls)]
+
+
+# ---- damage ----
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(10**400), st.floats(), words, st.just("message")),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["type", "id", "text", "x", "anthropic", "message"]), inner, max_size=3),
+    ),
+    max_leaves=5,
+)
+
+
+def _damage(value: Any, where: list[int], what: Any) -> Any:
+    """The same value with one field somewhere in it changed."""
+    value = json.loads(json.dumps(value))
+    at = value
+    for step in where:
+        keys = sorted(at) if isinstance(at, dict) else list(range(len(at)))
+        if not keys:
+            break
+        key = keys[step % len(keys)]
+        if step == where[-1] or not isinstance(at[key], dict | list):
+            at[key] = what
+            break
+        at = at[key]
+    return value
+
+
+def _wild(subject: Subject) -> st.SearchStrategy[Event]:
+    kinds = st.one_of(st.sampled_from(subject.kinds), st.just("data-x"), json_values)
+    return st.one_of(
+        st.fixed_dictionaries({"type": kinds}, optional=dict.fromkeys(subject.fields, json_values)),
+        st.dictionaries(st.sampled_from(["type", *subject.fields]), json_values, max_size=4),
+    )
+
+
+def _survives(subject: Subject, events: list[Event]) -> Result:
+    """Every way of feeding ends in outputs or one of our errors; anything else is raised here."""
+    chunks = subject.frame(events)
+    results = [_read_bytes(subject, chunks), _read_bytes(subject, [b"".join(chunks)])]
+    row = PROTOCOLS[subject.protocol]
+    if "jsonl" in row.framings:
+        lines = [b"\n".join(json.dumps(event).encode() for event in events)]
+        results.append(read_framed(lines, subject.protocol, framing="jsonl"))
+    for result in results:
+        assert result.finish.error is None or isinstance(result.finish.error, LanguageModelError)
+    return _read(subject, events)
+
+
+@every_subject
+@given(data=st.data())
+@moderate
+def test_events_of_any_shape_give_outputs_or_one_of_our_errors(subject: Subject, data: st.DataObject) -> None:
+    _survives(subject, data.draw(st.lists(_wild(subject), max_size=8)))
+
+
+@every_subject
+@given(answer=answers, data=st.data())
+@moderate
+def test_a_stream_with_damaged_fields_gives_outputs_or_one_of_our_errors(
+    subject: Subject, answer: Answer, data: st.DataObject
+) -> None:
+    events = subject.write(answer)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(events) - 1))
+        where = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=5))
+        events[place] = _damage(events[place], where, data.draw(json_values))
+    _survives(subject, events)
+
+
+@every_subject
+@given(
+    pieces=st.lists(
+        st.one_of(st.binary(max_size=20), st.sampled_from([b"\n", b"data: ", b"0:", b'{"type":"'])), max_size=9
+    )
+)
+@moderate
+def test_bytes_of_any_kind_give_one_end_and_no_part(subject: Subject, pieces: list[bytes]) -> None:
+    result = _read_bytes(subject, pieces)
+    assert isinstance(result.finish.error, LanguageModelError)
+
+
+@every_subject
+@given(answer=_answers(lambda text: (text,)), data=st.data())
+@moderate
+def test_shuffled_duplicated_and_dropped_events_give_outputs_and_no_call_twice(
+    subject: Subject, answer: Answer, data: st.DataObject
+) -> None:
+    events = subject.write(answer)
+    picked = data.draw(st.lists(st.integers(0, len(events) - 1), max_size=2 * len(events)))
+    result = _survives(subject, [events[place] for place in picked])
+    whole = Counter(json.dumps(call[1:]) for call in _read(subject, events).calls)
+    if answer.ending != Answer().ending or isinstance(result.finish.error, LanguageModelError):
+        return
+    assert set(Counter(json.dumps(call[1:]) for call in result.calls)) <= {*whole, *_empty(whole)}
+
+
+def _empty(calls: Counter[str]) -> set[str]:
+    """The same calls without arguments: where everything that says them was dropped, none is what was said."""
+    return {json.dumps([json.loads(call)[0], {}]) for call in calls}
+
+
+@every_subject
+@given(first=answers, second=answers, turns=st.lists(st.booleans(), max_size=200))
+@moderate
+def test_streams_that_are_fed_by_turns_never_mix(
+    subject: Subject, first: Answer, second: Answer, turns: list[bool]
+) -> None:
+    streams = [subject.write(first), subject.write(second)]
+    left = [iter(events) for events in streams]
+    adapters = [PROTOCOLS[subject.protocol].make_stream(StreamOptions()) for _ in left]
+    outputs: list[list[Any]] = [[], []]
+    for turn in turns:
+        event = next(left[turn], None)
+        if event is not None:
+            outputs[turn] += adapters[turn].feed(event)
+    for number, rest in enumerate(left):
+        for event in rest:
+            outputs[number] += adapters[number].feed(event)
+        alone = _read(subject, streams[number])
+        assert comparable(check(Result(outputs[number] + adapters[number].end()))) == comparable(alone)
+
+
+@every_subject
+@given(answer=answers)
+@moderate
+def test_parts_are_never_empty_and_the_stream_never_says_more_than_the_answer(subject: Subject, answer: Answer) -> None:
+    events = subject.write(answer)
+    outputs = _read(subject, events, StreamOptions(citations=CitationMode.OFF)).outputs
+    assert all(output.value for output in outputs if isinstance(output, TextPart))
+    assert all(output.value or output.metadata for output in outputs if isinstance(output, ThinkingPart))
+    said = "".join(map(subject.said, events))
+    assert "".join(output.value for output in outputs if isinstance(output, TextPart)) == said
+    assert all(isinstance(output, ToolCallPart) == bool(getattr(output, "call_id", "")) for output in outputs)
+
+
+@every_subject
+@given(answer=answers, chosen=options)
+@moderate
+def test_whatever_comes_out_keeps_the_contract(subject: Subject, answer: Answer, chosen: StreamOptions) -> None:
+    outputs = _read(subject, subject.write(answer), chosen).outputs
+    assume(any(isinstance(output, TextPart | ToolCallPart) for output in outputs))  # an answer of nothing breaks it
+    checker = ContractChecker(("look_up", "add"), CheckMode.STRICT, namespace="gw-")
+    for output in outputs:
+        if isinstance(output, Finish):
+            checker.complete() if output.error is None else checker.fail(output.error)
+        elif not isinstance(output, Unmapped):
+            checker.check(output)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@given(answer=answers, chosen=options)
+@moderate
+def test_a_stream_of_the_sdk_gives_what_its_openresponses_twin_gives(
+    name: str, answer: Answer, chosen: StreamOptions
+) -> None:
+    twin = _read(SUBJECTS["OpenResponses"], write_openresponses(answer), chosen)
+    result = _read(SUBJECTS[name], WRITERS[name].write(answer), chosen)
+    assert result.finish.outcome == twin.finish.outcome
+    if chosen.citations in (CitationMode.OFF, CitationMode.DATA):
+        assert result.text == twin.text
+    if twin.finish.outcome is Outcome.COMPLETED:  # else a call may have been cut, and the writers differ in where
+        assert [call[1:] for call in result.calls] == [call[1:] for call in twin.calls]
+    assert result.thinking == twin.thinking
