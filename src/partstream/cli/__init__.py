@@ -20,6 +20,7 @@ COMMANDS = {
     "replay": "Turn a recorded stream into parts.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",
+    "usage": "Show what the answers on this machine took, by day and model.",
 }
 """Each command and its one line of help; the module `partstream.cli.NAME` holds it as `command`."""
 

@@ -1,0 +1,214 @@
+"""`partstream usage`: what the answers of this machine took, by day and model; how it looks is all that it knows."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from partstream.cli.rendering import make_console, printable
+from partstream.json_codec import dumps
+from partstream.tokens.ledger import LEDGER_NAME
+from partstream.tokens.ledger_file import LedgerFile, default_data_folder
+from partstream.tokens.usage_totals import Sum, UsageTotals, add_up, clear_usage, read_usage_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+__all__ = ["command"]
+
+_FAILED: Final = 3
+_WIDEST_BAR: Final = 60
+"""Columns."""
+
+_MOST_DAYS: Final = 62
+"""Of a plot with a line for every day; a longer one has a line for each day with an answer."""
+
+_KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-", "blue"), ("output", "█", "=", "magenta"))
+"""What a bar is made of: its name, what it is drawn with, the same in ASCII, and its colour."""
+
+
+@click.command(short_help="Show what the answers on this machine took, by day and model.")
+@click.option(
+    "--days", type=click.IntRange(1, 3_650), default=30, help="How many days, today included.", show_default=True
+)
+@click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Only models with such an id.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.option("--clear", is_flag=True, help="Forget the usage of all answers.")
+@click.option("--yes", is_flag=True, help="Clear without asking.")
+def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: bool) -> None:
+    """Show what the answers on this machine took, by day and model.
+
+    The numbers are those that the servers reported, kept in a file in your data folder (PARTSTREAM_DATA names another
+    folder). Nothing of it leaves this machine, and no text is in it. The exit code is 0, or 3 when the file cannot be
+    written.
+    """
+    path = default_data_folder() / LEDGER_NAME
+    file = LedgerFile(path)
+    try:
+        if clear:
+            _clear(file, is_sure=yes)
+            return
+        today = datetime.now(UTC).astimezone().date()
+        rows = read_usage_rows(file, today - timedelta(days=days - 1)) if path.is_file() else []
+    finally:
+        file.close()
+    totals = add_up(rows, model_pattern)
+    if as_json:
+        click.echo(dumps([_row(day, model, of_row) for (day, model), of_row in totals.items()]))
+    elif totals:
+        _show(make_console(), totals)
+    else:
+        _say_nothing_yet(str(path), days, model_pattern, is_empty=not rows)
+
+
+def _clear(file: LedgerFile, *, is_sure: bool) -> None:
+    if not file.path.is_file():
+        click.echo("There is nothing to forget.")
+        return
+    if not is_sure:
+        click.confirm("Forget the usage of all answers?", abort=True)
+    if not clear_usage(file):
+        click.echo(f"{file.path} cannot be written.", err=True)
+        sys.exit(_FAILED)
+    click.echo("The usage of all answers is forgotten.")
+
+
+def _say_nothing_yet(path: str, days: int, model_pattern: str, *, is_empty: bool) -> None:
+    if is_empty:
+        click.echo(f"No answer in the last {days} days. What a model's answer takes is kept in {printable(path)}.")
+    else:
+        click.echo(f"No answer of a model like {printable(model_pattern)} in the last {days} days.")
+
+
+def _row(day: date, model: str, totals: UsageTotals) -> dict[str, Any]:
+    """The totals of one day and model as JSON."""
+    sums = {
+        "inputTokens": totals.input,
+        "outputTokens": totals.output,
+        "cachedTokens": totals.cached,
+        "reasoningTokens": totals.reasoning,
+        "cost": totals.cost,
+    }
+    return {
+        "day": day.isoformat(),
+        "model": model,
+        "answers": totals.answers,
+        **{name: one.value for name, one in sums.items()},
+        "cachedShare": totals.cached_share,
+        "unknown": {name: one.unknown for name, one in sums.items() if one.unknown},
+    }
+
+
+# ---- for people ----
+
+
+def _show(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> None:
+    console.print(_table(totals))
+    console.print()
+    for line in _bars(console, totals):
+        console.print(line, soft_wrap=True)
+
+
+def _table(totals: Mapping[tuple[date, str], UsageTotals]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_footer=True, footer_style="bold")
+    everything = _all_of(list(totals.values()))
+    columns = zip(("answers", "input", "cached", "output", "cost"), _cells(everything), strict=True)
+    table.add_column("day", "all", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    for name, cell in columns:
+        table.add_column(name, cell, justify="right", no_wrap=True)
+    before: date | None = None
+    for (day, model), of_row in totals.items():
+        table.add_row("" if day == before else day.isoformat(), escape(printable(model)), *_cells(of_row))
+        before = day
+    if _has_gaps(everything):
+        table.caption = "+ more than that: some answers did not say."
+        table.caption_justify = "left"
+    return table
+
+
+def _cells(totals: UsageTotals) -> tuple[str, ...]:
+    share = totals.cached_share
+    return (
+        f"{totals.answers:,}",
+        _number(totals.input, "{:,.0f}"),
+        "–" if share is None else f"{share:.0%}",
+        _number(totals.output, "{:,.0f}"),
+        _number(totals.cost, "${:,.4f}"),
+    )
+
+
+def _number(one: Sum, form: str) -> str:
+    return "–" if one.value is None else form.format(one.value) + ("+" if one.unknown else "")
+
+
+def _has_gaps(totals: UsageTotals) -> bool:
+    return any(one.unknown and one.answers for one in (totals.input, totals.output, totals.cost))
+
+
+def _all_of(totals: list[UsageTotals]) -> UsageTotals:
+    everything = UsageTotals()
+    for one in totals:
+        everything.answers += one.answers
+        everything.of_cached += one.of_cached
+        for name in ("input", "output", "cached", "reasoning", "cost"):
+            of_all, of_one = getattr(everything, name), getattr(one, name)
+            of_all.known += of_one.known
+            of_all.answers += of_one.answers
+            of_all.unknown += of_one.unknown
+    return everything
+
+
+def _bars(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> list[Text]:
+    """A bar for each day, and what it is made of."""
+    by_day: dict[date, list[UsageTotals]] = {}
+    for (day, _), of_row in totals.items():
+        by_day.setdefault(day, []).append(of_row)
+    pieces = {day: _pieces(_all_of(rows)) for day, rows in by_day.items()}
+    most = max(1.0, *(sum(tokens) for tokens in pieces.values()))
+    width = max(10, min(_WIDEST_BAR, console.width - 30))
+    can_draw = _can_encode("".join(drawn for _, drawn, _, _ in _KINDS), console.encoding)
+    lines = []
+    for day in _days_between(min(pieces), max(pieces)) or sorted(pieces):
+        tokens = pieces.get(day, (0.0, 0.0, 0.0))
+        line = Text(f"{day.isoformat()}  ")
+        for count, (_, drawn, ascii_drawn, style) in zip(tokens, _KINDS, strict=True):
+            line.append((drawn if can_draw else ascii_drawn) * _columns(count, most, width), style)
+        lines.append(line.append(f" {sum(tokens):,.0f}" if day in pieces else ""))
+    legend = Text("            ")
+    for name, drawn, ascii_drawn, style in _KINDS:
+        legend.append(drawn if can_draw else ascii_drawn, style).append(f" {name}  ")
+    return [*lines, legend]
+
+
+def _days_between(first: date, last: date) -> list[date]:
+    """All days, so that gaps are seen; none where they would be too many to be read."""
+    count = (last - first).days + 1
+    return [first + timedelta(days=number) for number in range(count)] if count <= _MOST_DAYS else []
+
+
+def _pieces(totals: UsageTotals) -> tuple[float, float, float]:
+    """Tokens for each of the kinds that a bar is made of, as far as they are known."""
+    cached = min(totals.cached.known, totals.input.known)
+    return totals.input.known - cached, cached, totals.output.known
+
+
+def _columns(count: float, most: float, width: int) -> int:
+    """How long a piece is; what is there at all is seen."""
+    return max(round(count / most * width), 1) if count else 0
+
+
+def _can_encode(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

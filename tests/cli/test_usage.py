@@ -1,0 +1,157 @@
+"""`partstream usage` as a process, on a ledger that answers have filled."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands import call, run
+from partstream import Usage
+from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.ledger import LEDGER_NAME, open_ledger
+
+TODAY = datetime.now(UTC).astimezone().replace(hour=12)
+DAY = timedelta(days=1)
+
+
+def _fill(folder: Path, *answers: tuple[int, str, Usage, float | None]) -> None:
+    """Answers, each so many days ago."""
+    ago = [number for number, *_ in answers]
+    clock = iter([(TODAY - number * DAY).timestamp() for number in ago])
+    accounting = TokenAccounting("upstream", open_ledger(folder), clock=lambda: next(clock))
+    for _, model, usage, cost in answers:
+        accounting.record_usage(model, usage, cost=cost)
+    accounting.close()
+
+
+def _day(ago: int) -> str:
+    return (TODAY - ago * DAY).date().isoformat()
+
+
+ANSWERS = (
+    (40, "gpt-4o", Usage(input_tokens=1, output_tokens=1), None),
+    (3, "gpt-4o", Usage(input_tokens=1_000, output_tokens=20, cached_tokens=600, reasoning_tokens=5), 0.25),
+    (3, "gpt-4o", Usage(input_tokens=3_000, output_tokens=None), None),
+    (3, "claude", Usage(input_tokens=500, output_tokens=50), None),
+    (0, "gpt-4o", Usage(input_tokens=2_000, output_tokens=10, cached_tokens=0), 0.5),
+)
+
+
+async def _usage(folder: Path, *arguments: str, **environment: str) -> str:
+    ended = await call("usage", *arguments, PARTSTREAM_DATA=str(folder), **environment)
+    assert (ended.code, ended.errors) == (0, "")
+    return ended.output
+
+
+def test_totals_are_by_day_and_model_and_say_what_is_unknown(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+
+    async def test() -> None:
+        rows: list[dict[str, Any]] = json.loads(await _usage(tmp_path, "--json"))
+        assert [(row["day"], row["model"], row["answers"]) for row in rows] == [
+            (_day(3), "claude", 1),
+            (_day(3), "gpt-4o", 2),
+            (_day(0), "gpt-4o", 1),
+        ]
+        assert rows[1] == {
+            "day": _day(3),
+            "model": "gpt-4o",
+            "answers": 2,
+            "inputTokens": 4_000,
+            "outputTokens": 20,
+            "cachedTokens": 600,
+            "reasoningTokens": 5,
+            "cost": 0.25,
+            "cachedShare": 0.6,  # of the prompt of which it is known
+            "unknown": {"outputTokens": 1, "cachedTokens": 1, "reasoningTokens": 1, "cost": 1},
+        }
+        assert (rows[0]["cachedTokens"], rows[0]["cost"], rows[0]["cachedShare"]) == (None, None, None)
+        assert rows[2]["cachedShare"] == 0
+
+    run(test())
+
+
+def test_days_and_models_can_be_chosen(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+
+    async def test() -> None:
+        assert len(json.loads(await _usage(tmp_path, "--json", "--days", "41"))) == 4
+        assert len(json.loads(await _usage(tmp_path, "--json", "--days", "1"))) == 1
+        (row,) = json.loads(await _usage(tmp_path, "--json", "--model", "cl*"))
+        assert row["model"] == "claude"
+        assert "No answer of a model like nobody/*" in await _usage(tmp_path, "--model", "nobody/*")
+
+    run(test())
+
+
+@pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "▓"), ("ascii", "#")])
+def test_people_get_a_table_and_a_bar_for_each_day(encoding: str, bar: str, tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+
+    async def test() -> None:
+        output = await _usage(tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="0", COLUMNS="80")
+        lines = [line.rstrip() for line in output.splitlines()]
+        (gpt,) = [line for line in lines if "gpt-4o" in line and "4,000" in line]
+        assert gpt.split() == ["gpt-4o", "2", "4,000", "60%", "20+", "$0.2500+"]
+        (everything,) = [line for line in lines if line.startswith("all")]
+        assert everything.split() == ["all", "4", "6,500", "20%", "80+", "$0.7500+"]
+        bars = [line for line in lines if line[:10] in {_day(ago) for ago in range(4)} and "$" not in line][-4:]
+        assert [line.split()[-1] for line in bars] == ["4,570", _day(2), _day(1), "2,010"]
+        assert bars[0].count(bar) > bars[3].count(bar) > 0
+        assert max(len(line) for line in lines) <= 80
+
+    run(test())
+
+
+def test_without_any_answer_it_says_so_and_makes_no_file(tmp_path: Path):
+    async def test() -> None:
+        assert "No answer in the last 30 days" in await _usage(tmp_path)
+        assert json.loads(await _usage(tmp_path, "--json")) == []
+        assert "nothing to forget" in await _usage(tmp_path, "--clear")
+        assert list(tmp_path.iterdir()) == []
+
+    run(test())
+
+
+def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+    ledger = open_ledger(tmp_path)
+    ledger.keep_limit("u", "m", 7)
+    ledger.close()
+
+    async def test() -> None:
+        refused = await call("usage", "--clear", typed="n\n", PARTSTREAM_DATA=str(tmp_path))
+        assert refused.code == 1
+        assert len(json.loads(await _usage(tmp_path, "--json"))) == 3
+        assert "forgotten" in await _usage(tmp_path, "--clear", "--yes")
+        assert json.loads(await _usage(tmp_path, "--json", "--days", "100")) == []
+
+    run(test())
+    ledger = open_ledger(tmp_path)
+    assert ledger.limit("u", "m") == 7
+    ledger.close()
+
+
+def test_a_file_that_is_broken_is_no_error(tmp_path: Path):
+    (tmp_path / LEDGER_NAME).write_bytes(b"broken" * 1_000)
+
+    async def test() -> None:
+        ended = await call("usage", PARTSTREAM_DATA=str(tmp_path))
+        assert ended.code == 0
+        assert "No answer" in ended.output
+        assert "put aside" in ended.errors
+
+    run(test())
+
+
+def test_names_of_models_are_shown_as_text(tmp_path: Path):
+    _fill(tmp_path, (0, "[red]x[/red]\x1b[2J", Usage(input_tokens=5, output_tokens=1), None))
+
+    async def test() -> None:
+        output = await _usage(tmp_path)
+        assert "[red]x[/red]" in output
+        assert "\x1b" not in output
+
+    run(test())
