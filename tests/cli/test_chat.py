@@ -35,6 +35,18 @@ def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
     run(test())
 
 
+def test_the_gateway_s_protocol_is_spoken_where_it_is_asked_for():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            base_url = upstream.base_url_of("ai-gateway")
+            chat = await call("chat", "--base-url", base_url, "--protocol", "ai-gateway", "--model", "text", "Hi")
+            assert (chat.code, chat.output) == (0, f"{HELLO}\n")
+            request = upstream.requests[0]
+            assert (request.path, request.headers["ai-language-model-id"]) == ("/v3/ai/language-model", "text")
+
+    run(test())
+
+
 def test_a_dash_reads_the_whole_prompt_from_standard_input():
     async def test() -> None:
         async with ReplayUpstream() as upstream:

@@ -88,3 +88,14 @@ def test_a_proxy_of_the_environment_does_not_come_between():
         assert demo.code == 0
 
     run(test())
+
+
+def test_the_turn_runs_over_the_gateway_s_protocol_too():
+    async def test() -> None:
+        demo = await call("demo", "--fast", "--protocol", "ai-gateway")
+        assert (demo.code, demo.errors) == (0, "")
+        assert re.search(r"POST http://127\.0\.0\.1:\d+/v3/ai/language-model", demo.output)
+        for told in ("24 °C, sunny", "- get_time: 21:30", "2 rounds", "--protocol ai-gateway --model thinking"):
+            assert told in demo.output
+
+    run(test())

@@ -65,7 +65,14 @@ def test_with_json_every_line_is_an_object():
         running.post()
         code, output, errors = running.interrupt()
     assert (code, errors) == (0, "")
-    assert json.loads(running.first_line) == {"type": "listening", "base_url": running.base_url}
+    assert json.loads(running.first_line) == {
+        "type": "listening",
+        "base_url": running.base_url,
+        "base_urls": {
+            "openresponses": running.base_url,
+            "ai-gateway": f"{running.base_url.removesuffix('/v1')}/v3/ai",
+        },
+    }
     exchange = json.loads(output)
     assert exchange.pop("milliseconds") >= 20
     assert exchange == {

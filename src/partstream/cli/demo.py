@@ -34,8 +34,10 @@ from partstream.consumer import (
 from partstream.gateway import GatewayConfiguration, GatewayProvider
 from partstream.messages import ChatMessage, Tool
 from partstream.parts import TextPart
+from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
+from partstream.testing.served import BASE_PATHS
 from partstream.usage import Usage
 
 if TYPE_CHECKING:
@@ -86,28 +88,37 @@ _TOOLS: Final = (
 
 @click.command(short_help="Watch a whole conversation turn run over real HTTP.")
 @click.option("--fast", is_flag=True, help="Without pauses.")
-def command(fast: bool) -> None:
+@click.option(
+    "--protocol",
+    type=click.Choice(sorted(BASE_PATHS)),
+    default=DEFAULT_PROTOCOL,
+    help="What the two speak.",
+    show_default=True,
+)
+def command(fast: bool, protocol: str) -> None:
     """Watch a whole conversation turn run over real HTTP.
 
     Starts a model server on this machine, asks it a question and runs the tools that it calls. Nothing leaves the
     machine, and no key is needed.
     """
-    asyncio.run(_run(_Narrator(make_console(), 0.0 if fast else _PAUSE_SECONDS), 0.0 if fast else _SECONDS_PER_EVENT))
+    narrator = _Narrator(make_console(), 0.0 if fast else _PAUSE_SECONDS, protocol)
+    asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_EVENT, protocol))
 
 
-async def _run(narrator: _Narrator, pace: float) -> None:
+async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
     start = time.monotonic()
     narrator.title()
     async with ReplayUpstream(scenario="tools", pace=pace) as upstream:
-        await narrator.step(f"A model server listens on [bold]{upstream.base_url}[/bold] and speaks OpenResponses.")
-        provider = GatewayProvider(GatewayConfiguration(upstream.base_url, models=(_MODEL,)))
+        base_url = upstream.base_url_of(protocol)
+        await narrator.step(f"A model server listens on [bold]{base_url}[/bold] and speaks {protocol}.")
+        provider = GatewayProvider(GatewayConfiguration(base_url, protocol=protocol, models=(_MODEL,)))
         try:
             async with LanguageModels() as models:
                 models.register_language_model_chat_provider("demo", provider)
                 (model,) = await models.select_chat_models()
                 await narrator.step(f"A gateway to it is registered: vendor {model.vendor}, model {model.name}.")
                 await narrator.step(f"Tools of ours: {', '.join(tool.tool.name for tool in _TOOLS)}.")
-                result = await _converse(model, narrator, f"{upstream.base_url}/responses")
+                result = await _converse(model, narrator, base_url + UPSTREAM_PROTOCOLS[protocol].path)
         finally:
             await provider.aclose()
         events = sum(exchange.delivery.events_sent for exchange in upstream.exchanges)
@@ -131,6 +142,7 @@ class _Narrator:
 
     console: Console
     pause: float
+    protocol: str
     url: str = ""
     renderer: StreamRenderer | None = None
 
@@ -180,13 +192,14 @@ class _Narrator:
 
     def what_next(self) -> None:
         program = escape(_program())
+        spoken = "" if self.protocol == DEFAULT_PROTOCOL else f" --protocol {self.protocol}"
         self.console.print("[bold]Try next[/bold], in two terminals:")
         for line in (
             f"{program} upstream --port 8421 --pace-ms 30",
-            f"{program} chat --base-url http://127.0.0.1:8421/v1 --model thinking",
+            f"{program} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{spoken} --model thinking",
         ):
             self.console.print(f"  {line}", soft_wrap=True)
-        self.console.print("The second one talks to any OpenResponses server; --help says how.")
+        self.console.print(f"The second one talks to any server that speaks {self.protocol}; --help says how.")
 
 
 def _program() -> str:

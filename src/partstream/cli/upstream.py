@@ -14,9 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from partstream.errors import CallerError
+from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
 from partstream.testing.scenarios import SCENARIOS
+from partstream.testing.served import BASE_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,10 +100,12 @@ def command(
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
 
-async def _run(upstream: ReplayUpstream, announce: Callable[[str], None], report: Callable[[Exchange], None]) -> None:
+async def _run(
+    upstream: ReplayUpstream, announce: Callable[[dict[str, str]], None], report: Callable[[Exchange], None]
+) -> None:
     upstream.on_did_finish_exchange(report)
     async with upstream:
-        announce(upstream.base_url)
+        announce({protocol: upstream.base_url_of(protocol) for protocol in BASE_PATHS})
         await asyncio.Event().wait()
 
 
@@ -112,12 +116,12 @@ def _token(variable: str) -> str:
     return token
 
 
-def _json_log() -> tuple[Callable[[str], None], Callable[[Exchange], None]]:
+def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange], None]]:
     def write(**fields: Any) -> None:
         click.echo(json.dumps(fields, ensure_ascii=False))
 
-    def announce(base_url: str) -> None:
-        write(type="listening", base_url=base_url)
+    def announce(base_urls: dict[str, str]) -> None:
+        write(type="listening", base_url=base_urls[DEFAULT_PROTOCOL], base_urls=base_urls)
 
     def report(exchange: Exchange) -> None:
         write(type="exchange", **_facts(exchange))
@@ -125,11 +129,12 @@ def _json_log() -> tuple[Callable[[str], None], Callable[[Exchange], None]]:
     return announce, report
 
 
-def _console_log() -> tuple[Callable[[str], None], Callable[[Exchange], None]]:
+def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange], None]]:
     console = Console(highlight=False, soft_wrap=True)
 
-    def announce(base_url: str) -> None:
-        console.print(f"Serving on [bold]{base_url}[/bold] (Ctrl-C ends it)")
+    def announce(base_urls: dict[str, str]) -> None:
+        served = " and ".join(f"{protocol} on [bold]{base_url}[/bold]" for protocol, base_url in base_urls.items())
+        console.print(f"Serving {served} (Ctrl-C ends it)")
 
     def report(exchange: Exchange) -> None:
         facts = _facts(exchange)
