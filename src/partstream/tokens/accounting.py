@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from partstream.messages import ChatMessage, Tool
+    from partstream.tokens.calibration import Sample
     from partstream.tokens.counters import Counters
     from partstream.tokens.digests import Digest
     from partstream.usage import Usage
@@ -117,6 +118,7 @@ class TokenAccounting:
         self._counters = counters
         self._clock = clock
         self._scopes: dict[str, _Scope] = {}
+        self._factors: dict[str, tuple[Sequence[Sample], float]] = {}
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
 
@@ -135,7 +137,11 @@ class TokenAccounting:
 
     def factor(self, family: str) -> float:
         """What estimates of a family are multiplied with; 1 while nothing is known."""
-        return factor_of(self._ledger.samples(family))
+        samples = self._ledger.samples(family)
+        known = self._factors.get(family)
+        if known is None or known[0] is not samples:  # asked for with every text, and changed by answers only
+            known = self._factors[family] = (samples, factor_of(samples))
+        return known[1]
 
     def estimate_request(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
