@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from partstream import ChatMessage
 from partstream.rpc.connection import Notification, Reply
+from partstream.tokens import estimate_tokens
 
 from .sidecar import Sidecar, frame, initialization, running
 
@@ -211,12 +213,18 @@ def test_cancelling_what_was_answered_already_does_nothing():
 
 
 def test_an_answer_without_a_usage_gets_one_that_says_it_is_estimated(write):
-    tool = {"name": "t", "description": "d"}  # `[["t","d",null]]`
+    tool = {"name": "t", "description": "d"}
+    prompt = estimate_tokens(ChatMessage.user("12345678")) + estimate_tokens('[["t","d",null]]')
     with running(write(ECHO)) as sidecar:
         request_id = sidecar.respond("own/echo", "12345678", tools=[tool])
         assert sidecar.wait(request_id).error is None
         assert sidecar.usages(request_id) == [
-            {"prompt_tokens": 5 + 4, "completion_tokens": 2, "total_tokens": 11, "partstream_source": "estimated"}
+            {
+                "prompt_tokens": prompt,
+                "completion_tokens": 2,
+                "total_tokens": prompt + 2,
+                "partstream_source": "estimated",
+            }
         ]
 
 

@@ -58,7 +58,8 @@ def test_the_sums_go_on_where_an_earlier_process_stopped():
         UsageRow(NOON - 5, "m", "u", "a", 1000, 1, 10, None, 0.25),
         UsageRow(NOON - DAY, "m", "u", None, 7, 1, *[None] * 3),
     ]
-    book = UsageBook(rows)
+    book = UsageBook()
+    book.remember(rows)
     told = book.add(_answer(), "a")
     assert (told["conversation"]["inputTokens"], told["day"]["inputTokens"], told["day"]["cost"]) == (1100, 1100, 0.75)
     assert [one["sums"]["inputTokens"] for one in book.result()["days"]] == [1100, 7]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
+from partstream.hosts.vscode.token_memory import TokenMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,11 +34,13 @@ class GatewaySurroundings:
         editor: VS Code's own settings, under the names of ours.
         learn: Told every key before it is used, so that nothing that is written holds it.
         environment: The environment variables.
+        tokens: What is remembered of tokens.
     """
 
     editor: Mapping[str, Any] = field(default_factory=dict)
     learn: Callable[[str], object] = lambda key: None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    tokens: TokenMemory = field(default_factory=TokenMemory)
 
 
 class GatewayLoader:
@@ -89,7 +92,10 @@ class GatewayLoader:
             for note in self._notes:
                 _logger.info("%s", note)
         configuration = loaded.gateway(surroundings.learn)
-        return GatewayProvider(replace(configuration, cache_folder=default_cache_folder()))
+        ledger, counters = surroundings.tokens.open()
+        return GatewayProvider(
+            replace(configuration, cache_folder=default_cache_folder()), ledger=ledger, counters=counters
+        )
 
 
 def editor_settings(configuration: wire.Configuration) -> dict[str, Any]:

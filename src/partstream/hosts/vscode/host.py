@@ -16,10 +16,10 @@ from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
 from partstream.hosts.vscode.counting import count_all, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
-from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader
+from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
-from partstream.hosts.vscode.usage_book import UsageBook
+from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import (
     UsageWatch,
     answer_usage,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.hosts.vscode.hosted import Generation
     from partstream.hosts.vscode.listening import HostListener
     from partstream.hosts.vscode.loading import ProviderLoader
@@ -79,7 +78,7 @@ class ProviderHost:
     ) -> None:
         self._listener = listener
         self._book: UsageBook | None = None
-        self._surroundings = surroundings
+        self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -106,6 +105,7 @@ class ProviderHost:
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         watch = UsageWatch(progress)
+        await self._usage_book()  # before the ledger knows of this answer
         async with hosted.using(generation):
             try:
                 await generation.provider.provide_language_model_chat_response(model, messages, options, watch, token)
@@ -138,6 +138,7 @@ class ProviderHost:
         """Closes all providers."""
         groups = [group.provider for group in self._groups.values()]
         await asyncio.gather(*(hosted.aclose() for hosted in (*self._own.values(), *groups)), *self._closing)
+        await asyncio.to_thread(self._surroundings.tokens.close)
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
         return HostedProvider(
@@ -181,7 +182,9 @@ class ProviderHost:
             self._listener.did_answer(book.add(answer, conversation_of(options)))
 
     async def _usage_book(self) -> UsageBook:
-        self._book = self._book or UsageBook()
+        if self._book is None:
+            self._book = UsageBook()  # once, however many answers begin together
+            self._book.remember(await self._surroundings.tokens.usage_of_days(DAYS))
         return self._book
 
     async def _list(

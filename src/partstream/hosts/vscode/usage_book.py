@@ -24,16 +24,15 @@ _CONVERSATIONS: Final = 100
 
 
 class UsageBook:
-    """The sums.
+    """The sums."""
 
-    Args:
-        rows: What is remembered of before, in any order.
-    """
-
-    def __init__(self, rows: Iterable[UsageRow] = ()) -> None:
+    def __init__(self) -> None:
         self._answers: deque[wire.AnswerUsage] = deque(maxlen=_ANSWERS)
         self._conversations: OrderedDict[str, wire.ConversationUsage] = OrderedDict()
         self._days: dict[str, wire.UsageSums] = {}
+
+    def remember(self, rows: Iterable[UsageRow]) -> None:
+        """Takes in what answers of before took, in any order."""
         for row in sorted(rows, key=lambda row: row.time):
             self._add(_remembered(row), row.conversation)
 

@@ -1,0 +1,69 @@
+"""What all gateways of one sidecar share about tokens: the ledger's file, exact counters, and the usage of before."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from partstream.tokens import Counters
+    from partstream.tokens.ledger import Ledger
+    from partstream.tokens.ledger_rows import UsageRow
+
+__all__ = ["TokenMemory"]
+
+
+class TokenMemory:
+    """Opened when the first gateway is loaded: a sidecar that has none needs no database.
+
+    Args:
+        folder: Where the file is; None for the user's data folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()  # gateways are loaded in threads
+        self._opened: tuple[Ledger, Counters] | None = None
+
+    def open(self) -> tuple[Ledger, Counters]:
+        """The ledger, which belongs to the thread of the event loop, and the counters."""
+        from partstream.tokens import Counters  # noqa: PLC0415 - the first gateway's thread has the time for it
+        from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - comes with it
+
+        with self._lock:
+            if self._opened is None:
+                self._opened = (open_ledger(self._folder), Counters())
+            return self._opened
+
+    async def usage_of_days(self, days: int) -> list[UsageRow]:
+        """What answers took, those of today included; nothing where nothing is remembered yet."""
+        return await asyncio.to_thread(self._usage_of_days, days)
+
+    def close(self) -> None:
+        """Writes what is not written yet; waits for it a bounded time."""
+        if self._opened is not None:
+            self._opened[0].close()
+
+    def _usage_of_days(self, days: int) -> list[UsageRow]:
+        from partstream.tokens.ledger_file import LedgerFile  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.usage_totals import read_usage_rows  # noqa: PLC0415 - comes with it
+
+        path = self._path()
+        if not path.is_file():
+            return []
+        file = LedgerFile(path)
+        try:
+            today = datetime.now(UTC).astimezone().date()
+            return read_usage_rows(file, today - timedelta(days=days - 1))
+        finally:
+            file.close()
+
+    def _path(self) -> Path:
+        from partstream.tokens.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
+        from partstream.tokens.ledger_file import default_data_folder  # noqa: PLC0415 - see open
+
+        return (self._folder or default_data_folder()) / LEDGER_NAME

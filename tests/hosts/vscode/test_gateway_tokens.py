@@ -1,0 +1,69 @@
+"""What the sidecar knows of tokens behind a gateway: sources, corrections, limits, and what outlives the process."""
+
+from .sidecar import running
+from .test_gateway import group_of, serving
+
+PROSE = "The lamp burns green at low tide, and nobody asks why. "
+
+
+def _ask(sidecar, group, *said, **options):
+    request_id = sidecar.respond("text", *said, group=group, **options)
+    return sidecar.wait(request_id)
+
+
+def _count(sidecar, group, *texts):
+    items = [{"text": text} if isinstance(text, str) else {"message": text} for text in texts]
+    return sidecar.call("languageModels/tokenCount", {"group": group, "model": "text", "items": items})["counts"]
+
+
+def test_counts_of_a_gateway_say_where_they_come_from():
+    message = {"role": 1, "content": [{"type": "text", "value": PROSE * 10}]}
+    with serving() as upstream, running() as sidecar:
+        group = group_of(upstream)
+        assert [count["source"] for count in _count(sidecar, group, "word", message)] == ["estimated", "estimated"]
+        for said in ((PROSE,), (PROSE, message)):  # what the second total has more is what the message takes
+            assert _ask(sidecar, group, *said).error is None
+        assert [count["source"] for count in _count(sidecar, group, "word", message)] == ["estimated", "reported"]
+
+
+def test_a_refusal_lowers_the_limit_of_the_model_and_the_extension_is_told():
+    with serving() as upstream, running() as sidecar:
+        group = group_of(upstream)
+        assert sidecar.information(group)["models"][0]["maxInputTokens"] == 1000
+        data = _ask(sidecar, group, "fault:context_length=600:700").error["data"]
+        assert data["kind"] == "ContextLengthExceededError"
+        assert data["message"] == "the conversation is too long for Text: it has 700 tokens and may have 600"
+        told = sidecar.until(lambda message: getattr(message, "method", "") == "languageModels/didChange")
+        assert told.params == {"group": "g"}
+        assert sidecar.information(group)["models"][0]["maxInputTokens"] == 600
+        assert len(upstream.exchanges) == 1
+
+
+def test_sums_and_limits_go_on_where_the_process_before_stopped():
+    options = {"modelOptions": {"_conversationId": "c"}}
+    with serving() as upstream:
+        for run in (1, 2):
+            with running() as sidecar:
+                group = group_of(upstream)
+                limit = sidecar.information(group)["models"][0]["maxInputTokens"]
+                assert limit == {1: 1000, 2: 600}[run]
+                assert _ask(sidecar, group, "Hello", **options).error is None
+                usage = sidecar.call("languageModels/usage")
+                assert [day["sums"]["answers"] for day in usage["days"]] == [run]
+                assert [one["sums"]["answers"] for one in usage["conversations"]] == [run]
+                assert len(usage["answers"]) == 1
+                assert _ask(sidecar, group, "fault:context_length=600:700").error is not None
+
+
+def test_texts_that_count_otherwise_after_an_answer_are_told():
+    """The replay upstream counts otherwise than the estimate: after some answers a factor is known."""
+    with serving() as upstream, running() as sidecar:
+        group = group_of(upstream)
+        sidecar.information(group)
+        [before] = _count(sidecar, group, PROSE * 20)
+        assert _ask(sidecar, group, PROSE * 40).error is None
+        told = sidecar.until(lambda message: getattr(message, "method", "") == "languageModels/tokenCountsDidChange")
+        assert told.params == {"group": "g", "models": ["text"]}
+        [after] = _count(sidecar, group, PROSE * 20)
+        assert after["source"] == before["source"] == "estimated"
+        assert after["count"] != before["count"]
