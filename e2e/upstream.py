@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from partstream.testing import ReplayUpstream
-from partstream.testing.served import scenario_events
+from partstream.testing.served import BASE_PATHS, scenario_events
 
 if TYPE_CHECKING:
     from partstream.testing import Exchange
@@ -27,12 +27,13 @@ def write(**fields: Any) -> None:
 
 
 def usage(exchange: Exchange) -> dict[str, Any] | None:
-    """The token counts that the answer ended with; None where it was no scenario."""
+    """The token counts that the answer ended with, as its protocol says them; None where it was no scenario."""
     if exchange.choice is None or exchange.delivery.status != 200:
         return None
     name, _, value = exchange.choice.partition("=")
-    events = scenario_events(name, exchange.request.body, value, exchange.request.path)
-    counts: dict[str, Any] = events[-1]["response"]["usage"]
+    request = exchange.request
+    last = scenario_events(name, request.body, value, request.path, request.headers)[-1]
+    counts: dict[str, Any] = last.get("response", last)["usage"]
     return counts
 
 
@@ -57,7 +58,8 @@ async def main() -> None:
     """Serves until it is ended."""
     async with ReplayUpstream() as upstream:
         upstream.on_did_finish_exchange(report)
-        write(type="listening", base_url=upstream.base_url)
+        base_urls = {protocol: upstream.base_url_of(protocol) for protocol in BASE_PATHS}
+        write(type="listening", base_url=upstream.base_url, base_urls=base_urls)
         await asyncio.Event().wait()
 
 

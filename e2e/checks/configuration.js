@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ROOT } from "../driver/session.js";
 
 export const MODEL = "Replay Model";
+export const GATEWAY_MODEL = "Gateway Model";
 export const MAX_INPUT_TOKENS = 100_000;
 export const MAX_OUTPUT_TOKENS = 8_000;
 export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };
@@ -25,6 +26,13 @@ export function groups({ upstream }) {
       protocol: "openresponses",
       headers: { [HEADER.name]: HEADER.value },
       models: [{ id: REPLAY.id, name: MODEL, family: "replay", ...limits }],
+    },
+    {
+      name: "Gateway",
+      vendor: "partstream",
+      baseUrl: upstream.gatewayUrl,
+      protocol: "ai-gateway",
+      models: [{ id: "made/up", name: GATEWAY_MODEL, family: "gateway", ...limits }],
     },
     {
       name: "Built-in",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../driver/wait.js";
-import { MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS, MODEL, SIDECAR } from "./configuration.js";
+import { GATEWAY_MODEL, MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS, MODEL, SIDECAR } from "./configuration.js";
 
 const FILE = { name: "harbour-lights.txt", content: "The lamp burns green at low tide.\n" };
 /** What no person should meet in an error: stacks, paths of programs, objects printed as such. */
@@ -89,6 +89,38 @@ export const PANEL_CHECKS = [
       await panel.openSteps();
       await panel.shows(/Read/);
       await screenshot("tool-call");
+    },
+  },
+  {
+    name: "panel: a tool call, its result and signed thinking travel over the AI Gateway's protocol",
+    async run({ panel, upstream, server, screenshot }) {
+      const filePath = join(server.workspace, FILE.name);
+      writeFileSync(filePath, FILE.content);
+      upstream.mark();
+      await panel.newChat();
+      await panel.pickModel(GATEWAY_MODEL);
+      const call = `call:read_file${JSON.stringify({ filePath, startLine: 1, endLine: 5 })}`;
+      assert.match(await panel.ask(`scenario:tools ${call}`), /lamp burns green/);
+      await screenshot("gateway-tool-call");
+      const rounds = upstream.since.filter(isAgentRequest);
+      assert.deepEqual(
+        rounds.map(({ path, status }) => [path, status]),
+        [
+          ["/v3/ai/language-model", 200],
+          ["/v3/ai/language-model", 200],
+        ],
+      );
+      const parts = rounds[1].body.prompt.flatMap(({ content }) => content).filter(({ type }) => type);
+      const [reasoning, called, output] = ["reasoning", "tool-call", "tool-result"].map((kind) =>
+        parts.find(({ type }) => type === kind),
+      );
+      // The upstream refuses signatures that do not belong to what they come with.
+      assert.ok(reasoning?.providerOptions.anthropic.signature, JSON.stringify(parts));
+      assert.ok(called.providerOptions.google.thoughtSignature);
+      assert.equal(output.toolCallId, called.toolCallId);
+      assert.match(JSON.stringify(output.output), /lamp burns green/);
+      await panel.newChat();
+      await panel.pickModel(MODEL);
     },
   },
   {

@@ -6,10 +6,15 @@ import { until } from "./wait.js";
 
 const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
 
+/** The paths at which a model answers. */
+const ANSWERS = /\/(responses|language-model)$/;
+
 export class Upstream {
   #log;
   #taken = 0;
   url = "";
+  /** Where it speaks the AI Gateway's protocol. */
+  gatewayUrl = "";
 
   /** Starts it with the project's own Python. */
   async start(processes, folder, python) {
@@ -17,11 +22,12 @@ export class Upstream {
     processes.start(python, [SCRIPT], { log: this.#log });
     const listening = await until("the upstream to listen", () => this.#lines()[0], { describe: () => this.#text() });
     this.url = listening.base_url;
+    this.gatewayUrl = listening.base_urls["ai-gateway"];
   }
 
   /** Every finished request for an answer, in the order in which they ended. */
   get exchanges() {
-    return this.#lines().filter(({ type, path }) => type === "exchange" && path.endsWith("/responses"));
+    return this.#lines().filter(({ type, path }) => type === "exchange" && ANSWERS.test(path));
   }
 
   /** From here on, `next` and `since` look at new exchanges only. */
