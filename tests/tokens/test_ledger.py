@@ -66,6 +66,14 @@ def test_without_a_file_nothing_is_written_and_all_is_known_as_long_as_the_objec
     assert expect(accounting).total.tokens == 777
 
 
+def test_a_person_can_turn_the_file_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PARTSTREAM_LEDGER", "off")
+    with accounting_in(tmp_path) as accounting:
+        answer(accounting, 777)
+        assert expect(accounting).total.tokens == 777
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_limits_and_the_real_count_are_learned_from_a_refusal(tmp_path: Path):
     with accounting_in(tmp_path) as before:
         assert before.learned_limit(MODEL) is None

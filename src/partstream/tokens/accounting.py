@@ -233,7 +233,7 @@ class TokenAccounting:
         )
 
     def close(self) -> None:
-        """Writes what is not written yet; waits for it a bounded time."""
+        """Closes the ledger, for whoever shares it with nobody; waits a bounded time for what is not written yet."""
         self._ledger.close()
 
     # ---- inside ----

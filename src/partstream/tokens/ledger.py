@@ -6,6 +6,7 @@ be read in time is unknown, and what cannot be written is remembered in memory.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from partstream.tokens.digests import Digest
     from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
 
-__all__ = ["LEDGER_NAME", "Ledger", "open_ledger"]
+__all__ = ["LEDGER_NAME", "OFF_VARIABLE", "Ledger", "open_ledger"]
 
 _IN_MEMORY: Final = 20_000
 """How many digests are kept in memory; a conversation of 10,000 messages is one of the longest that there are."""
+
+OFF_VARIABLE: Final = "PARTSTREAM_LEDGER"
 
 LEDGER_NAME: Final = "tokens.sqlite3"
 """The file in the user's data folder."""
@@ -33,7 +36,13 @@ Row = TypeVar("Row")
 
 
 def open_ledger(folder: Path | None = None) -> Ledger:
-    """The ledger of a folder; of the user's data folder where none is named. Nothing is opened before it is needed."""
+    """The ledger of a folder; of the user's data folder where none is named. Nothing is opened before it is needed.
+
+    With `PARTSTREAM_LEDGER=off` in the environment nothing is read or written, and what is learned is forgotten with
+    the process.
+    """
+    if os.environ.get(OFF_VARIABLE, "").strip().lower() == "off":
+        return Ledger()
     return Ledger(LedgerWorker((folder or default_data_folder()) / LEDGER_NAME))
 
 
