@@ -16,14 +16,14 @@ SECONDS = 60
 NODE_OF_VERSION_7 = 22
 
 
-def _node() -> str | None:
+def find_node() -> str | None:
     """A Node that runs all versions: the one that the packages bring, else that of the machine."""
     brought = sorted(FOLDER.glob("node_modules/node-linux-*/bin/node"))
     return str(brought[0]) if brought else shutil.which("node")
 
 
 def _missing() -> str:
-    node = _node()
+    node = find_node()
     if node is None:
         return "there is no Node"
     if not (FOLDER / "node_modules" / "ai-7").exists():
@@ -39,7 +39,7 @@ needs_ai_sdk = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 async def perform(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the SDK makes of each job; the kinds of jobs stand in `scripts/record_ai_sdk/round_trip.js`."""
-    node = _node()
+    node = find_node()
     assert node is not None
     process = await asyncio.create_subprocess_exec(
         node,

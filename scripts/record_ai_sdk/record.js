@@ -2,7 +2,7 @@
 /**
  * Records what the published AI SDK makes of made-up models, into tests/fixtures/ai_sdk/VERSION/.
  *
- *     node record.js [MAJOR...]
+ *     node record.js [FOLDER]
  *
  * NAME.fullstream.plain.jsonl   what JSON.stringify makes of each chunk of fullStream
  * NAME.fullstream.jsonl         the same with what that loses (tagged.js), where it loses something
@@ -22,13 +22,12 @@ import { tagged } from "./tagged.js";
 import { loadVersions } from "./versions.js";
 import { recordWriter } from "./writer.js";
 
-const FOLDER = fileURLToPath(new URL("../../tests/fixtures/ai_sdk", import.meta.url));
+const FOLDER = process.argv[2] ?? fileURLToPath(new URL("../../tests/fixtures/ai_sdk", import.meta.url));
 
 performance.now = () => 0; // version 7 writes down how long a tool took
 globalThis.AI_SDK_LOG_WARNINGS = false; // one scenario is about warnings
 const [node] = process.versions.node.split(".").map(Number);
 if (node < 22) throw new Error(`got Node ${process.version}, expected 22 or later: the SDK's version 7 asks for it`);
-const majors = process.argv.slice(2).map(Number);
 
 async function record(version) {
   const folder = join(FOLDER, version.version);
@@ -97,4 +96,4 @@ function gatewayBytes({ specification }, { steps: [parts] }) {
     .join("");
 }
 
-for (const version of await loadVersions(majors.length ? majors : undefined)) await record(version);
+for (const version of await loadVersions()) await record(version);

@@ -1,9 +1,12 @@
 """How the served side of the AI Gateway reads a request, and what it says of one that is wrong."""
 
+import copy
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ai_sdk import FIXTURES
 from partstream.protocols.ai_gateway.serve_request import read_request, signature
@@ -236,3 +239,34 @@ def test_what_was_signed_is_taken_back_and_nothing_else_under_that_signature() -
 
 def test_a_call_that_the_provider_executed_needs_no_result() -> None:
     assert read(user("Hi"), assistant(call(providerExecuted=True)), user("And?")).user_text == "And?"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "role", "content", "data"]), inner)
+    ),
+    max_leaves=8,
+)
+REQUESTS = [request.values[0] for request in RECORDED]
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value but its root."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in items for found in [(*place, key), *_places(inner, (*place, key))]]
+
+
+@given(st.data())
+def test_whatever_stands_anywhere_is_taken_or_refused_with_its_place(data: st.DataObject) -> None:
+    request = data.draw(st.sampled_from(REQUESTS))
+    body = copy.deepcopy(request["body"])
+    *parents, last = data.draw(st.sampled_from(_places(body)))
+    target = body
+    for key in parents:
+        target = target[key]
+    target[last] = data.draw(JSON)
+    try:
+        read_request(body, request["headers"])
+    except InvalidRequestError as error:
+        assert error.where  # noqa: PT017 - taken is right as well

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.protocols.serving import InvalidRequestError
@@ -113,7 +112,7 @@ def base64_text(value: Any, where: str) -> None:
     string(value, where)
     try:
         data = base64.b64decode(value, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise InvalidRequestError(where, f"text that is no base64 ({error})", "base64") from error
     if not data:
         raise InvalidRequestError(where, "an empty string", "base64 of at least one byte")
