@@ -41,6 +41,19 @@ def test_the_server_is_asked_for_its_models_and_for_nothing_else(
     run(test())
 
 
+def test_a_key_that_only_a_further_list_asks_for_is_looked_at_too(tmp_path: Path):
+    async def test() -> None:
+        async with server_of(document(200, LIST), document(401, b"{}")) as (url, requests):
+            base = url.removesuffix("/v1") + "/v3/ai"
+            options = ("--base-url", base, "--protocol", "ai-gateway")
+            doctor = await call("doctor", "--json", *options, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
+        assert [request.path for request in requests] == ["/v1/models", "/v3/ai/config"]
+        assert doctor.code == 1
+        assert "another key" in json.loads(doctor.output)[-1]["advice"]
+
+    run(test())
+
+
 def _nowhere(tmp_path: Path) -> dict[str, str]:
     return {"XDG_CONFIG_HOME": str(tmp_path), "APPDATA": str(tmp_path), "HOME": str(tmp_path)}
 

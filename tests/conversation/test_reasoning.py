@@ -7,7 +7,7 @@ import pytest
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.answer import AnswerState
-from partstream.conversation.reasoning import carried_reasoning, place_reasoning
+from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
 from partstream.conversation.state_marker import Origin, StateMarker, read_marker
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Call, Reasoning, Text
@@ -33,6 +33,23 @@ IGNORED: dict[str, ThinkingPart] = {
 @pytest.mark.parametrize("part", IGNORED.values(), ids=IGNORED)
 def test_thinking_that_brings_nothing_back(part: ThinkingPart):
     assert carried_reasoning(assistant([part, TextPart("Ho")]), None, ORIGIN) == ()
+
+
+USABLE: dict[str, tuple[dict[str, Any], bool]] = {
+    "encrypted": (ITEM, True),
+    "signed": ({"type": "reasoning", "text": "", "providerOptions": {"anthropic": {"signature": "s"}}}, True),
+    "a signed call": (
+        {"type": "tool-call", "toolCallId": "1", "providerOptions": {"google": {"thoughtSignature": "s"}}},
+        True,
+    ),
+    "what was shown": ({"type": "reasoning", "id": "1", "text": "hm", "summary": ["hm"], "after": [0, False]}, False),
+    "empty state": ({"type": "reasoning", "text": "hm", "providerOptions": {}, "encrypted_content": ""}, False),
+}
+
+
+@pytest.mark.parametrize(("item", "usable"), USABLE.values(), ids=USABLE)
+def test_an_item_comes_back_where_it_holds_more_than_what_was_shown(item: dict[str, Any], usable: bool):
+    assert usable_items([item]) == ((item,) if usable else ())
 
 
 def test_thinking_goes_before_the_marker_and_the_marker_is_for_its_origin_only():

@@ -11,7 +11,7 @@ from partstream._version import __version__
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "chat": "Talk to a model on any OpenResponses server.",
+    "chat": "Talk to a model on any server that speaks a known protocol.",
     "check": "Check a recorded stream against the contract.",
     "config": "Show the settings that are in force, and where they come from.",
     "demo": "Watch a whole conversation turn run over real HTTP.",

@@ -48,7 +48,7 @@ class _Outcome(IntEnum):
     """What shells give for Ctrl-C."""
 
 
-@click.command(short_help="Talk to a model on any OpenResponses server.")
+@click.command(short_help="Talk to a model on any server that speaks a known protocol.")
 @click.argument("prompt", required=False)
 @upstream_options
 @click.option("--model", "model_id", required=True, metavar="M", help="The model as the server names it.")
@@ -73,7 +73,7 @@ def command(
     timeout_first_event: float | None,
     **options: Any,
 ) -> None:
-    """Talk to a model on any OpenResponses server.
+    """Talk to a model on any server that speaks a known protocol.
 
     With PROMPT: one answer, then the exit code 0, 3 for a failure, 130 after Ctrl-C; - reads the prompt from standard
     input. Without: a conversation, one message a line, until /exit or the end of the input; Ctrl-C stops an answer.

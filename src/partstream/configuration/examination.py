@@ -18,9 +18,11 @@ from partstream.gateway.credentials import CredentialError
 from partstream.gateway.fetching import DocumentFetcher
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
+from partstream.models.composition import list_questions
+from partstream.protocols.registry import UPSTREAM_PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from partstream.configuration.loading import Configuration
     from partstream.gateway.configuration import GatewayConfiguration
@@ -111,17 +113,25 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> F
 
 
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
-    path = f"{urlsplit(gateway.base_url).path.rstrip('/')}/models"
+    upstream = UPSTREAM_PROTOCOLS[gateway.protocol]
+    base_path, further_lists = upstream.find_model_lists(urlsplit(gateway.base_url).path)
     try:
         async with _fetcher(gateway) as fetch, asyncio.timeout(_SECONDS):
-            answer = await fetch(path, {"accept": "application/json"})
+            lists = list_questions(base_path, further_lists)
+            answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
     except TimeoutError:
         return [Finding("server", Verdict.PROBLEM, f"no answer within {_SECONDS:g} s", "is it the right address?")]
     except UpstreamError as error:
         return [Finding("server", Verdict.PROBLEM, str(error), _connection_advice(error))]
     except LanguageModelError as error:
         return [Finding("key", Verdict.PROBLEM, str(error))]
-    return _judged(answer, gateway)
+    return _judged(_telling(answers), gateway)
+
+
+def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
+    """The answer that says most: that the key is refused, also where another list needs none, else a list."""
+    refused = (answer for answer in answers if answer.status in (401, 403))
+    return next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
 
 
 @asynccontextmanager
