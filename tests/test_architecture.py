@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cancellation", "messages", "usage", "sse"}),
     frozenset({"provider", "streams", "conversation"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
-    frozenset({"simple"}),
+    frozenset({"simple", "stream_adapter"}),
     frozenset({"consumer", "gateway", "rpc", "testing"}),
     frozenset({"configuration"}),
     frozenset({"hosts"}),

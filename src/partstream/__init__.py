@@ -34,6 +34,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 if TYPE_CHECKING:
     from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
     from partstream.gateway import GatewayProvider
+    from partstream.stream_adapter import StreamAdapter, StreamUsage
 
 __all__ = [
     "CancellationToken",
@@ -58,6 +59,8 @@ __all__ = [
     "RequestOptions",
     "ResponsePart",
     "Role",
+    "StreamAdapter",
+    "StreamUsage",
     "TextPart",
     "ThinkingPart",
     "Tool",
@@ -74,6 +77,8 @@ _LAZY = {
     "GatewayProvider": "partstream.gateway",
     "LanguageModelChat": "partstream.consumer",
     "LanguageModels": "partstream.consumer",
+    "StreamAdapter": "partstream.stream_adapter",
+    "StreamUsage": "partstream.stream_adapter",
     "run_tool_loop": "partstream.consumer",
 }
 

@@ -29,7 +29,6 @@ ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 
 
 _LINE_FEED: Final = 10
-_OPENING_BRACE: Final = 123
 _ONE_READ: Final = 2048
 """Bytes; a chunk of one event, as servers write them, is smaller."""
 
@@ -224,11 +223,12 @@ class JSONLinesDecoder:
         error: Set when a line grew over the limit; nothing is returned after that.
     """
 
-    __slots__ = ("_limit", "_splitter", "error")
+    __slots__ = ("_at_border", "_limit", "_splitter", "error")
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter()
         self._limit = max_event_size
+        self._at_border = False  # whether the next byte begins a line that may be returned
         self.error: EventTooLargeError | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
@@ -238,10 +238,9 @@ class JSONLinesDecoder:
     def repeated(self, data: bytes) -> bytes | None:
         """The data of `data`, if it is one whole line and nothing else; None leaves it to :meth:`feed`."""
         last = len(data) - 1
-        whole = 0 < last <= self._limit and data.find(b"\n") == last and data[0] == _OPENING_BRACE
-        if not whole or self.error is not None or not self._splitter.at_border or b"\r" in data:
-            return None
-        return data[:last]
+        if self._at_border and data.find(b"\n") == last <= self._limit and data[:1] == b"{" and b"\r" not in data:
+            return data[:last]
+        return None
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last line if its line feed was missing."""
@@ -252,10 +251,12 @@ class JSONLinesDecoder:
         for line in lines:
             if len(line) > self._limit:
                 self.error = EventTooLargeError(len(line), self._limit)
+                self._at_border = False
                 return events
             if stripped := line.strip():
                 events.append((b"", stripped))
         if self._splitter.pending_size > self._limit:
             self.error = EventTooLargeError(self._splitter.pending_size, self._limit)
             self._splitter.drop_pending()
+        self._at_border = self._splitter.at_border and self.error is None
         return events

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from partstream.sse import EventDecoder
     from partstream.streams import ResponseStream, StreamOptions
 
-__all__ = ["DEFAULT_PROTOCOL", "FRAMINGS", "PROTOCOLS", "UPSTREAM_PROTOCOLS", "Protocol", "Upstream", "make_decoder"]
+__all__ = [
+    "CHUNK_PROTOCOLS",
+    "DEFAULT_PROTOCOL",
+    "FRAMINGS",
+    "PROTOCOLS",
+    "UPSTREAM_PROTOCOLS",
+    "Protocol",
+    "Upstream",
+    "make_decoder",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,7 @@ class Protocol:
             its own, as a :class:`partstream.protocols.claims.Claim`; tells what a recording holds.
         framings: Names of :data:`FRAMINGS` that its events come in, that of the wire first.
         upstream: How a server is asked that speaks it, or None for what can only be read.
+        has_chunks: Whether its events are the chunks of a stream that programs hold as objects.
     """
 
     name: str
@@ -133,6 +143,7 @@ class Protocol:
     claims: str
     framings: tuple[str, ...] = ("sse", "jsonl")
     upstream: Upstream | None = None
+    has_chunks: bool = False
 
     def claim(self, kind: str | None, event: dict[str, Any]) -> Claim:
         """How sure it is that an event is one of its own."""
@@ -174,6 +185,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             name="ai-sdk",
             stream="partstream.protocols.ai_sdk.readers:full_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            has_chunks=True,
             claims="partstream.protocols.ai_sdk.readers:claims_full_stream",
             framings=("jsonl", "sse"),
         ),
@@ -181,12 +193,14 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             name="ai-sdk-ui",
             stream="partstream.protocols.ai_sdk.readers:ui_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            has_chunks=True,
             claims="partstream.protocols.ai_sdk.readers:claims_ui_stream",
         ),
         Protocol(
             name="ai-sdk-data",
             stream="partstream.protocols.ai_sdk.readers:data_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            has_chunks=True,
             claims="partstream.protocols.ai_sdk.readers:claims_data_stream",
             framings=("data",),
         ),
@@ -194,6 +208,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             name="ai-gateway",
             stream="partstream.protocols.ai_sdk.readers:provider_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
+            has_chunks=True,
             claims="partstream.protocols.ai_sdk.readers:claims_provider_stream",
             upstream=Upstream(
                 request="partstream.protocols.ai_gateway.request:build_request",
@@ -212,6 +227,11 @@ UPSTREAM_PROTOCOLS: Final[Mapping[str, Upstream]] = {
     protocol.name: protocol.upstream for protocol in PROTOCOLS.values() if protocol.upstream is not None
 }
 """Those that a server can be asked in: what the setting `protocol` may say."""
+
+CHUNK_PROTOCOLS: Final[Mapping[str, Protocol]] = {
+    protocol.name: protocol for protocol in PROTOCOLS.values() if protocol.has_chunks
+}
+"""Those whose events a program may have as objects, without a wire: the first is the one that it most likely has."""
 
 DEFAULT_PROTOCOL: Final = "openresponses"
 

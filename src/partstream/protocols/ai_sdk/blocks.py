@@ -31,10 +31,11 @@ _SIGNING_PROVIDER: Final = "anthropic"
 class _Reasoning:
     """A block of reasoning that is open."""
 
-    __slots__ = ("id", "options", "pieces")
+    __slots__ = ("id", "options", "pieces", "sink")
 
     def __init__(self, block_id: str | None) -> None:
         self.id = block_id
+        self.sink: Sink | None = None
         self.pieces: list[str] = []
         self.options: Chunk = {}
 
@@ -62,6 +63,8 @@ class Blocks:
         self._said = said
         self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
+        self._text_sink: Sink | None = None
+        self._text_id: str | None = None
         self.shown = False
 
     # Text
@@ -87,7 +90,10 @@ class Blocks:
         self._said.add(delta)
         self.shown = True
         outputs.append(TextPart(delta))
-        return _make_sink(block_id, self._said.pieces, self._said.fold, TextPart)
+        if self._text_sink is None or block_id != self._text_id:
+            self._text_id = block_id
+            self._text_sink = _make_sink(block_id, self._said.pieces, self._said.fold, TextPart)
+        return self._text_sink
 
     def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block."""
@@ -112,7 +118,8 @@ class Blocks:
         """Takes a delta; returns the short way for more of the same block."""
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
-        block.take_metadata(chunk)
+        if METADATA[0] in chunk:
+            block.take_metadata(chunk)
         if not delta:
             return None
         make = self._maker(block_id)
@@ -121,7 +128,10 @@ class Blocks:
         if make is not None:
             self.shown = True
             outputs.append(make(delta))
-        return _make_sink(block_id, block.pieces, block.pieces.clear if not self._carried.wanted else None, make)
+        if block.sink is None:
+            forget = None if self._carried.wanted else block.pieces.clear
+            block.sink = _make_sink(block_id, block.pieces, forget, make)
+        return block.sink
 
     def end_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block; what the provider wants back with it comes out as metadata."""

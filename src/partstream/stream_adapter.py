@@ -1,0 +1,188 @@
+"""The streams of the Vercel AI SDK as VS Code's parts, for programs that have chunks and no provider: RFC 003.
+
+It drives an adapter over any asynchronous iterable of chunks and reports what comes out. What a chunk means is in
+:mod:`partstream.protocols`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import LanguageModelError, UpstreamProtocolError
+from partstream.protocols.registry import CHUNK_PROTOCOLS, PROTOCOLS
+from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+
+    from partstream.parts import ResponsePart
+    from partstream.provider import Progress
+    from partstream.streams import ResponseStream
+    from partstream.usage import FinishReason, Usage
+
+__all__ = ["StreamAdapter", "StreamUsage"]
+
+_logger = logging.getLogger("partstream.stream_adapter")
+
+_DEFAULT: Final = next(iter(CHUNK_PROTOCOLS))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamUsage:
+    """The tokens of one stream, and how it ended; None where it did not say.
+
+    Attributes:
+        input_tokens: All tokens of the prompt.
+        output_tokens: All tokens of the answer.
+        usage: All counts that were reported, or None.
+        finish_reason: Why the model stopped, or None.
+        provider_metadata: What the provider said of the whole response.
+        unmapped: How many chunks had no place among the parts, by their names.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usage: Usage | None = None
+    finish_reason: FinishReason | None = None
+    provider_metadata: Mapping[str, Any] = field(default_factory=dict)
+    unmapped: Mapping[str, int] = field(default_factory=dict)
+
+
+class StreamAdapter:
+    """Turns streams of chunks into parts; serves any number of streams at once.
+
+    Args:
+        enable_reasoning: Whether the model's reasoning becomes thinking parts; else it is left out.
+        on_unknown_chunk: Called with every chunk that has no place among the parts, as it came.
+        logger: Where such chunks are named, once each kind and stream; by default `partstream.stream_adapter`.
+        dialect: Which of the four streams it is: a name of
+            :data:`partstream.protocols.registry.CHUNK_PROTOCOLS`; by default the chunks of `fullStream`.
+        citations: What becomes of sources.
+        call_id_prefix: Put before every call id.
+
+    Raises:
+        ValueError: There is no such dialect.
+
+    Source: RFC 003. Unlike there, an error is raised and never text: what came before it has been reported.
+    """
+
+    def __init__(
+        self,
+        enable_reasoning: bool = True,
+        on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
+        logger: logging.Logger | None = None,
+        *,
+        dialect: str = _DEFAULT,
+        citations: CitationMode = CitationMode.INLINE,
+        call_id_prefix: str = "",
+    ) -> None:
+        if dialect not in CHUNK_PROTOCOLS:
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(CHUNK_PROTOCOLS)}")
+        thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
+        self._options = StreamOptions(thinking, citations, call_id_prefix)
+        self._on_unknown_chunk = on_unknown_chunk
+        self._logger = logger or _logger
+        self._protocol = PROTOCOLS[dialect]
+        self._last_usage = StreamUsage()
+
+    async def process_stream(self, stream: AsyncIterable[Mapping[str, Any]], progress: Progress) -> StreamUsage:
+        """Reports the parts of a stream as they come; returns its tokens.
+
+        Raises:
+            LanguageModelError: The stream reported an error, broke off or makes no sense.
+        """
+        run = _Run(self._protocol.make_stream(self._options), self._unknown)
+        async for parts in run.batches(stream):
+            for part in parts:
+                progress.report(part)
+        return self._end(run)
+
+    async def adapt_stream(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[ResponsePart]:
+        """Yields the parts of a stream as they come.
+
+        Raises:
+            LanguageModelError: The stream reported an error, broke off or makes no sense.
+        """
+        run = _Run(self._protocol.make_stream(self._options), self._unknown)
+        async for parts in run.batches(stream):
+            for part in parts:
+                yield part
+        self._end(run)
+
+    def get_usage(self) -> StreamUsage:
+        """The tokens of the stream that ended last. With several at once, take what :meth:`process_stream` returns."""
+        return self._last_usage
+
+    def _end(self, run: _Run) -> StreamUsage:
+        finish = run.finish
+        usage = finish.usage
+        self._last_usage = StreamUsage(
+            None if usage is None else usage.input_tokens,
+            None if usage is None else usage.output_tokens,
+            usage,
+            finish.reason,
+            finish.provider_metadata,
+            run.unmapped,
+        )
+        if finish.error is not None:
+            raise finish.error
+        return self._last_usage
+
+    def _unknown(self, output: Unmapped, *, first: bool) -> None:
+        if first:
+            self._logger.warning("%s has no place among the parts; said once a stream", output.type)
+        if self._on_unknown_chunk is not None:
+            self._on_unknown_chunk(output.data)
+
+
+class _Run:
+    """One stream on its way through an adapter of its own.
+
+    Attributes:
+        finish: How it ended; there once :meth:`batches` is through.
+        unmapped: How many chunks had no place, by their names.
+    """
+
+    def __init__(self, adapter: ResponseStream, unknown: Callable[..., None]) -> None:
+        self.finish = Finish(Outcome.TRUNCATED)
+        self.unmapped: dict[str, int] = {}
+        self._adapter = adapter
+        self._unknown = unknown
+
+    async def batches(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[list[ResponsePart]]:
+        """The parts of each chunk that has any. What the stream itself raises goes to the caller, unchanged."""
+        adapter = self._adapter
+        async for chunk in stream:
+            parts = self._parts(_fed(adapter, chunk))
+            if parts:
+                yield parts
+            if adapter.finished:
+                break
+        yield self._parts(adapter.end())
+
+    def _parts(self, outputs: list[StreamOutput]) -> list[ResponsePart]:
+        parts: list[ResponsePart] = []
+        for output in outputs:
+            if isinstance(output, Finish):
+                self.finish = output
+            elif isinstance(output, Unmapped):
+                self._unknown(output, first=output.type not in self.unmapped)
+                self.unmapped[output.type] = self.unmapped.get(output.type, 0) + 1
+            else:
+                parts.append(output)
+        return parts
+
+
+def _fed(adapter: ResponseStream, chunk: Mapping[str, Any]) -> list[StreamOutput]:
+    """What a chunk means; chunks of other types than dict are copied into one."""
+    if type(chunk) is dict:
+        return adapter.feed(chunk)
+    try:
+        return adapter.feed(dict(chunk))
+    except (TypeError, ValueError):
+        error: LanguageModelError = UpstreamProtocolError(
+            event_type=None, field=None, got=f"{type(chunk).__name__} {chunk!r:.60}", expected="a mapping"
+        )
+        return adapter.fail(error)
