@@ -73,6 +73,26 @@ said so in the stream), cannot be reached or stays silent; not when the request 
 first part: what was shown is never said twice. The log names every change, and the detail of the model in the picker
 names what it falls back on.
 
+## Conversations that grow long
+
+VS Code shortens a conversation by itself when it nears the input limit of the model. Some servers can do something
+about it before, when `request` (or `modelRequests`) says so:
+
+- `contextManagement` for models whose id begins with `anthropic/`, through the AI Gateway. `"on"` asks for the results
+  of old tool calls to be cleared from 70 % of the input limit on; the last 5 stay, and nothing is cleared unless it is
+  at least a tenth of the limit, because clearing makes the server's prompt cache useless once. `{"edits": [...]}` says
+  it yourself, in the words of the AI SDK (`clear_thinking_20251015` first, then `clear_tool_uses_20250919` and
+  `compact_20260112`); edits that a server would drop in silence are refused. By default it is `"off"`.
+- `compactAt` for OpenResponses servers that summarise: from that many input tokens on. What the server makes of the
+  conversation, which only it can read, goes back with the next request.
+- `truncation` for OpenResponses servers: `auto` lets the server drop the middle of a conversation that is too long,
+  `disabled` has it refuse.
+
+What a server took out is named in the log, in the status bar and on the page of **Partstream: Show Token Usage**.
+
+A model that falls back on others is also left for another one when the conversation is too long for it, but only for
+one that is known to take more.
+
 ## Certificates and proxies
 
 The certificates that the system trusts are trusted; `SSL_CERT_FILE` or `SSL_CERT_DIR` name others in their place.

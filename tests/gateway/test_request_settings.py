@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from partstream.conversation.context_management import ContextManagement
 from partstream.conversation.settings import (
     Continuation,
     EncryptedReasoning,
     RequestSettings,
     SystemAs,
     ToolImages,
+    Truncation,
 )
 from partstream.errors import CallerError
 from partstream.gateway import ConfigurationError, GatewayConfiguration
@@ -26,6 +28,9 @@ ALL = {
     "contextSizeField": "num_ctx",
     "specificationVersion": 3,
     "providerOptions": {"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
+    "contextManagement": "on",
+    "truncation": "auto",
+    "compactAt": 90_000,
     "team": "acme",
     "extraBody": {"service_tier": "flex", "prompt_cache_key": None},
     "extraHeaders": {"x-team": "blue"},
@@ -38,6 +43,9 @@ def test_every_setting_has_its_field_and_every_field_its_setting():
         system_as=SystemAs.DEVELOPER,
         tool_images=ToolImages.NATIVE,
         continuation=Continuation.ON,
+        context_management=ContextManagement(is_on=True),
+        truncation=Truncation.AUTO,
+        compact_at=90_000,
         store=True,
         encrypted_reasoning=EncryptedReasoning.OFF,
         context_size_field="num_ctx",

@@ -157,7 +157,8 @@ _ROWS: Final = (
         "request",
         Form.OBJECT,
         "How requests are written: `systemAs`, `toolImages`, `continuation`, `store`, `encryptedReasoning`, "
-        "`contextSizeField`, `specificationVersion`, `providerOptions`, `team`, `extraBody`, `extraHeaders`",
+        "`contextSizeField`, `specificationVersion`, `providerOptions`, `contextManagement`, `truncation`, "
+        "`compactAt`, `team`, `extraBody`, `extraHeaders`",
         shown=_without_extra,
     ),
     Setting(

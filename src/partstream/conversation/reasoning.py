@@ -29,6 +29,10 @@ ORIGIN: Final = "origin"
 PLACE: Final = "after"
 """The field of an item that says what stood before it: `[calls, whether text came after the last of them]`."""
 
+_REASONING: Final = "reasoning"
+_LEADING: Final = frozenset({_REASONING, "tool-call"})
+"""Types of items that lead to what follows them; an item without a type is reasoning."""
+
 _NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content", "toolCallId", PLACE})
 """Fields that say which item it is, where it stood and what was shown of it; what else it holds is its state."""
 
@@ -62,7 +66,8 @@ def carried_reasoning(
 def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]) -> tuple[Piece, ...]:
     """The pieces of an assistant turn with its reasoning items where they stood.
 
-    An item that nothing follows is dropped: servers refuse reasoning without the item that it led to.
+    Reasoning that nothing follows is dropped: servers refuse it without the item that it led to. Other items, such as
+    the summary that an upstream made of the conversation, stand for themselves.
     """
     placed: list[list[Reasoning]] = [[] for _ in range(len(content) + 1)]
     for item in items:
@@ -72,6 +77,7 @@ def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]
     for before, piece in zip(placed, content, strict=False):
         result += before
         result.append(piece)
+    result += (piece for piece in placed[-1] if piece.item.get("type", _REASONING) not in _LEADING)
     return tuple(result)
 
 

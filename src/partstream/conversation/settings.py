@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.context_management import ContextManagement
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = [
     "RequestSettings",
     "SystemAs",
     "ToolImages",
+    "Truncation",
 ]
 
 OWN_FIELDS: Final = frozenset({"model", "input", "messages", "stream", "previous_response_id"})
@@ -61,6 +63,15 @@ class Continuation(StrEnum):
     OFF = "off"
 
 
+class Truncation(StrEnum):
+    """What a server does with a conversation that is too long."""
+
+    AUTO = "auto"
+    """It drops items from the middle."""
+    DISABLED = "disabled"
+    """It refuses the request."""
+
+
 class EncryptedReasoning(StrEnum):
     """Whether the server is asked for its reasoning in encrypted form, to be sent back in later requests."""
 
@@ -86,6 +97,11 @@ class RequestSettings:
             the one that the base URL says.
         provider_options: What the providers behind a server are told in their own words, by the provider's name; for
             protocols that pass it on.
+        context_management: What the providers behind a server are asked to take out of conversations that grow long.
+        truncation: Whether the server drops the middle of a conversation that is too long, or refuses it; None for what
+            it does by itself.
+        compact_at: From how many input tokens on the server summarises a conversation by itself; None for never. What
+            it makes of it comes back with the next request.
         team: In whose name the request is made, where the key is good for several teams; None for the key's own.
         extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
         extra_headers: HTTP headers that are added to every request.
@@ -102,6 +118,9 @@ class RequestSettings:
     context_size_field: str | None = None
     specification_version: int | None = None
     provider_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    context_management: ContextManagement = field(default_factory=ContextManagement)
+    truncation: Truncation | None = None
+    compact_at: int | None = None
     team: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -110,6 +129,14 @@ class RequestSettings:
         for name in self.extra_body:
             if name in OWN_FIELDS:
                 raise CallerError(f"extra body field {name!r}: got a field that holds the request itself")
+
+    def for_model(self, model_id: str, max_input_tokens: int) -> RequestSettings:
+        """The settings with the edits that a model knows among its provider's options; options of a person win."""
+        asked = self.context_management.provider_options(model_id, max_input_tokens)
+        if not asked:
+            return self
+        added = {name: {**options, **self.provider_options.get(name, {})} for name, options in asked.items()}
+        return replace(self, provider_options={**self.provider_options, **added})
 
     @property
     def stores(self) -> bool:

@@ -158,7 +158,8 @@ class GatewayProvider(LanguageModelChatProvider):
         configuration = self._configuration
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
-        settings = self._upstream.complete_settings(configuration.request_settings(model.id), configuration.base_url)
+        chosen = configuration.request_settings(model.id).for_model(model.id, model.max_input_tokens)
+        settings = self._upstream.complete_settings(chosen, configuration.base_url)
         prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
         tokens = RequestTokens(self._accounting, model, messages, options, self._models.pricing(model.id))

@@ -14,16 +14,19 @@ from partstream.conversation.settings import (
     RequestSettings,
     SystemAs,
     ToolImages,
+    Truncation,
 )
 from partstream.gateway.checks import (
     ConfigurationError,
     boolean,
+    count,
     fits_header,
     headers,
     mapping,
     refuse_unknown,
     string,
 )
+from partstream.gateway.context_settings import read_context_management
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -88,6 +91,9 @@ REQUEST_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "contextSizeField": ("context_size_field", string),
     "specificationVersion": ("specification_version", _version),
     "providerOptions": ("provider_options", _provider_options),
+    "contextManagement": ("context_management", read_context_management),
+    "truncation": ("truncation", partial(_choice, Truncation)),
+    "compactAt": ("compact_at", count),
     "team": ("team", _team),
     "extraBody": ("extra_body", _extra_body),
     "extraHeaders": ("extra_headers", headers),

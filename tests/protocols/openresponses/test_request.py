@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from conversation.rows import ROWS
-from conversation.samples import WEATHER, asked, assistant, body_of, system, user
-from partstream import DataPart, TextPart, Tool, ToolMode
-from partstream.conversation.settings import Continuation, EncryptedReasoning, RequestSettings, SystemAs
+from conversation.samples import ORIGIN, WEATHER, asked, assistant, body_of, system, user
+from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
+from partstream.conversation.settings import Continuation, EncryptedReasoning, RequestSettings, SystemAs, Truncation
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.openresponses.request import refuses_reasoning, refuses_response_id
 
@@ -89,6 +89,12 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
         RequestSettings(context_size_field="num_ctx"),
         {"num_ctx": 32768},
     ),
+    "truncation by the server": ({}, RequestSettings(truncation=Truncation.AUTO), {"truncation": "auto"}),
+    "a summary by the server": (
+        {},
+        RequestSettings(compact_at=90_000),
+        {"context_management": [{"type": "compaction", "compact_threshold": 90_000}]},
+    ),
     "no context size, where the server takes it": ({}, RequestSettings(context_size_field="num_ctx"), {}),
     "storing": ({}, RequestSettings(store=True), {"store": True}),
     "continuing always": ({}, RequestSettings(continuation=Continuation.ON), {"store": True}),
@@ -104,6 +110,15 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
 @pytest.mark.parametrize(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
 def test_what_was_chosen_is_sent(options: dict[str, Any], settings: RequestSettings, fields: dict[str, Any]):
     assert body_of(user("Hi"), settings=settings, **options) == PLAIN | fields
+
+
+def test_a_summary_of_the_conversation_goes_back_where_it_stood_also_at_the_end_of_an_answer():
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "e"}
+    metadata = {"reasoning_items": [{**item, "after": [0, True]}], "origin": ORIGIN.key}
+    answer = assistant([ThinkingPart("", None, metadata), TextPart("Hello")])
+    items = body_of(user("Hi"), answer, user("Go on"))["input"]
+    assert items[2] == item
+    assert [one.get("role", one["type"]) for one in items] == ["user", "assistant", "compaction", "user"]
 
 
 def test_a_field_that_is_taken_out_is_not_sent_as_null():

@@ -217,7 +217,6 @@ HOSTED = [
     "custom_tool_call_output",
     "program",
     "program_output",
-    "compaction",
     "function_call_output",
     "openai:web_search_call",
     "acme:anything",
@@ -232,6 +231,18 @@ def test_the_item_of_a_hosted_tool_is_never_a_call_and_is_counted_once(kind: str
     result = read(events)
     assert result.calls == ONE_CALL
     assert result.unmapped == {kind: 1}
+
+
+def test_the_summary_of_a_conversation_goes_back_with_the_reasoning_and_is_said_once() -> None:
+    first = {"type": "compaction", "id": "cmp_1", "encrypted_content": "part"}
+    whole = {**first, "encrypted_content": "whole"}
+    result = read([created(), added(first, 0), done(whole, 0), terminal(output=(whole,))])
+    assert result.unmapped == {}
+    assert (result.text, result.thinking, result.metadata) == ("", "", [{"reasoning_items": [whole]}])
+    edits = result.finish.provider_metadata["openresponses"]["contextManagement"]["appliedEdits"]
+    assert edits == [{"type": "compaction"}]
+    assert read([created(), terminal(output=(whole,))]).metadata == result.metadata
+    assert read([created(), terminal()]).finish.provider_metadata == {}
 
 
 def test_two_items_of_one_hosted_tool_are_two_and_the_snapshot_repeats_them() -> None:

@@ -73,7 +73,9 @@ class _Writer:
             if isinstance(piece, Call):
                 self.items.append(_call(piece))
             elif isinstance(piece, Reasoning):
-                self.items.append({"type": "reasoning", "summary": [], **piece.item})
+                is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
+                own = {"type": "reasoning", "summary": []} if is_reasoning else {}
+                self.items.append({**own, **piece.item})
         self._message("assistant", said)
 
     def _tool_turn(self, turn: Turn) -> None:

@@ -59,6 +59,11 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
+    if settings.truncation is not None:
+        body["truncation"] = settings.truncation.value
+    if settings.compact_at is not None:
+        # OpenAI's reference, `context_management`: the server summarises by itself from that many tokens on.
+        body["context_management"] = [{"type": "compaction", "compact_threshold": settings.compact_at}]
     body |= _chosen(request)
     return with_extra_fields(body, settings.extra_body)
 

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["EVENTS", "FREQUENT", "OpenResponsesStream", "claims"]
 
 
+COMPACTION: Final = "compaction"
+"""The type of the item that stands for a conversation that the upstream summarised (specification of 2026-04-24)."""
+
+
 class OpenResponsesStream(TextEvents):
     """One response of an OpenResponses server; see :class:`partstream.streams.ResponseStream`."""
 
@@ -54,6 +58,7 @@ class OpenResponsesStream(TextEvents):
         self._counted_items: set[tuple[str, int | str | None]] = set()
         self._response_id: str | None = None
         self._model: str | None = None
+        self._compacted = False
 
     @property
     def finished(self) -> bool:
@@ -158,7 +163,11 @@ class OpenResponsesStream(TextEvents):
         else:
             outputs.extend(self._citations.at_end())
             reason = finish_reason(response, status, has_tool_calls=any(call.emitted for call in self._calls.all))
-        outputs.append(Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error))
+        said_beside = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": COMPACTION}]}}}
+        metadata = said_beside if self._compacted else {}
+        outputs.append(
+            Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error, metadata)
+        )
 
     def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
         """Takes from the final snapshot what the stream left out; many servers leave the snapshot itself empty."""
@@ -176,6 +185,8 @@ class OpenResponsesStream(TextEvents):
                 self._close_reasoning(reasoning[place], item, event, outputs)
             elif place in calls:
                 self._call_in_snapshot(calls[place], item, status, outputs)
+            elif identifier(item, "type") == COMPACTION:
+                self._compact(item, outputs)
             elif identifier(item, "type") not in {kind for kind, _ in self._counted_items}:
                 self._count_item(item, place, outputs)
         if status != "failed":
@@ -198,6 +209,8 @@ class OpenResponsesStream(TextEvents):
                 if not call.closed:
                     call.read(item)
                     call.say_arguments("added", item.get("arguments"))
+            case "compaction":
+                pass  # whole only when it is done
             case _:
                 self._count_item(item, output_index, outputs)
 
@@ -216,10 +229,16 @@ class OpenResponsesStream(TextEvents):
                 call.read(item)
                 call.say_arguments("item", item.get("arguments"))
                 self._emit_call(call, ITEM_DONE, outputs)
+            case "compaction":
+                self._compact(item, outputs)
             case _:
                 self._release(outputs)
                 self._count_item(item, output_index, outputs)
         self._active = None
+
+    def _compact(self, item: Wire, outputs: Outputs) -> None:
+        self._compacted = True
+        self._close_compaction(item, outputs)
 
     def _count_item(self, item: Wire, output_index: int | None, outputs: Outputs) -> None:
         """Hosted tools (web search, code interpreter, MCP, ...) run at the upstream: they are never handed to the

@@ -211,3 +211,15 @@ class TextEvents:
             outputs[-1] = ThinkingPart(last.value, last.id, metadata)
         else:
             outputs.append(ThinkingPart("", item.id, metadata))
+
+    def _close_compaction(self, wire: Wire, outputs: Outputs) -> None:
+        """A summary of the conversation that only the upstream can read. It is no reasoning, but goes the same way
+        back: in the metadata of thinking, among the items of the answer, each once."""
+        self._release(outputs)
+        fields = {name: identifier(wire, name) for name in ("type", "id", "encrypted_content")}
+        item = {name: value for name, value in fields.items() if value is not None}
+        known = any(one.get("id", one) == item.get("id", item) for one in self._reasoning_items)
+        if known or "encrypted_content" not in item or self._options.thinking is not ThinkingMode.PART:
+            return
+        self._reasoning_items.append(item)
+        outputs.append(ThinkingPart("", None, {"reasoning_items": list(self._reasoning_items)}))
