@@ -98,3 +98,35 @@ def test_a_recording_that_is_cut_in_its_first_event_is_truncated(data: bytes, pa
     (finish,) = read_recording(data, path)
     assert isinstance(finish, Finish)
     assert finish.outcome is Outcome.TRUNCATED
+
+
+AI_SDK_LINES = b"""{"type":"start"}
+{"type":"start-step","request":{},"warnings":[]}
+{"type":"text-delta","id":"t","text":"Hi"}
+{"type":"finish"}
+"""
+UI_LINES = b'{"type":"start"}\n{"type":"start-step"}\n{"type":"text-delta","id":"t","delta":"Hi"}\n{"type":"finish"}\n'
+CODED_LINES = b'f:{"messageId":"m"}\n0:"Hi"\nd:{"finishReason":"stop"}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        (AI_SDK_LINES, "a.jsonl"),
+        (AI_SDK_LINES, "-"),
+        (UI_LINES, "a.jsonl"),
+        (UI_LINES, "a.log"),
+        (b"data: " + b"\n\ndata: ".join(UI_LINES.splitlines()) + b"\n\ndata: [DONE]\n\n", "a.sse"),
+        (b": stream-open\n\ndata: " + b"\n\ndata: ".join(UI_LINES.splitlines()) + b"\n\n", "-"),
+        (CODED_LINES, "a.txt"),
+        (CODED_LINES, "-"),
+        (b"\xef\xbb\xbf" + CODED_LINES, "a"),
+    ],
+)
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_framing_and_protocol_are_told_from_the_first_events(data: bytes, path: str, chunk_size: int | None) -> None:
+    assert _outcome(data, path, chunk_size=chunk_size) == ([TextPart("Hi")], Outcome.COMPLETED)
+
+
+def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
+    assert _outcome(CODED_LINES, "a.jsonl", "ai-sdk-data") == ([TextPart("Hi")], Outcome.COMPLETED)

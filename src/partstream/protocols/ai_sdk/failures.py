@@ -8,6 +8,7 @@ differ between versions.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import (
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ToolFailure", "aborted", "failure", "generation_id", "thrown", "tool_failure"]
 
-_DEPTH: Final = 8
+_DEPTH: Final = 6
+_MAX_LAYERS: Final = 50
 _NO_REASON: Final = "it gave no reason"
 _INNER: Final = ("lastError", "errors", "data", "error", "responseBody", "cause")
 """Where an error holds another one, the one that says most first."""
@@ -49,7 +51,7 @@ class ToolFailure(NamedTuple):
 
 def failure(value: Any) -> UpstreamError:
     """The error that a reported value stands for."""
-    layers = [*_layers(value)]
+    layers = _all_layers(value)
     message = _first(layers, "message") or _first_text(value) or _NO_REASON
     code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
     code = code or next((name for name in (identifier(layer, ("name",)) for layer in layers) if name), None)
@@ -108,7 +110,7 @@ def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
 
 def generation_id(value: Any) -> str | None:
     """The gateway's identifier of the response that failed, by which its support finds it, or None."""
-    return _first([*_layers(value)], "generationId")
+    return _first(_all_layers(value), "generationId")
 
 
 _ABORTS: Final = frozenset({"AbortError", "TimeoutError", "ResponseAborted"})
@@ -130,6 +132,10 @@ _TOOL_MESSAGES: Final = re.compile(
     r"Error executing tool (?P<running>[^:\s]+): |Invalid arguments for tool (?P<invalid>[^:\s]+): "
     r"|Model tried to call unavailable tool '(?P<unknown>[^']+)'"
 )
+
+
+def _all_layers(value: Any) -> list[Chunk]:
+    return [*islice(_layers(value), _MAX_LAYERS)]
 
 
 def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:

@@ -146,9 +146,12 @@ class ToolCalls:
         outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
 
     def answered(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes the answer to a question for approval. What was refused is over; what was allowed will be run."""
-        self._settle(identifier(mapping(chunk, ("toolCall",)), CALL_ID))
-        outputs.append(_unmapped(chunk, "allowed" if chunk.get("approved") is True else "refused"))
+        """Takes the answer to a question for approval. What was refused is over; who runs what was allowed, an outcome
+        tells, or that there is none."""
+        allowed = chunk.get("approved") is True
+        if not allowed:
+            self._settle(identifier(mapping(chunk, ("toolCall",)), CALL_ID))
+        outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
 
     def failed(self, name: str | None, call_id: str | None) -> None:
         """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""

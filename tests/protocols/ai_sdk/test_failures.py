@@ -1,0 +1,134 @@
+"""Every shape of an error becomes one typed error with its message, its code and its status."""
+
+import json
+from typing import Any
+
+import pytest
+
+from partstream.errors import (
+    TimeoutPhase,
+    UpstreamAbortedError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
+from partstream.streams import Outcome
+from protocols.ai_sdk.wire import read, read_chunks
+
+BODY = {"error": {"message": "Too long", "type": "invalid_request_error"}}
+PLAIN = {"name": "AI_APICallError", "statusCode": 400, "responseBody": json.dumps(BODY), "isRetryable": False}
+
+WITH_STATUS = {
+    "tagged": {"$error": "APICallError", "message": "Too long", "cause": {"$undefined": True}, **PLAIN, "data": BODY},
+    "without its message": {**PLAIN, "data": BODY},
+    "only a body": PLAIN,
+    "behind a cause": {"name": "GatewayInvalidRequestError", "statusCode": 400, "cause": PLAIN},
+    "retried": {"name": "AI_RetryError", "message": "Failed after 3 attempts.", "lastError": PLAIN, "errors": [PLAIN]},
+    "retried, only a list": {"name": "AI_RetryError", "errors": [{"message": "first"}, PLAIN]},
+    "of the provider": {"error": {**BODY["error"], "statusCode": 400}},
+    "in a string": json.dumps({**BODY["error"], "statusCode": 400}),
+}
+
+
+@pytest.mark.parametrize("error", WITH_STATUS.values(), ids=WITH_STATUS)
+@pytest.mark.parametrize("protocol", ["ai-sdk", "ai-gateway"])
+def test_an_error_with_a_status_is_an_http_error(error: Any, protocol: str) -> None:
+    found = read([{"type": "start"}, {"type": "error", "error": error}], protocol).finish.error
+    assert isinstance(found, UpstreamHTTPError)
+    assert (found.http_status, found.provider_message, found.provider_code) == (
+        400,
+        "Too long",
+        "invalid_request_error",
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        ("plain words", "plain words", None),
+        ({"message": "m"}, "m", None),
+        ({"type": "overloaded_error", "message": "Overloaded"}, "Overloaded", "overloaded_error"),
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "m"}}, "m", "overloaded_error"),
+        ({"error": "words"}, "words", None),
+        ({"error": {"error": {"message": "deep", "code": 7}}}, "deep", "7"),
+        ({"$error": "TypeError", "name": "TypeError", "message": "m"}, "m", "TypeError"),
+        ({"name": "Error", "message": "m"}, "m", None),
+        ({"statusCode": 200, "message": "m"}, "m", None),
+        ('{"type":"overloaded_error","message":"m"}', "m", "overloaded_error"),
+        ("{broken", "{broken", None),
+        ({}, "it gave no reason", None),
+        (None, "it gave no reason", None),
+        (7, "it gave no reason", None),
+        ([], "it gave no reason", None),
+        ({"name": "AI_StreamProviderError", "message": "m", "code": "c", "type": "t"}, "m", "c"),
+    ],
+)
+def test_an_error_without_a_status_is_a_failure(error: Any, message: str, code: str | None) -> None:
+    for chunk in ({"type": "error", "error": error}, {"type": "error", "errorText": error}):
+        found = read([chunk]).finish.error
+        assert isinstance(found, UpstreamFailureError)
+        assert (found.provider_message, found.provider_code) == (message, code)
+
+
+def test_an_error_that_holds_itself_has_an_end() -> None:
+    error: dict[str, Any] = {}
+    error["cause"] = error
+    assert read_chunks([{"type": "error", "error": error}]).finish.outcome is Outcome.FAILED
+
+
+def test_the_gateways_id_is_kept_and_said_once() -> None:
+    error = {"message": "Busy [gen_1]", "statusCode": 429, "type": "rate_limit_exceeded", "generationId": "gen_1"}
+    finish = read([{"type": "error", "error": error}], "ai-gateway").finish
+    assert isinstance(finish.error, UpstreamHTTPError)
+    assert finish.error.generation_id == "gen_1"
+    assert str(finish.error).count("gen_1") == 1
+    assert finish.provider_metadata == {"gateway": {"generationId": "gen_1"}}
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("30", 30.0), ("soon", None), ("9" * 40, None)])
+def test_the_time_to_wait_is_read_where_it_is_a_number(header: str, seconds: float | None) -> None:
+    error = {"statusCode": 429, "responseHeaders": {"retry-after": header}}
+    found = read([{"type": "error", "error": error}]).finish.error
+    assert isinstance(found, UpstreamHTTPError)
+    assert found.retry_after == seconds
+    assert found.provider_message is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "phase"),
+    [
+        ("The operation was aborted due to timeout", TimeoutPhase.TOTAL),
+        ("TimeoutError: The operation was aborted due to timeout", TimeoutPhase.TOTAL),
+        ("TimeoutError: Chunk timeout of 100ms exceeded", TimeoutPhase.IDLE),
+        ("the request timed out", TimeoutPhase.TOTAL),
+        ("This operation was aborted", None),
+        ("AbortError: This operation was aborted", None),
+        (None, None),
+        (7, None),
+    ],
+)
+def test_an_abort_is_told_from_a_limit_of_time(reason: Any, phase: TimeoutPhase | None) -> None:
+    finish = read([{"type": "text-delta", "text": "Hi"}, {"type": "abort", "reason": reason}]).finish
+    assert finish.outcome is Outcome.FAILED
+    if phase is None:
+        assert isinstance(finish.error, UpstreamAbortedError)
+        assert finish.error.reason == (reason if isinstance(reason, str) else None)
+    else:
+        assert isinstance(finish.error, UpstreamTimeoutError)
+        assert (finish.error.phase, finish.error.seconds) == (phase, None)
+
+
+@pytest.mark.parametrize(
+    ("thrown", "expected"),
+    [
+        ({"$error": "DOMException", "name": "AbortError", "message": "aborted"}, UpstreamAbortedError),
+        ({"$error": "DOMException", "name": "TimeoutError", "message": "late"}, UpstreamTimeoutError),
+        ({"$error": "JSONParseError", "name": "AI_JSONParseError", "message": "bad"}, UpstreamFailureError),
+        (PLAIN, UpstreamHTTPError),
+        ("words", UpstreamFailureError),
+    ],
+)
+def test_what_the_iterator_threw_ends_the_stream(thrown: Any, expected: type[Exception]) -> None:
+    result = read([{"type": "text-delta", "text": "Hi"}, {"$thrown_by_iterator": thrown}])
+    assert result.text == "Hi"
+    assert type(result.finish.error) is expected
