@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conversation.samples import JPEG, ORIGIN, PDF, PNG, WEATHER, assistant, called, gave, prepared, system, user
-from partstream import ChatMessage, DataPart, TextPart, ToolMode
+from partstream import ChatMessage, DataPart, TextPart, ToolCallPart, ToolMode
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import SPECIFICATION_VERSIONS, Continuation, RequestSettings, SystemAs, ToolImages
@@ -495,6 +495,22 @@ def test_the_base_url_says_the_version_unless_somebody_does(base_url: str, versi
 
 
 # ---- any conversation ----
+
+
+@given(CONVERSATIONS, CONVERSATIONS, st.sampled_from(SPECIFICATION_VERSIONS))
+def test_a_longer_prompt_begins_as_the_shorter_one_did(
+    messages: list[ChatMessage], more: list[ChatMessage], version: int
+):
+    # What a provider's prompt cache lives by; a result that comes late takes the place of what said that it is missing.
+    said = [
+        ChatMessage(one.role, tuple(part for part in one.content if not isinstance(part, ToolCallPart)))
+        for one in messages
+    ]
+    opening = [system("s"), user("Hi"), *said, user(".")]
+    settings = RequestSettings(system_as=SystemAs.SYSTEM)
+    short = body_of(*opening, version=version, settings=settings)["prompt"]
+    long = body_of(*opening, *more, version=version, settings=settings)["prompt"]
+    assert long[: len(short)] == short
 
 
 @given(CONVERSATIONS, st.sampled_from(SPECIFICATION_VERSIONS), st.sampled_from(ToolImages), st.sampled_from(SystemAs))

@@ -70,6 +70,15 @@ SAME: dict[str, tuple[list[ChatMessage], list[dict[str, Any]]]] = {
         [assistant([called()]), user("Hi")],
         [message("assistant", call()), message("tool", MISSING), message("user", "Hi")],
     ),
+    "what the assistant says of a result": (
+        [assistant([called()]), user([gave("gw-1", "x")]), assistant("So"), assistant("then")],
+        [
+            message("assistant", call()),
+            message("tool", result({"type": "text", "value": "x"})),
+            message("assistant", "So", "then"),
+        ],
+    ),
+    "messages of the user": ([user("a"), user("b")], [message("user", "a"), message("user", "b")]),
     "a result without a call": (
         [user([gave("gw-1", "x")])],
         [
