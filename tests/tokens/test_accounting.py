@@ -75,9 +75,9 @@ def _off(estimate: RequestEstimate, messages: Sequence[ChatMessage], tools: Sequ
     return abs(estimate.total.tokens - _truth(messages, tools))
 
 
-def _largest(messages: Sequence[ChatMessage]) -> int:
+def _largest(messages: Sequence[ChatMessage]) -> float:
     """How far an estimate of one of the messages may be off: an estimator knows nothing of how hard they are."""
-    return 2 * (max(_truth([message], ()) for message in messages) - HIDDEN)
+    return 2.5 * (max(_truth([message], ()) for message in messages) - HIDDEN)
 
 
 # ---- what is known ----
