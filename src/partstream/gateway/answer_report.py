@@ -80,8 +80,10 @@ class AnswerReport:
             response_id = finish.response_id if self._settings.stores else None
             if (marker := self._state.marker(self._model_id, response_id, self._history)) is not None:
                 self._report(marker)
-        if (part := self._tokens.answered(finish)) is not None:
-            self._report(part)
+        usage = self._tokens.answered(finish)
+        # Of an answer that failed before its first part nobody is told: another may still be had.
+        if usage is not None and (self.reported or finish.error is None):
+            self._report(usage)
         if finish.error is not None:
             raise finish.error
 

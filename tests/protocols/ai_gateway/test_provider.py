@@ -110,7 +110,7 @@ def test_what_the_model_signed_goes_to_no_other_and_never_becomes_text(base: str
 
 
 def stream_of(*events: dict[str, Any]) -> tuple[Step, ...]:
-    finish = {"type": "finish", "finishReason": "stop", "usage": {}}
+    finish = {"type": "finish", "finishReason": "stop", "usage": {"inputTokens": 1, "outputTokens": 1}}
     lines = "".join(f"data: {json.dumps(event)}\n\n" for event in (*events, finish))
     return document(200, lines.encode(), "text/event-stream")
 
@@ -267,6 +267,7 @@ def test_another_model_answers_in_the_place_of_one_that_is_overloaded(failure: t
         async with server_of(failure, hello) as (url, requests), gateway_to(url, **GATEWAY, **settings) as provider:
             answer = await ask(provider, "Hi", model_id="a/large")
             assert (answer.error, answer.text) == (None, "Hello")
+            assert len(answer.parts) == 2  # with one usage, that of the answer
             assert [request.headers["ai-language-model-id"] for request in requests] == ["a/large", "b/small"]
 
     run(test())

@@ -203,6 +203,11 @@ THINKING: dict[str, tuple[list[Any], list[Any]]] = {
         [ThinkingPart("hm", "r1"), ThinkingPart("well", "r2"), listed({**SIGNED, "text": "well"}), *ANSWERED],
         [PLAIN, {**SIGNED, "text": "well"}, "Ho"],
     ),
+    "listed once more by what came after it": (
+        [ThinkingPart("hm"), listed(SIGNED), called(), listed(SIGNED, HIDDEN), TextPart("Ho")],
+        [SIGNED, call(), HIDDEN, "Ho"],
+    ),
+    "half a character": ([ThinkingPart("a\ud83d"), *ANSWERED], [{"type": "reasoning", "text": "a\ufffd"}, "Ho"]),
     "between texts": ([TextPart("a"), ThinkingPart("hm"), called()], ["a", PLAIN, call()]),
     "that nothing follows": ([TextPart("a"), ThinkingPart("hm")], ["a"]),
     "of another protocol": (
