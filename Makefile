@@ -87,6 +87,15 @@ bench: setup
 bench-docs: setup
 	$(BIN)/python -m benchmarks --docs docs/performance.md
 
+# How far token estimates are from the truth; the second puts the tables into the page that explains them.
+.PHONY: tokens-accuracy tokens-accuracy-docs
+
+tokens-accuracy: setup
+	$(BIN)/python -m benchmarks.token_accuracy
+
+tokens-accuracy-docs: setup
+	$(BIN)/python -m benchmarks.token_accuracy --docs docs/tokens.md
+
 # The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
 # missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.
 E2E_LEFT_OUT := 75
