@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from benchmarks import competitors, imports, machine, race, report, scaling, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.status import Status
 
 
 @click.command()
@@ -37,12 +43,16 @@ def main(events: int, rounds: int, large_event: int, output: Path, docs: Path | 
 
 
 def _measure(console: Console, folder: Path, events: int, rounds: int, large_event: int) -> report.Results:
-    missing = {competitor: competitor.missing() for competitor in competitors.COMPETITORS}
-    present = [competitor for competitor, why in missing.items() if why is None]
+    everybody = (*competitors.COMPETITORS, *competitors.CHUNK_COMPETITORS)
+    missing = {competitor: competitor.missing() for competitor in everybody}
+    present, of_chunks = (
+        [competitor for competitor in group if missing[competitor] is None]
+        for group in (competitors.COMPETITORS, competitors.CHUNK_COMPETITORS)
+    )
     few = max(1, rounds // 3)
     facts = machine.facts()
     with console.status("measuring") as status:
-        raced = race.race(present, folder, events, rounds, lambda case: status.update(f"racing: {case}"))
+        raced = _race(status, folder, events, rounds, {race.CASES: present, (race.CHUNKS,): of_chunks})
         status.update("streams of several lengths")
         grown = scaling.growth(folder, events, few)
         status.update("memory")
@@ -62,6 +72,19 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         imported=imported,
         targets=targets.judge(raced, grown, peaks, large, imported),
     )
+
+
+def _race(
+    status: Status,
+    folder: Path,
+    events: int,
+    rounds: int,
+    races: Mapping[tuple[race.Case, ...], list[competitors.Competitor]],
+) -> dict[race.Case, dict[str, race.Figure]]:
+    raced: dict[race.Case, dict[str, race.Figure]] = {}
+    for cases, present in races.items():
+        raced |= race.race(present, folder, events, rounds, lambda case: status.update(f"racing: {case}"), cases)
+    return raced
 
 
 if __name__ == "__main__":

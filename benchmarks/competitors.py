@@ -14,7 +14,20 @@ from typing import TYPE_CHECKING, Any, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["COMPETITORS", "FAST", "FLOOR", "OPENAI", "PLAIN", "Competitor", "Worker", "make_ready"]
+__all__ = [
+    "CHUNKS_FAST",
+    "CHUNKS_PLAIN",
+    "CHUNK_COMPETITORS",
+    "COMPETITORS",
+    "FAST",
+    "FLOOR",
+    "OPENAI",
+    "PLAIN",
+    "STREAM_TEXT",
+    "Competitor",
+    "Worker",
+    "make_ready",
+]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _NODE_FOLDER: Final = ROOT / "benchmarks" / "node"
@@ -37,6 +50,14 @@ def _node_missing() -> str | None:
         return "node is not installed"
     if not (_NODE_FOLDER / "node_modules" / "eventsource-parser").is_dir():
         return "eventsource-parser is not installed: run `npm ci` in benchmarks/node"
+    return None
+
+
+def _sdk_missing() -> str | None:
+    if shutil.which("node") is None:
+        return "node is not installed"
+    if not (ROOT / "scripts" / "record_ai_sdk" / "node_modules" / "ai-6").is_dir():
+        return "the AI SDK is not installed: run `make ai-sdk`"
     return None
 
 
@@ -64,6 +85,19 @@ OPENAI: Final = Competitor("openai package", _python("openai_package"), _needs("
 HTTPX_SSE: Final = Competitor("httpx-sse + json", _python("httpx_sse_json"), _needs("httpx_sse", "httpx2"))
 
 COMPETITORS: Final = (FAST, PLAIN, FLOOR, OPENAI, HTTPX_SSE)
+
+
+CHUNKS_FAST: Final = Competitor(
+    "partstream, fast, AI SDK chunks", _python("partstream_reader", "--protocol=ai-sdk"), _needs("msgspec")
+)
+CHUNKS_PLAIN: Final = Competitor(
+    "partstream, AI SDK chunks", _python("partstream_reader", "--protocol=ai-sdk", "--without-msgspec"), _needs()
+)
+STREAM_TEXT: Final = Competitor(
+    "streamText of ai 6", ("node", str(_NODE_FOLDER / "stream_text.mjs")), _sdk_missing, every=3
+)
+
+CHUNK_COMPETITORS: Final = (CHUNKS_FAST, CHUNKS_PLAIN, STREAM_TEXT)
 
 
 def make_ready() -> None:

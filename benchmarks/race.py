@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
 
-__all__ = ["CASES", "TARGETED", "Case", "Figure", "race", "write_case"]
+__all__ = ["CASES", "CHUNKS", "TARGETED", "Case", "Figure", "race", "write_case"]
 
 
 def _by_event(events: list[bytes]) -> list[int]:
@@ -65,6 +65,9 @@ CASES: Final = (
 
 TARGETED: Final = CASES[:3]
 
+CHUNKS: Final = Case("fullStream", framing="JSON lines")
+"""Chunks of the AI SDK, raced by others than the cases above: its own producer and the reader of its chunks."""
+
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
 
@@ -100,7 +103,12 @@ class Figure:
 
 
 def race(
-    competitors: Sequence[Competitor], folder: Path, events: int, rounds: int, say: Callable[[str], object]
+    competitors: Sequence[Competitor],
+    folder: Path,
+    events: int,
+    rounds: int,
+    say: Callable[[str], object],
+    cases: Sequence[Case] = CASES,
 ) -> dict[Case, dict[str, Figure]]:
     """Measures every competitor on every case.
 
@@ -110,10 +118,10 @@ def race(
     results: dict[Case, dict[str, Figure]] = {}
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(competitor)) for competitor in competitors]
-        for case in CASES:
+        for case in cases:
             say(case.name)
             _prepare(workers, case, folder, events)
-            enough = rounds if case in TARGETED else max(1, round(rounds * _SHARE_OF_ROUNDS))
+            enough = rounds if case in (*TARGETED, CHUNKS) else max(1, round(rounds * _SHARE_OF_ROUNDS))
             results[case] = _measure(workers, case.name, events, enough)
     return results
 

@@ -45,7 +45,30 @@ def mixed(count: int) -> Iterator[Event]:
     yield from _response(count, items)
 
 
-STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {"text": text, "tools": tools, "mixed": mixed}
+def chunks(count: int) -> Iterator[Event]:
+    """One text block of an AI SDK `fullStream`; `count` chunks in all."""
+    yield {"type": "start"}
+    yield {"type": "start-step", "request": {}, "warnings": []}
+    yield {"type": "text-start", "id": "t1"}
+    for place in range(count - 6):
+        yield {"type": "text-delta", "id": "t1", "text": _word(place)}
+    yield {"type": "text-end", "id": "t1"}
+    usage = {"inputTokens": 10, "outputTokens": count, "totalTokens": 10 + count}
+    yield {"type": "finish-step", "finishReason": "stop", "usage": usage, "response": {"id": "r", "modelId": "m"}}
+    yield {"type": "finish", "finishReason": "stop", "totalUsage": usage}
+
+
+def _word(place: int) -> str:
+    words = _WORDS.split(" ")
+    return words[place % len(words)] + " "
+
+
+STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
+    "text": text,
+    "tools": tools,
+    "mixed": mixed,
+    "fullStream": chunks,
+}
 """The streams by name; each is given the number of its events."""
 
 
@@ -57,8 +80,17 @@ def _data_only(event: Event) -> bytes:
     return f"data: {_json(event)}\n\n".encode()
 
 
-FRAMINGS: Final[Mapping[str, Callable[[Event], bytes]]] = {"event+data": _with_event_line, "data": _data_only}
-"""How an event becomes bytes: with an `event:` line as the specification says, or without, as several servers do."""
+def _json_line(event: Event) -> bytes:
+    return _json(event).encode() + b"\n"
+
+
+FRAMINGS: Final[Mapping[str, Callable[[Event], bytes]]] = {
+    "event+data": _with_event_line,
+    "data": _data_only,
+    "JSON lines": _json_line,
+}
+"""How an event becomes bytes: with an `event:` line as the specification says, or without, as several servers do; or
+one a line."""
 
 
 def one_large_event(size: int) -> bytes:

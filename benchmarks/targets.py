@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.competitors import FAST, FLOOR, OPENAI, PLAIN
-from benchmarks.race import TARGETED, Case, Figure
+from benchmarks.competitors import CHUNKS_FAST, FAST, FLOOR, OPENAI, PLAIN, STREAM_TEXT
+from benchmarks.race import CHUNKS, TARGETED, Case, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,6 +63,7 @@ def judge(
     """All targets with what was measured; those that could not be measured are left out."""
     return [
         *_ratios(raced),
+        *_chunks(raced.get(CHUNKS, {})),
         *_growth(grown),
         *_memory(peaks),
         Target("2 MB event: 1,460-byte reads / one read", large["small_reads"] / large["one_read"], 5.0, "×"),
@@ -78,6 +79,17 @@ def _ratios(raced: Mapping[Case, Mapping[str, Figure]]) -> Iterator[Target]:
             if upper.name in figures and lower.name in figures:
                 ratio = figures[upper.name].ratio_to(figures[lower.name])
                 yield Target(f"{case.stream}: {upper.name} / {lower.name}", ratio, limit, "×", at_least)
+
+
+def _chunks(figures: Mapping[str, Figure]) -> Iterator[Target]:
+    """The reader of AI SDK chunks for itself, and beside the SDK that produces them."""
+    reader, producer = figures.get(CHUNKS_FAST.name), figures.get(STREAM_TEXT.name)
+    if reader is not None:
+        yield Target(f"{CHUNKS.stream}: {CHUNKS_FAST.name}", reader.median, 2.0, "µs a chunk")
+    if reader is not None and producer is not None:
+        yield Target(
+            f"{CHUNKS.stream}: {STREAM_TEXT.name} / {CHUNKS_FAST.name}", producer.ratio_to(reader), 10.0, "×", True
+        )
 
 
 def _growth(grown: Mapping[str, Mapping[int, Figure]]) -> Iterator[Target]:

@@ -1,8 +1,8 @@
 // The JavaScript floor: the least that a reader in JavaScript does to turn the same bytes into the same parts.
 // Speaks the protocol of benchmarks/workers/worker.py over standard input and output.
-import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createParser } from "eventsource-parser";
+import { load, processorTime } from "./worker.mjs";
 
 class TextPart {
   constructor(value) {
@@ -60,16 +60,6 @@ function read(chunks, take) {
   }
 }
 
-function load(path, sizesPath) {
-  const bytes = readFileSync(path);
-  let start = 0;
-  return JSON.parse(readFileSync(sizesPath, "utf8")).map((size) => {
-    const chunk = bytes.subarray(start, start + size);
-    start += size;
-    return chunk;
-  });
-}
-
 function tally(chunks) {
   const counts = { text: 0, thinking: 0, tool_calls: 0 };
   read(chunks, (part) => {
@@ -78,22 +68,6 @@ function tally(chunks) {
     else counts.tool_calls += 1;
   });
   return counts;
-}
-
-// Linux counts the time of a thread up to when it last gave the processor away, so it sleeps before it asks.
-const never = new Int32Array(new SharedArrayBuffer(4));
-const threadStatistics = "/proc/thread-self/schedstat";
-const ofTheThread = existsSync(threadStatistics);
-
-/** Seconds of processor time: of the main thread alone where that can be known, so without the garbage collector's
- * and the compiler's helper threads. */
-function processorTime() {
-  if (ofTheThread) {
-    Atomics.wait(never, 0, 0, 1);
-    return Number(readFileSync(threadStatistics, "utf8").split(" ")[0]) / 1e9;
-  }
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
 }
 
 function run(chunks) {

@@ -1,4 +1,5 @@
-"""Partstream: bytes to parts through the reader that the gateway uses. `--without-msgspec` hides the extra `fast`."""
+"""Partstream: bytes to parts through the reader that the gateway uses. `--without-msgspec` hides the extra `fast`,
+`--protocol=NAME` reads another protocol than the default one."""
 
 from __future__ import annotations
 
@@ -11,24 +12,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def reader(with_msgspec: bool) -> Callable[[], Any]:
+def reader(with_msgspec: bool, protocol: str | None = None) -> Callable[[], Any]:
     """A function that makes a reader of one response; the choice is for the whole process."""
     if not with_msgspec:
         # None in the table of modules makes every later import of it fail, as if it were not installed.
         sys.modules["msgspec"] = None  # type: ignore[assignment]
     from partstream import json_codec  # noqa: PLC0415 - after msgspec is hidden
-    from partstream.protocols.registry import PROTOCOLS  # noqa: PLC0415
-    from partstream.sse import SSEDecoder  # noqa: PLC0415
+    from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS  # noqa: PLC0415
     from partstream.streams import StreamOptions  # noqa: PLC0415
 
     if json_codec.FAST is not with_msgspec:
         raise SystemExit("msgspec is not installed, so the reader with it cannot be measured")
-    return lambda: PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    row = PROTOCOLS[protocol or DEFAULT_PROTOCOL]
+    return lambda: row.make_reader(StreamOptions())
 
 
 def main() -> None:
     """Serves commands."""
-    make = reader(with_msgspec="--without-msgspec" not in sys.argv)
+    named = (argument.partition("=")[2] for argument in sys.argv if argument.startswith("--protocol="))
+    make = reader("--without-msgspec" not in sys.argv, next(named, None))
     from partstream.parts import TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - after msgspec is hidden
 
     def run(chunks: Chunks) -> None:

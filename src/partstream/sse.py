@@ -238,7 +238,7 @@ class JSONLinesDecoder:
     def repeated(self, data: bytes) -> bytes | None:
         """The data of `data`, if it is one whole line and nothing else; None leaves it to :meth:`feed`."""
         last = len(data) - 1
-        if self._at_border and data.find(b"\n") == last <= self._limit and data[:1] == b"{" and b"\r" not in data:
+        if self._at_border and 0 < data.find(b"\n") == last <= self._limit and b"\r" not in data:
             return data[:last]
         return None
 
