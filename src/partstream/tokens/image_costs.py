@@ -64,10 +64,13 @@ class Patches:
     def tokens(self, image: Dimensions) -> int:
         """See :class:`ImageCost`."""
         width, height = _fit(image, self.long_edge) if self.long_edge else image
-        patches = _tiles(width, self.side) * _tiles(height, self.side)
-        if patches > self.most:  # scaled to the largest size that keeps the limit: close to it, seldom at it
-            scale = math.sqrt(self.most * self.side * self.side / (width * height))
-            patches = min(self.most, max(1, int(width * scale / self.side)) * _tiles(height * scale, self.side))
+        width, height = width / self.side, height / self.side
+        patches = _tiles(width, 1) * _tiles(height, 1)
+        if patches > self.most:
+            # Scaled until the area is that of the limit, then until one side falls on a border.
+            scale = math.sqrt(self.most / (width * height))
+            scale *= min(math.floor(side * scale) / (side * scale) for side in (width, height) if side * scale >= 1)
+            patches = min(self.most, _tiles(width * scale, 1) * _tiles(height * scale, 1))
         return math.ceil(patches * self.factor)
 
 

@@ -1,0 +1,182 @@
+"""Exact counters: which one counts a family, what is registered, and that nothing is fetched."""
+
+import base64
+import gzip
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.tokens import Counter, Counters, Vocabulary, vocabulary_of
+from partstream.tokens.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.upstream_count import COUNT_ENDPOINTS, CountAnswerError, count_request_body, read_count_answer
+from partstream.tokens.vocabularies import exact_vocabulary
+
+NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
+NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None, reason="tiktoken is not installed")
+
+
+class Words:
+    """Counts words, for those who would like to."""
+
+    def count(self, text):
+        return len(text.split())
+
+
+# ---- families ----
+
+
+@pytest.mark.parametrize(
+    ("family", "vocabulary"),
+    [
+        ("gpt-4", Vocabulary.CL100K),
+        ("gpt-4-turbo", Vocabulary.CL100K),
+        ("gpt-3.5-turbo", Vocabulary.CL100K),
+        ("gpt-4o", Vocabulary.O200K),
+        ("gpt-4o-mini", Vocabulary.O200K),
+        ("gpt-4.1-nano", Vocabulary.O200K),
+        ("openai/GPT-5.2-codex", Vocabulary.O200K),
+        ("o3-mini", Vocabulary.O200K),
+        ("gpt-oss-120b", Vocabulary.O200K),
+        ("claude-sonnet-4.5", None),
+        ("gemini-3-pro", None),
+        ("llama-4-scout", None),
+        ("o", None),
+        ("", None),
+    ],
+)
+def test_the_longest_beginning_of_a_family_says_its_vocabulary(family, vocabulary):
+    assert exact_vocabulary(family) is vocabulary
+    assert vocabulary_of(family) is (vocabulary or Vocabulary.O200K)
+
+
+@NEEDS_BPE
+def test_only_families_with_a_published_vocabulary_have_a_counter():
+    counters = Counters()
+    assert counters.of_family("gpt-4o") is counters.of_family("o3")
+    assert counters.of_family("gpt-4") is not counters.of_family("gpt-4o")
+    assert counters.of_family("claude-sonnet-4.5") is None
+
+
+def test_what_is_registered_goes_before_what_is_installed_and_the_last_one_wins():
+    counters, first, second = Counters([lambda _: Words()]), Words(), Words()
+    installed = counters.of_family("gpt-4o")
+    counters.register_counter("gpt-4*", first)
+    assert counters.of_family("openai/gpt-4o") is first
+    counters.register_counter("gpt-4o", second)
+    assert counters.of_family("gpt-4o") is second
+    assert counters.of_family("gpt-4") is first
+    assert counters.of_family("gpt-5") is installed
+    counters.register_counter("gpt-4*", Words())
+    assert counters.of_family("gpt-4o") not in {first, second}
+    assert Counters([]).of_family("gpt-4o") is None
+
+
+def test_the_first_of_the_installed_that_has_a_vocabulary_wins_and_is_looked_for_once():
+    asked, words = [], Words()
+
+    def nothing(vocabulary):
+        asked.append(vocabulary)
+
+    counters = Counters([nothing, lambda _: words])
+    assert [counters.of_family(family) for family in ("gpt-4o", "o1", "gpt-4o")] == [words] * 3
+    assert asked == [Vocabulary.O200K]
+
+
+def test_what_cannot_count_is_refused():
+    with pytest.raises(TypeError, match=r"a counter with a method count\(text\) for 'llama\*', got 4"):
+        Counters([]).register_counter("llama*", 4)
+    assert isinstance(Words(), Counter)
+
+
+# ---- bpe-openai ----
+
+
+@NEEDS_BPE
+@pytest.mark.parametrize(
+    ("text", "o200k", "cl100k"),
+    [
+        ("", 0, 0),
+        ("hello world", 2, 2),
+        ("<|endoftext|>", 7, 7),
+        ("Здравствуйте", 1, 6),
+        ("x" * 1_200_000, 150_000, 150_000),
+    ],
+)
+def test_the_vocabularies_are_those_of_openai(text, o200k, cl100k):
+    assert bpe_openai_counter(Vocabulary.O200K).count(text) == o200k
+    assert bpe_openai_counter(Vocabulary.CL100K).count(text) == cl100k
+
+
+@NEEDS_BPE
+@given(text=st.text(st.characters(exclude_categories=[]), max_size=300))
+def test_any_text_is_counted_lone_surrogates_too(text):
+    assert 0 <= COUNTERS.of_family("gpt-4o").count(text) <= len(text.encode(errors="surrogatepass"))
+
+
+COUNTERS = Counters()
+
+
+# ---- tiktoken ----
+
+
+def test_tiktoken_is_left_alone_where_its_vocabulary_is_not_on_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert tiktoken_counter(Vocabulary.O200K) is None
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    assert tiktoken_counter(Vocabulary.O200K) is None
+
+
+@NEEDS_TIKTOKEN
+@NEEDS_BPE
+def test_tiktoken_counts_the_same_from_its_cache_and_nothing_is_used_that_is_damaged(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    data = packed_vocabulary("o200k_base")
+    cached = tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
+    cached.write_bytes(data[:-1])
+    assert tiktoken_counter(Vocabulary.O200K) is None
+    assert cached.exists(), "tiktoken would have deleted it"
+    cached.write_bytes(data)
+    text = "The quick brown fox; 快速的棕色狐狸 \ud800 <|endoftext|>"
+    assert tiktoken_counter(Vocabulary.O200K).count(text) == bpe_openai_counter(Vocabulary.O200K).count(text)
+
+
+def packed_vocabulary(name):
+    """The vocabulary that lies in the wheel of bpe-openai, in tiktoken's own form."""
+    folder = Path(importlib.util.find_spec("bpe_openai").submodule_search_locations[0])
+    return gzip.decompress((folder / "data" / f"{name}.tiktoken.gz").read_bytes())
+
+
+@NEEDS_BPE
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+def test_the_digests_are_those_of_the_vocabularies(name):
+    from partstream.tokens.counters import _TIKTOKEN_CACHE
+
+    data = packed_vocabulary(name)
+    assert base64.b64decode(data.split()[0]) == b"!"
+    assert hashlib.sha256(data).hexdigest() == _TIKTOKEN_CACHE[name].digest
+
+
+# ---- upstreams that count ----
+
+
+def test_the_body_that_asks_for_a_count_has_only_what_counts():
+    body = {"model": "m", "input": [], "tools": [], "stream": True, "store": False, "max_output_tokens": 9}
+    assert count_request_body(COUNT_ENDPOINTS["responses"], body) == {"model": "m", "input": [], "tools": []}
+    body = {"model": "m", "messages": [], "system": "s", "max_tokens": 9, "temperature": 1, "stream": True}
+    assert count_request_body(COUNT_ENDPOINTS["messages"], body) == {"model": "m", "messages": [], "system": "s"}
+
+
+@pytest.mark.parametrize("answer", [{"object": "response.input_tokens", "input_tokens": 14}, {"input_tokens": 14}])
+def test_the_count_of_an_upstream_is_read(answer):
+    assert (read_count_answer(answer).tokens, read_count_answer(answer).source) == (14, "counted")
+
+
+@pytest.mark.parametrize("answer", [None, [], {}, {"input_tokens": "14"}, {"input_tokens": -1}, {"input_tokens": True}])
+def test_an_answer_without_a_count_is_an_error(answer):
+    with pytest.raises(CountAnswerError, match="expected an object with input_tokens") as caught:
+        read_count_answer(answer)
+    assert caught.value.answer is answer
