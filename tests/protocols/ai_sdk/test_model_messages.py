@@ -208,6 +208,10 @@ THINKING: dict[str, tuple[list[Any], list[Any]]] = {
         [SIGNED, call(), HIDDEN, "Ho"],
     ),
     "half a character": ([ThinkingPart("a\ud83d"), *ANSWERED], [{"type": "reasoning", "text": "a\ufffd"}, "Ho"]),
+    "a block that says what another begins with": (
+        [ThinkingPart("hm, hm", "r1"), ThinkingPart("hm", "r2"), listed(SIGNED), *ANSWERED],
+        [{"type": "reasoning", "text": "hm, hm"}, SIGNED, "Ho"],
+    ),
     "between texts": ([TextPart("a"), ThinkingPart("hm"), called()], ["a", PLAIN, call()]),
     "that nothing follows": ([TextPart("a"), ThinkingPart("hm")], ["a"]),
     "of another protocol": (
