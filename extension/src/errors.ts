@@ -23,6 +23,12 @@ export interface LanguageModelErrorClass {
 /** Copilot's own identifier, as the host gives it in `requestInitiator`. */
 const COPILOT = "github.copilot-chat";
 
+/** What helps in the chat, by the kind of the error. */
+const HINTS: Readonly<Record<string, string>> = {
+  // The limit of the model has been corrected by now, and Copilot keeps to it.
+  ContextLengthExceededError: "; send the message again, and the conversation is shortened first",
+};
+
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {
   NotFound: (message, errors) => errors.NotFound(message),
   NoPermissions: (message, errors) => errors.NoPermissions(message),
@@ -44,10 +50,18 @@ export function toHostError(
   const data = errorData(error);
   const message = data?.message ?? (error instanceof Error ? error.message : String(error));
   if (requestInitiator?.toLowerCase() === COPILOT) {
-    return Object.assign(new Error(message), { stack: "", cause: data, ...(data && { code: data.code }) });
+    return Object.assign(new Error(message + hintOn(data)), {
+      stack: "",
+      cause: data,
+      ...(data && { code: data.code }),
+    });
   }
   const make = MAKE_ERROR[data?.code ?? "Unspecified"];
   return Object.assign(make(message, errors), { cause: data });
+}
+
+function hintOn(data: ErrorData | undefined): string {
+  return (data && HINTS[data.kind]) ?? "";
 }
 
 /** What Python says about a model that failed; undefined for every other error. */

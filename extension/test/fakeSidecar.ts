@@ -115,6 +115,14 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     await say(progressToken, "partial ", "text");
     throw new ResponseError(ErrorCode.LanguageModelFailed, FAILURE.message, FAILURE);
   },
+  "too long": () => {
+    const message = "the conversation is too long for Echo";
+    throw new ResponseError(ErrorCode.LanguageModelFailed, message, {
+      ...FAILURE,
+      message,
+      kind: "ContextLengthExceededError",
+    });
+  },
   dies: async ({ progressToken }) => {
     await say(progressToken, "last words");
     setImmediate(() => process.kill(process.pid, "SIGKILL"));

@@ -173,6 +173,14 @@ test("counts come from the process once and then from memory, for texts and for 
   assert.equal(await provider.provideTokenCount(model("m"), "hello"), 5);
 });
 
+test("Copilot's user is told what to do about a conversation that is too long, other callers get the fact", async (context) => {
+  const { provider } = start(context);
+  await assert.rejects(ask(provider, "too long", "github.copilot-chat").done, {
+    message: "the conversation is too long for Echo; send the message again, and the conversation is shortened first",
+  });
+  await assert.rejects(ask(provider, "too long").done, { message: "the conversation is too long for Echo" });
+});
+
 test("a count never fails: without a process it is an estimate", async (context) => {
   const { provider, supervisor } = start(context);
   await supervisor.close();

@@ -71,7 +71,7 @@ class RequestTokens:
             )
         else:
             factor = self._accounting.factor(self._model.family)
-            _logger.debug(
+            _logger.info(
                 "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
             )
 
