@@ -33,6 +33,7 @@ def test_every_setting_has_its_field():
         "defaultModel": "b",
         "limitPolicy": "fraction",
         "limitFraction": 0.5,
+        "limitReasoning": 2000,
     }
     assert set(settings) == set(MODEL_LIST_SETTINGS)
     assert set(model) == {"id", *MODEL_SETTINGS}
@@ -45,7 +46,7 @@ def test_every_setting_has_its_field():
             "a": ModelOverride("A", "gpt", "2", "fast", 9000, 1000, 100, True, False, ("low",)),
             "b": ModelOverride(),
         },
-        limits=LimitSettings(LimitPolicy.FRACTION, 0.5),
+        limits=LimitSettings(LimitPolicy.FRACTION, 0.5, 2000),
     )
 
 

@@ -48,6 +48,13 @@ def test_the_policy_that_keeps_room_is_the_default():
     assert [policy.value for policy in LimitPolicy] == ["reserve-output", "context-window", "fraction"]
 
 
+def test_reasoning_that_a_server_counts_beside_the_output_has_room_of_its_own():
+    record = ModelRecord("m", context_window=fact(200_000), max_output_tokens=fact(64_000))
+    for policy, inputs in ((RESERVE, 104_000), (WINDOW, 200_000), (FRACTION, 170_000)):
+        limits = limits_of(record, LimitSettings(policy, reasoning_tokens=32_000))
+        assert (limits.max_input_tokens.value, limits.max_output_tokens.value) == (inputs, 64_000)
+
+
 def test_the_output_limit_is_the_models_own_and_no_hidden_cap():
     record = ModelRecord("m", context_window=fact(1_000_000), max_output_tokens=fact(384_000))
     assert limits_of(record, LimitSettings()).max_output_tokens.value == 384_000

@@ -152,6 +152,13 @@ _ROWS: Final = (
     Setting("defaultModel", Form.TEXT, "The model that is taken when nobody chooses"),
     Setting("limitPolicy", Form.TEXT, "What of the context window is for the prompt", "`reserve-output`"),
     Setting("limitFraction", Form.NUMBER, "The part of the window, for the policy `fraction`"),
+    Setting(
+        "limitReasoning",
+        Form.NUMBER,
+        "Tokens that `reserve-output` leaves for reasoning beside the output limit, for servers that do not count "
+        "reasoning as output",
+        "0",
+    ),
     Setting("fallbacks", Form.OBJECT, "By a model's id, a list of the models to ask when it cannot answer"),
     Setting(
         "request",

@@ -24,7 +24,7 @@ def read_model_selection(settings: Mapping[str, Any]) -> ModelSelection:
     fields = {
         MODEL_LIST_SETTINGS[name][0]: MODEL_LIST_SETTINGS[name][1](value, name) for name, value in settings.items()
     }
-    limits = {name: fields.pop(name) for name in ("policy", "fraction") if name in fields}
+    limits = {name: fields.pop(name) for name in ("policy", "fraction", "reasoning_tokens") if name in fields}
     return ModelSelection(limits=replace(LimitSettings(), **limits), **fields)
 
 
@@ -96,5 +96,6 @@ MODEL_LIST_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] 
     "defaultModel": ("default", string),
     "limitPolicy": ("policy", _policy),
     "limitFraction": ("fraction", _fraction),
+    "limitReasoning": ("reasoning_tokens", count),
 }
 """What a person says of the list: the field of :class:`ModelSelection` or of its limits, and how it is checked."""

@@ -1,6 +1,10 @@
 """How many tokens a prompt and an answer may hold: named policies over what a server declares.
 
 What nobody declares is assumed, and says so in its source.
+
+The reasoning of an answer is a part of its output: the output limits of OpenAI (`max_output_tokens`), Anthropic
+(`max_tokens`, which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves
+room for the output leaves room for the reasoning. For servers that count it beside the output there is a setting.
 """
 
 from __future__ import annotations
@@ -23,8 +27,8 @@ class LimitPolicy(StrEnum):
     """How much of a context window a prompt may take."""
 
     RESERVE_OUTPUT = "reserve-output"
-    """All but what an answer may take, and never less than half: some servers state an output limit as large as the
-    window, which would leave nothing."""
+    """All but what an answer and its reasoning may take, and never less than half: some servers state an output limit
+    as large as the window, which would leave nothing."""
     CONTEXT_WINDOW = "context-window"
     """All of it: the consumer keeps room for the answer."""
     FRACTION = "fraction"
@@ -38,12 +42,14 @@ class LimitSettings:
     Attributes:
         policy: How much of a context window a prompt may take.
         fraction: The part that `fraction` leaves for the prompt, above 0 and at most 1.
+        reasoning_tokens: What reasoning may take beside the output limit, for servers that do not count it as output.
         default_input_tokens: What a prompt may hold when no window is known.
         default_output_tokens: What an answer may hold when nobody says; at most a quarter of a window that is known.
     """
 
     policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT
     fraction: float = 0.85
+    reasoning_tokens: int = 0
     default_input_tokens: int = 128_000
     default_output_tokens: int = 16_384
 
@@ -95,7 +101,7 @@ def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
 
 
 def _reserve_output(window: int, output: int, settings: LimitSettings) -> int:
-    return window - min(output, window // 2)
+    return window - min(output + settings.reasoning_tokens, window // 2)
 
 
 def _context_window(window: int, output: int, settings: LimitSettings) -> int:
