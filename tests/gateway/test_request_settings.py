@@ -95,6 +95,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize("name", ["specificationVersion", "providerOptions", "team"])
+def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(name: str):
+    request = {name: ALL[name]}
+    for settings, where in (({"request": request}, "request"), ({"modelRequests": {"m": request}}, "modelRequests.m")):
+        with pytest.raises(ConfigurationError, match="this protocol has no place for") as caught:
+            GatewayConfiguration.from_json({"baseUrl": URL, **settings})
+        assert caught.value.where == f"{where}.{name}"
+        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": "ai-gateway", **settings})
+
+
 @pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_refused_with_its_place_and_what_could_stand_there(settings: dict[str, Any], where: str):
     with pytest.raises(ConfigurationError) as caught:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OWN_FIELDS",
+    "PROTOCOL_SETTINGS",
     "SPECIFICATION_VERSIONS",
     "Continuation",
     "EncryptedReasoning",
@@ -29,6 +30,10 @@ OWN_FIELDS: Final = frozenset({"model", "input", "messages", "stream", "previous
 
 SPECIFICATION_VERSIONS: Final = (2, 3, 4)
 """The versions of the language model specification, for protocols that carry it."""
+
+
+PROTOCOL_SETTINGS: Final = frozenset({"specification_version", "provider_options", "team"})
+"""Fields of :class:`RequestSettings` that only some protocols have a place for."""
 
 
 class SystemAs(StrEnum):

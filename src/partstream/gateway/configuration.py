@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.settings import PROTOCOL_SETTINGS, RequestSettings
 from partstream.gateway.addresses import is_loopback
 from partstream.gateway.checks import (
     ConfigurationError,
@@ -26,7 +26,7 @@ from partstream.gateway.connection_settings import (
     read_proxy,
 )
 from partstream.gateway.model_settings import MODEL_LIST_SETTINGS, read_model_selection
-from partstream.gateway.request_settings import read_request_settings
+from partstream.gateway.request_settings import REQUEST_SETTINGS, read_request_settings
 from partstream.gateway.secret import Secret
 from partstream.models.filters import ModelSelection
 from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.gateway.credentials import CredentialSource
+    from partstream.protocols.registry import Upstream
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["SETTING_CHECKS", "ConfigurationError", "GatewayConfiguration", "RetryPolicy", "Timeouts"]
@@ -124,11 +125,11 @@ class GatewayConfiguration:
         if self.api_key is not None:
             _check_key(self.api_key.reveal(), "apiKey")
         check_headers(self.headers, "headers")
+        upstream = UPSTREAM_PROTOCOLS[_protocol(self.protocol, "protocol")]
         for model_id, request in (("", self.request), *self.model_requests.items()):
-            check_headers(
-                request.extra_headers, f"{(model_id and f'modelRequests.{model_id}') or 'request'}.extraHeaders"
-            )
-        _protocol(self.protocol, "protocol")
+            where = f"modelRequests.{model_id}" if model_id else "request"
+            check_headers(request.extra_headers, f"{where}.extraHeaders")
+            _check_has_place(request, upstream, where)
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:
@@ -181,6 +182,15 @@ def _check_url(url: str, *, allow_insecure_http: bool) -> None:
         raise ConfigurationError(
             "baseUrl", f"{url!r}, where anyone on the way can read the key", "https, or the setting allowInsecureHttp"
         )
+
+
+def _check_has_place(request: RequestSettings, upstream: Upstream, where: str) -> None:
+    """Refuses what somebody set in vain: settings that only other protocols have a place for."""
+    for field_name in sorted(PROTOCOL_SETTINGS - upstream.own_settings):
+        if getattr(request, field_name):
+            name = next(name for name, (known, _) in REQUEST_SETTINGS.items() if known == field_name)
+            expected = "none, or `extraBody` for a server that takes it in the body"
+            raise ConfigurationError(f"{where}.{name}", "a setting that this protocol has no place for", expected)
 
 
 def _check_key(key: str, where: str) -> None:

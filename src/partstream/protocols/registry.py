@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
+from partstream.conversation.settings import PROTOCOL_SETTINGS
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Upstream:
         document_headers: The same for requests that ask no model, such as for a list of models.
         model_lists: Where the function is that says where models are listed, or None for `/models` behind the base URL.
         settings: Where the function is that completes the settings of requests by what the base URL says, or None.
+        own_settings: Which of :data:`partstream.conversation.settings.PROTOCOL_SETTINGS` it has a place for.
         continues: Whether a request can go on from a stored response.
         refuses_response_id: Where the function is that tells whether an error of the upstream says that it does not
             know the response to go on from; None where nothing of the kind is ever sent.
@@ -57,6 +59,7 @@ class Upstream:
     document_headers: str | None = None
     model_lists: str | None = None
     settings: str | None = None
+    own_settings: frozenset[str] = frozenset()
     continues: bool = False
     refuses_response_id: str | None = None
     refuses_reasoning: str | None = None
@@ -217,6 +220,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
                 document_headers="partstream.protocols.ai_gateway.headers:document_headers",
                 model_lists="partstream.protocols.ai_gateway.model_lists:model_lists",
                 settings="partstream.protocols.ai_gateway.specification:complete_settings",
+                own_settings=PROTOCOL_SETTINGS,
                 refuses_reasoning="partstream.protocols.ai_gateway.refusals:refuses_reasoning",
             ),
         ),
