@@ -97,5 +97,6 @@ def test_the_turn_runs_over_the_gateway_s_protocol_too():
         assert re.search(r"POST http://127\.0\.0\.1:\d+/v3/ai/language-model", demo.output)
         for told in ("24 °C, sunny", "- get_time: 21:30", "2 rounds", "--protocol ai-gateway --model thinking"):
             assert told in demo.output
+        assert "stateful_marker" not in demo.output  # for hosts, not for people
 
     run(test())

@@ -15,6 +15,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 
 from partstream.cli.wrapping import WordWrap
+from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.json_codec import loads
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.streams import Finish, Unmapped
@@ -68,12 +69,8 @@ class StreamRenderer:
             case ToolCallPart():
                 self.end_line()
                 self._console.print(_call_box(output))
-            case DataPart(mime_type=mime_type, data=data):
-                self.end_line()
-                said = f"data: {printable(mime_type)}, {len(data):,} bytes"
-                if mime_type == USAGE_MIME_TYPE:
-                    said = f"── {usage_line(read_usage(output))}"
-                self._console.print(f"[dim]{escape(said)}[/dim]")
+            case DataPart():
+                self._show_data(output)
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
             case Finish():
@@ -98,6 +95,16 @@ class StreamRenderer:
     def _print(self, text: str) -> None:
         if text:
             self._console.print(text, style=self._style or None, end="", markup=False, soft_wrap=True)
+
+    def _show_data(self, part: DataPart) -> None:
+        if part.mime_type == USAGE_MIME_TYPE:
+            said = f"── {usage_line(read_usage(part))}"
+        elif part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+            return  # for hosts that keep it in the conversation
+        else:
+            said = f"data: {printable(part.mime_type)}, {len(part.data):,} bytes"
+        self.end_line()
+        self._console.print(f"[dim]{escape(said)}[/dim]")
 
     def _show_finish(self, finish: Finish) -> None:
         self.end_line()
