@@ -236,10 +236,12 @@ class JSONLinesDecoder:
         return self._events(self._splitter.split(data)) if self.error is None else []
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The data of `data`, if it is one whole line and nothing else; None leaves it to :meth:`feed`."""
-        last = len(data) - 1
-        if self._at_border and 0 < data.find(b"\n") == last <= self._limit and b"\r" not in data:
-            return data[:last]
+        """The data of `data`, if that ends with the first of its line feeds; None leaves it to :meth:`feed`, to which
+        it goes as well when it is no event: carriage returns end lines, too."""
+        if self._at_border:
+            value, end, rest = data.partition(b"\n")
+            if end and not rest and len(value) <= self._limit:
+                return value
         return None
 
     def end(self) -> list[ServerSentEvent]:

@@ -81,8 +81,6 @@ class StreamReader:
                         return outputs
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
-                self._stream_event(self._sink_name, value, outputs)
-                return outputs
         return self._read(self._decoder.feed(data))
 
     def end(self) -> list[StreamOutput]:
