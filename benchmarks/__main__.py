@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from benchmarks import competitors, imports, machine, race, report, scaling, targets
+from benchmarks import competitors, imports, machine, race, report, scaling, targets, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         large = scaling.large_event(large_event, rounds)
         status.update("import time")
         imported = imports.import_time(few)
+        status.update("counting tokens")
+        counting = tokens.measure_counting(few)
     return report.Results(
         machine=facts,
         settings={"events": events, "rounds": rounds},
@@ -70,7 +72,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         peaks=peaks,
         large=large,
         imported=imported,
-        targets=targets.judge(raced, grown, peaks, large, imported),
+        counting=counting,
+        targets=targets.judge(raced, grown, peaks, large, imported, counting),
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.table import Table
-
+from benchmarks import tokens
 from benchmarks.competitors import FLOOR
+from benchmarks.grids import Grid, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,17 +37,19 @@ class Results:
         peaks: Bytes by reader, length and kind.
         large: Nanoseconds a byte.
         imported: See :func:`benchmarks.imports.import_time`.
+        counting: Of tokens.
         targets: What was to be reached.
     """
 
     machine: Mapping[str, str]
     settings: Mapping[str, int]
-    skipped: Mapping[str, str]
+    skipped: dict[str, str]
     raced: Mapping[Case, Mapping[str, Figure]]
     grown: Mapping[str, Mapping[int, Figure]]
     peaks: Mapping[str, Mapping[int, Mapping[str, int]]]
     large: Mapping[str, float]
     imported: Mapping[str, Any]
+    counting: tokens.Counting
     targets: Sequence[Target]
 
     def as_json(self) -> dict[str, Any]:
@@ -69,17 +71,9 @@ class Results:
             },
             "large_event_nanoseconds_per_byte": dict(self.large),
             "import": dict(self.imported),
+            "counting": self.counting.as_json(),
             "targets": [target.as_json() for target in self.targets],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table before it is drawn."""
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 def grids(results: Results) -> list[Grid]:
@@ -89,6 +83,7 @@ def grids(results: Results) -> list[Grid]:
         *_raced(results.raced),
         _grown(results.grown),
         _peaks(results.peaks),
+        *tokens.grids(results.counting),
         _others(results),
     ]
 
@@ -145,13 +140,8 @@ def _others(results: Results) -> Grid:
 def show(results: Results, console: Console) -> None:
     """Prints everything."""
     for grid in reversed(grids(results)):
-        table = Table(title=grid.title, title_justify="left")
-        for place, name in enumerate(grid.head):
-            table.add_column(name, justify="left" if place == 0 else "right")
-        for row in grid.rows:
-            table.add_row(*row, style="red" if row[-1] == "not reached" else None)
-        console.print(table)
-    for name, why in results.skipped.items():
+        draw(grid, console)
+    for name, why in (results.skipped | results.counting.skipped).items():
         console.print(f"[yellow]{name} was not measured: {why}")
 
 
@@ -171,7 +161,7 @@ def write_docs(results: Results, page: Path) -> None:
 
 def _markdown(results: Results) -> str:
     lines = [f"- {name}: {value}" for name, value in (*results.machine.items(), *_counts(results.settings))]
-    lines += [f"- not measured: {name}, {why}" for name, why in results.skipped.items()]
+    lines += [f"- not measured: {name}, {why}" for name, why in (results.skipped | results.counting.skipped).items()]
     for grid in grids(results):
         lines += ["", f"### {grid.title[0].upper()}{grid.title[1:]}", "", _row(grid.head)]
         lines.append(_row(["---", *["---:"] * (len(grid.head) - 1)]))

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.competitors import CHUNKS_FAST, FAST, FLOOR, OPENAI, PLAIN, STREAM_TEXT
 from benchmarks.race import CHUNKS, TARGETED, Case, Figure
+from benchmarks.tokens import ESTIMATED, EXACT, NEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from benchmarks.tokens import Counting
 
 __all__ = ["Target", "judge"]
 
@@ -59,6 +62,7 @@ def judge(
     peaks: Mapping[str, Mapping[int, Mapping[str, int]]],
     large: Mapping[str, float],
     imported: Mapping[str, Any],
+    counting: Counting,
 ) -> list[Target]:
     """All targets with what was measured; those that could not be measured are left out."""
     return [
@@ -69,6 +73,7 @@ def judge(
         Target("2 MB event: 1,460-byte reads / one read", large["small_reads"] / large["one_read"], 5.0, "×"),
         Target("import partstream", imported["import"], 150.0, "ms"),
         Target("packages that it loads", len(imported["packages"]), 0, ""),
+        *_counting(counting),
     ]
 
 
@@ -104,3 +109,14 @@ def _memory(peaks: Mapping[str, Mapping[int, Mapping[str, int]]]) -> Iterator[Ta
         shorter, longest = sorted(by_length)
         ratio = by_length[longest]["deltas"] / by_length[shorter]["deltas"]
         yield Target(f"{name}: peak memory, {longest:,} / {shorter:,} events", ratio, _TOLERATED_GROWTH, "×")
+
+
+def _counting(counting: Counting) -> Iterator[Target]:
+    estimated, _ = counting.text[ESTIMATED]
+    yield Target("1 MB of text, estimated", estimated * 1e6 / counting.characters, 5.0, "ns a character")
+    if EXACT in counting.text:
+        exact, _ = counting.text[EXACT]
+        yield Target("1 MB of text: estimated / counted", estimated / exact, 0.2, "×")
+    of_conversation = counting.conversation
+    ratio = of_conversation["one message edited"]["estimated"] / of_conversation[NEW]["estimated"]
+    yield Target("1,000 messages: one edited / all new", ratio, 0.25, "×")

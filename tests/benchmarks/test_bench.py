@@ -94,6 +94,24 @@ def test_every_target_says_whether_it_is_reached(results, folder):
     assert "reached" in (folder / "terminal.txt").read_text("utf-8")
 
 
+def test_counting_is_measured_beside_other_tokenizers_and_through_the_ledger(results):
+    counting = results["counting"]
+    assert set(counting["text"]) | set(counting["skipped"]) == {
+        "partstream, estimated",
+        "partstream, exact (bpe-openai)",
+        "tiktoken",
+        "gpt-tokenizer (JavaScript)",
+    }
+    exact = {found["tokens"] for name, found in counting["text"].items() if name != "partstream, estimated"}
+    assert len(exact) <= 1, "those who count exactly agree"
+    assert set(counting["conversation_milliseconds"]) == {
+        "none counted before",
+        "all counted before",
+        "one message edited",
+        "after a restart",
+    }
+
+
 def test_the_machine_is_named(results):
     assert {"date", "processor", "python", "node"} <= set(results["machine"])
 
