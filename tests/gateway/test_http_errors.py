@@ -82,6 +82,13 @@ def test_a_server_that_routes_says_its_id_and_what_each_attempt_met():
     )
 
 
+def test_many_long_attempts_are_cut():
+    attempts = [{"provider": "a", "error": "x" * 5000}] * 50
+    body = {"providerMetadata": {"gateway": {"routing": {"attempts": attempts}}}}
+    error = http_error(500, {}, json.dumps(body).encode(), NOW)
+    assert error.attempts == (f"a: {'x' * 300}",) * 10
+
+
 ODD_ROUTES = {
     "no object": {"providerMetadata": [1]},
     "no routing": {"providerMetadata": {"gateway": {"routing": []}}},
