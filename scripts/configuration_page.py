@@ -88,6 +88,10 @@ about it before, when `request` (or `modelRequests`) says so:
 - `truncation` for OpenResponses servers: `auto` lets the server drop the middle of a conversation that is too long,
   `disabled` has it refuse.
 
+`countTokens: "upstream"` has an OpenResponses server count each request before it is sent (`/responses/input_tokens`),
+for a warning in the log that rests on its own numbers. The request waits for that up to 2 s; a server that did not
+count three times in a row is not asked any more. By default requests are counted here, which needs no waiting.
+
 What a server took out is named in the log, in the status bar and on the page of **Partstream: Show Token Usage**.
 
 A model that falls back on others is also left for another one when the conversation is too long for it, but only for

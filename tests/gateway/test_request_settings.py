@@ -8,6 +8,7 @@ import pytest
 from partstream.conversation.context_management import ContextManagement
 from partstream.conversation.settings import (
     Continuation,
+    CountTokens,
     EncryptedReasoning,
     RequestSettings,
     SystemAs,
@@ -31,6 +32,7 @@ ALL = {
     "contextManagement": "on",
     "truncation": "auto",
     "compactAt": 90_000,
+    "countTokens": "upstream",
     "team": "acme",
     "extraBody": {"service_tier": "flex", "prompt_cache_key": None},
     "extraHeaders": {"x-team": "blue"},
@@ -46,6 +48,7 @@ def test_every_setting_has_its_field_and_every_field_its_setting():
         context_management=ContextManagement(is_on=True),
         truncation=Truncation.AUTO,
         compact_at=90_000,
+        count_tokens=CountTokens.UPSTREAM,
         store=True,
         encrypted_reasoning=EncryptedReasoning.OFF,
         context_size_field="num_ctx",
@@ -95,14 +98,25 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["specificationVersion", "providerOptions", "team"])
+PLACES = {
+    "specificationVersion": ("ai-gateway", "openresponses"),
+    "providerOptions": ("ai-gateway", "openresponses"),
+    "contextManagement": ("ai-gateway", "openresponses"),
+    "team": ("ai-gateway", "openresponses"),
+    "truncation": ("openresponses", "ai-gateway"),
+    "compactAt": ("openresponses", "ai-gateway"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
 def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(name: str):
+    has_place, has_none = PLACES[name]
     request = {name: ALL[name]}
     for settings, where in (({"request": request}, "request"), ({"modelRequests": {"m": request}}, "modelRequests.m")):
         with pytest.raises(ConfigurationError, match="this protocol has no place for") as caught:
-            GatewayConfiguration.from_json({"baseUrl": URL, **settings})
+            GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_none, **settings})
         assert caught.value.where == f"{where}.{name}"
-        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": "ai-gateway", **settings})
+        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_place, **settings})
 
 
 @pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)

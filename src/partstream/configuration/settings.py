@@ -165,7 +165,7 @@ _ROWS: Final = (
         Form.OBJECT,
         "How requests are written: `systemAs`, `toolImages`, `continuation`, `store`, `encryptedReasoning`, "
         "`contextSizeField`, `specificationVersion`, `providerOptions`, `contextManagement`, `truncation`, "
-        "`compactAt`, `team`, `extraBody`, `extraHeaders`",
+        "`compactAt`, `countTokens`, `team`, `extraBody`, `extraHeaders`",
         shown=_without_extra,
     ),
     Setting(

@@ -38,6 +38,10 @@ class ContextManagement:
     is_on: bool = False
     edits: tuple[Mapping[str, Any], ...] = ()
 
+    def __bool__(self) -> bool:
+        """Whether somebody asks for anything."""
+        return self.is_on
+
     def provider_options(self, model_id: str, max_input_tokens: int) -> dict[str, dict[str, Any]]:
         """The options for the providers behind a gateway; none for models that know no edits.
 

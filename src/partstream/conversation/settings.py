@@ -17,6 +17,7 @@ __all__ = [
     "PROTOCOL_SETTINGS",
     "SPECIFICATION_VERSIONS",
     "Continuation",
+    "CountTokens",
     "EncryptedReasoning",
     "RequestSettings",
     "SystemAs",
@@ -32,7 +33,9 @@ SPECIFICATION_VERSIONS: Final = (2, 3, 4)
 """The versions of the language model specification, for protocols that carry it."""
 
 
-PROTOCOL_SETTINGS: Final = frozenset({"specification_version", "provider_options", "team"})
+PROTOCOL_SETTINGS: Final = frozenset(
+    {"specification_version", "provider_options", "context_management", "truncation", "compact_at", "team"}
+)
 """Fields of :class:`RequestSettings` that only some protocols have a place for."""
 
 
@@ -66,6 +69,15 @@ class Continuation(StrEnum):
     ON = "on"
     """Always; the server is asked to store responses."""
     OFF = "off"
+
+
+class CountTokens(StrEnum):
+    """Who counts the tokens of a request before it is sent."""
+
+    HERE = "here"
+    """We: by what was reported, counted and estimated."""
+    UPSTREAM = "upstream"
+    """The server, where it has an endpoint that counts; the request waits for it up to 2 s."""
 
 
 class Truncation(StrEnum):
@@ -107,6 +119,7 @@ class RequestSettings:
             it does by itself.
         compact_at: From how many input tokens on the server summarises a conversation by itself; None for never. What
             it makes of it comes back with the next request.
+        count_tokens: Who counts the tokens of a request before it is sent.
         team: In whose name the request is made, where the key is good for several teams; None for the key's own.
         extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
         extra_headers: HTTP headers that are added to every request.
@@ -126,6 +139,7 @@ class RequestSettings:
     context_management: ContextManagement = field(default_factory=ContextManagement)
     truncation: Truncation | None = None
     compact_at: int | None = None
+    count_tokens: CountTokens = CountTokens.HERE
     team: str | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -7,21 +7,25 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from partstream.answering import run_until_cancelled
 from partstream.conversation.answer import AnswerState
 from partstream.conversation.continuation import history_digest
 from partstream.conversation.digest import short_digest
 from partstream.conversation.preparation import prepare
+from partstream.conversation.settings import CountTokens
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.events import EventEmitter
 from partstream.gateway.answer_report import AnswerReport
 from partstream.gateway.fallbacks import has_more_room, helps_another_model, with_fallbacks
+from partstream.gateway.fetching import DocumentFetcher
 from partstream.gateway.learned_limits import with_learned_limits
 from partstream.gateway.model_list import ModelList
 from partstream.gateway.request_tokens import RequestTokens
 from partstream.gateway.transport import Transport
+from partstream.gateway.upstream_counts import UpstreamCounts
 from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
@@ -62,6 +66,8 @@ class GatewayProvider(LanguageModelChatProvider):
         self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
         self._transport = Transport(configuration)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
+        self._fetch = DocumentFetcher(configuration)
+        self._counts = UpstreamCounts(self._fetch, urlsplit(configuration.base_url).path, self._upstream.path)
         self._accounting = TokenAccounting(self._fingerprint, ledger, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._said: set[str] = set()
@@ -108,6 +114,7 @@ class GatewayProvider(LanguageModelChatProvider):
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
         await self._models.aclose()
+        await self._fetch.aclose()
         await self._transport.aclose()
 
     async def _answer(
@@ -163,8 +170,10 @@ class GatewayProvider(LanguageModelChatProvider):
         prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
         tokens = RequestTokens(self._accounting, model, messages, options, self._models.pricing(model.id))
-        tokens.before_sending()
         carried = prepared.carries & self._upstream.carries
+        if settings.count_tokens is CountTokens.UPSTREAM:
+            tokens.counted(await self._counted_upstream(prepared.request(carried)))
+        tokens.before_sending()
         while True:
             request = prepared.request(carried)
             report = AnswerReport(
@@ -193,6 +202,9 @@ class GatewayProvider(LanguageModelChatProvider):
                 carried &= ~refused
             else:
                 return None
+
+    async def _counted_upstream(self, request: ChatRequest) -> TokenCount | None:
+        return await self._counts.count(self._upstream.build_request(request), request.settings.extra_headers)
 
     async def _stream(self, request: ChatRequest, report: AnswerReport, token: CancellationToken) -> None:
         stream_options = self._configuration.stream

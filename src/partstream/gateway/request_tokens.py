@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.context_management import applied_edits
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from partstream.parts import DataPart
     from partstream.provider import LanguageModelChatInformation
     from partstream.streams import Finish
+    from partstream.tokens import TokenCount
     from partstream.tokens.accounting import TokenAccounting
     from partstream.tokens.overflow import Overflow
 
@@ -74,6 +76,11 @@ class RequestTokens:
             _logger.info(
                 "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
             )
+
+    def counted(self, count: TokenCount | None) -> None:
+        """Takes what the upstream itself counted in the place of the estimate; None changes nothing."""
+        if count is not None:
+            self._estimate = replace(self._estimate, total=count)
 
     def answered(self, finish: Finish) -> DataPart | None:
         """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
