@@ -69,7 +69,7 @@ class Session:
         """What a person writes, of one kind or another."""
         return self._random.choice(
             (
-                self.words(_ENGLISH, self._random.randint(20, 200)),
+                self.words(_ENGLISH, self._random.randint(20, 120)),
                 self.words(_GERMAN, self._random.randint(20, 120)),
                 f"Why does this fail?\n```\n{self.code()}```\n",
                 f"See the log:\n{self.log()}",

@@ -4,6 +4,8 @@ import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from gateway.upstreams import MODEL, ask, replay, run
 from partstream import RequestOptions, ToolCallPart, Usage
 from partstream.gateway import GatewayProvider
@@ -56,6 +58,7 @@ async def _turn(
         session.called(calls, answer.text)
 
 
+@pytest.mark.timeout(120)
 def test_after_the_first_answer_the_total_is_within_two_per_cent_through_edits_deletions_restarts_and_a_switch(
     tmp_path: Path,
 ):
@@ -84,7 +87,7 @@ def test_after_the_first_answer_the_total_is_within_two_per_cent_through_edits_d
                 asked.extend(await _turn(gateway, accounting, session, turn, " ".join(happened)))
         accounting.close()
 
-    run(test(), seconds=50)
+    run(test(), seconds=110)
     for event in ("edit", "deletion", "restart", "other tools"):
         assert any(event in one.happened for one in asked)
     after_the_first = asked[1:]

@@ -6,39 +6,34 @@ Holds what was learned and nothing of any request. No number that it gives holds
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream._version import __version__
 from partstream.conversation.digest import short_digest
 from partstream.events import EventEmitter
-from partstream.tokens.calibration import factor_of, sample_of
+from partstream.tokens.corrections import Correction, Corrections
 from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.digests import message_digest, prefix_digests, text_digest, tools_digest
-from partstream.tokens.hybrid import Item, learn, residue_of, sum_of, with_transferred
+from partstream.tokens.hybrid import Item, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.ledger import Ledger
 from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
 from partstream.tokens.message_counter import MessageCounter
+from partstream.tokens.sizes import size_of_message, size_of_text, size_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from partstream.messages import ChatMessage, Tool
-    from partstream.tokens.calibration import Sample
     from partstream.tokens.counters import Counters
     from partstream.tokens.digests import Digest
     from partstream.usage import Usage
 
 __all__ = ["CountedModel", "RequestEstimate", "TokenAccounting"]
 
-_Counting: TypeAlias = "Callable[[MessageCounter], TokenCount]"
-
 _LONG_TEXT: Final = 2_000
 """Characters from which on looking a count up is cheaper than counting again."""
-
-_NOTABLE: Final = 0.02
-"""A change of a factor that is worth counting everything anew."""
 
 
 class CountedModel(Protocol):
@@ -118,7 +113,7 @@ class TokenAccounting:
         self._counters = counters
         self._clock = clock
         self._scopes: dict[str, _Scope] = {}
-        self._factors: dict[str, tuple[Sequence[Sample], float]] = {}
+        self._corrections = Corrections(self._ledger)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
 
@@ -126,39 +121,41 @@ class TokenAccounting:
 
     def count(self, model: CountedModel, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message: reported where an answer said it, else counted, else estimated."""
-        scope, factor = self._scope(model.family), self.factor(model.family)
+        scope = self._scope(model.family)
+        correction = self._corrections.of(scope.family, scope.name)
         if isinstance(text, str):
             if len(text) < _LONG_TEXT:
-                return _corrected(scope.counter.count_text(text), factor)
-            thing: tuple[Digest, _Counting] = text_digest(text), partial(MessageCounter.count_text, text=text)
+                row = _counted(scope, _of_text(text), None)
+                return sum_of(None, [Item.of(b"", row, correction.factor, correction.size_factor)])
+            thing = text_digest(text), _of_text(text)
         else:
-            thing = message_digest(text), _counting(text)
-        return sum_of(None, self._items(scope, factor, [thing]))
+            thing = message_digest(text), _of_message(text)
+        return sum_of(None, self._items(scope, correction, [thing]))
 
     def factor(self, family: str) -> float:
         """What estimates of a family are multiplied with; 1 while nothing is known."""
-        samples = self._ledger.samples(family)
-        known = self._factors.get(family)
-        if known is None or known[0] is not samples:  # asked for with every text, and changed by answers only
-            known = self._factors[family] = (samples, factor_of(samples))
-        return known[1]
+        return self._corrections.of(family, self._scope(family).name).factor
 
     def estimate_request(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> RequestEstimate:
         """The tokens of a request: what was reported of its longest known beginning, and what came after that."""
-        scope, factor = self._scope(model.family), self.factor(model.family)
+        scope = self._scope(model.family)
+        correction = self._corrections.of(scope.family, scope.name)
         digests = [message_digest(message) for message in messages]
         prefixes = prefix_digests(digests)
         of_tools = tools_digest(tools)
         length, total = self._known_beginning(scope, prefixes, of_tools)
-        things: list[tuple[Digest, _Counting]] = []
+        things: list[tuple[Digest, _Thing]] = []
+        has_other_tools = total is None or total.tools != of_tools
+        if has_other_tools:
+            things.append((of_tools, _of_tools(tools)))
+        things += zip(digests[length:], map(_of_message, messages[length:]), strict=True)
+        items = self._items(scope, correction, things)
         base = 0.0 if total is None else float(total.reported)
-        if total is None or total.tools != of_tools:
-            base -= 0.0 if total is None else total.tools_tokens
-            things.append((of_tools, partial(MessageCounter.count_request, messages=(), tools=tools)))
-        things += zip(digests[length:], map(_counting, messages[length:]), strict=True)
-        items = self._items(scope, factor, things)
+        if total is not None and has_other_tools:
+            taken_out, items[0] = self._exchanged(scope, correction, total, items[0])
+            base -= taken_out
         known = None if total is None else TokenCount(round(base), CountSource.REPORTED)
         return RequestEstimate(
             model_id=model.id,
@@ -248,17 +245,8 @@ class TokenAccounting:
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
-        if residue.is_telling:
-            self._calibrate(estimate.family, residue.estimated, residue.of_estimated)
-
-    def _calibrate(self, family: str, estimated: float, reported: float) -> None:
-        sample = sample_of(estimated, reported)
-        if sample is None:
-            return
-        before = self.factor(family)
-        self._ledger.keep_sample(family, sample)
-        if abs(self.factor(family) / before - 1) > _NOTABLE:
-            self._did_correct.fire(family)
+        if residue.is_telling and self._corrections.learn(scope.family, scope.name, residue):
+            self._did_correct.fire(estimate.family)
 
     def _scope(self, family: str) -> _Scope:
         if family not in self._scopes:
@@ -266,6 +254,14 @@ class TokenAccounting:
             name = short_digest(f"{self._upstream} {family}")
             self._scopes[family] = _Scope(name, family, f"{__version__} {counter.source}", counter)
         return self._scopes[family]
+
+    def _exchanged(self, scope: _Scope, correction: Correction, total: TotalRow, tools: Item) -> tuple[float, Item]:
+        """What the tools of a report take of it, and the tools that stand in their place; both estimated in one way."""
+        old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
+        if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
+            return total.tools_tokens, tools
+        before, now = (estimate_of(row, correction.factor, correction.size_factor) for row in (old, tools.row))
+        return before, replace(tools, tokens=now)
 
     def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
         """The longest beginning whose total was reported, with these tools if there is one; and how long it is."""
@@ -282,45 +278,59 @@ class TokenAccounting:
     def _items(
         self,
         scope: _Scope,
-        factor: float,
-        things: Sequence[tuple[Digest, _Counting]],
+        correction: Correction,
+        things: Sequence[tuple[Digest, _Thing]],
     ) -> list[Item]:
         """Each thing with the best number that there is for it; what has not been counted before is counted."""
         known = self._ledger.counts(digest for digest, _ in things)
         new: dict[Digest, CountRow] = {}
         items, others = [], []
-        for digest, counting in things:
+        for digest, thing in things:
             row = new.get(digest) or known[digest].get(scope.name)
             if row is None or row.version != scope.version:
-                row = new[digest] = _counted(scope, counting, row)
-            items.append(Item.of(digest, row, factor))
+                row = new[digest] = _counted(scope, thing, row)
+            items.append(Item.of(digest, row, correction.factor, correction.size_factor))
             others.append(_of_other_scope(known[digest].items(), scope.name))
         if new:
             self._ledger.keep_counts(scope.name, new)
-        return with_transferred(items, others, factor if self._ledger.samples(scope.family) else None)
+        if correction.size_factor is not None:
+            return items
+        return with_transferred(items, others, correction.factor if correction.is_learned else None)
 
 
-def _counting(message: ChatMessage) -> _Counting:
-    return partial(MessageCounter.count_message, message=message)
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """Something that can be counted, and how."""
+
+    count: Callable[[MessageCounter], TokenCount]
+    size: Callable[[], int | None]
 
 
-def _counted(scope: _Scope, counting: _Counting, known: CountRow | None) -> CountRow:
+def _of_text(text: str) -> _Thing:
+    return _Thing(partial(MessageCounter.count_text, text=text), partial(size_of_text, text))
+
+
+def _of_message(message: ChatMessage) -> _Thing:
+    return _Thing(partial(MessageCounter.count_message, message=message), partial(size_of_message, message))
+
+
+def _of_tools(tools: Sequence[Tool]) -> _Thing:
+    """The tools, with what stands around the whole request."""
+    return _Thing(partial(MessageCounter.count_request, messages=(), tools=tools), partial(size_of_tools, tools))
+
+
+def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
     """A thing, counted; what was reported of it before it was counted in another way still holds."""
-    count = counting(scope.counter)
+    count = thing.count(scope.counter)
+    size = thing.size() if count.source is CountSource.ESTIMATED else None
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
-    return CountRow(scope.version, count.tokens, count.source, reported, is_alone)
+    return CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
 
 
 def _of_other_scope(rows: Iterable[tuple[str, CountRow]], own: str) -> CountRow | None:
     """What was reported in another scope, the last of several."""
     found = [row for scope, row in rows if scope != own and row.reported is not None]
     return found[-1] if found else None
-
-
-def _corrected(count: TokenCount, factor: float) -> TokenCount:
-    if count.source is not CountSource.ESTIMATED:
-        return count
-    return TokenCount(round(count.tokens * factor), count.source)
 
 
 def _tools_count(total: TotalRow | None, items: Iterable[Item], tools: Digest) -> TokenCount:

@@ -6,13 +6,23 @@ itself: a ratio against corrected estimates would converge to the square root of
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HIGHEST_FACTOR", "LOWEST_FACTOR", "MINIMUM_TOKENS", "WINDOW", "Sample", "factor_of", "sample_of"]
+__all__ = [
+    "HIGHEST_FACTOR",
+    "LOWEST_FACTOR",
+    "MINIMUM_TOKENS",
+    "WINDOW",
+    "Sample",
+    "are_much_closer",
+    "factor_of",
+    "sample_of",
+]
 
 LOWEST_FACTOR: Final = 0.5
 HIGHEST_FACTOR: Final = 3.0
@@ -32,6 +42,9 @@ _PRIOR_WEIGHT: Final = 200
 
 _FADING: Final = 0.9
 """What a sample weighs of the one after it."""
+
+_CLOSE: Final = 0.03
+"""How far ratios may scatter of a way of estimating that is preferred: the rounding of short texts, and no more."""
 
 _SPREAD: Final = 1.25
 """How far a sample may lie from the middle of them all; one that lies farther counts as if it lay there."""
@@ -81,6 +94,24 @@ def factor_of(samples: Sequence[Sample]) -> float:
         total += weight * min(max(sample.ratio, middle / _SPREAD), middle * _SPREAD)
         weights += weight
     return _clamped(total / weights)
+
+
+def are_much_closer(samples: Sequence[Sample], others: Sequence[Sample]) -> bool:
+    """Whether one way of estimating agrees with what was reported far better than another, of the same answers.
+
+    Each is judged by how far its ratios lie from each other, and from 1: one that needs no factor has earned it.
+    """
+    scatter = _scatter(samples)
+    return bool(samples) and scatter < _CLOSE and scatter < _scatter(others) / 2
+
+
+def _scatter(samples: Sequence[Sample]) -> float:
+    """How far ratios typically lie from their mean, as a part of it; of a single one, from 1."""
+    weighted = [(math.log(sample.ratio), sample.weight) for sample in samples[-WINDOW:]]
+    weighted.append((0.0, _MOST_WEIGHT / 2))
+    weights = sum(weight for _, weight in weighted)
+    mean = sum(ratio * weight for ratio, weight in weighted) / weights
+    return math.sqrt(sum(weight * (ratio - mean) ** 2 for ratio, weight in weighted) / weights)
 
 
 def _middle(samples: Sequence[Sample]) -> float:

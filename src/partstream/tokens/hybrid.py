@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
+from partstream.tokens.sizes import BYTES_PER_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.tokens.digests import Digest
     from partstream.tokens.ledger_rows import CountRow
 
-__all__ = ["Item", "Learned", "Residue", "learn", "residue_of", "sum_of", "with_transferred"]
+__all__ = ["Item", "Learned", "Residue", "estimate_of", "learn", "residue_of", "sum_of", "with_transferred"]
 
 _LOWEST_SHARE: Final = 1 / 3
 _HIGHEST_SHARE: Final = 3.0
@@ -45,18 +46,31 @@ class Item:
     source: CountSource
 
     @classmethod
-    def of(cls, digest: Digest, row: CountRow, factor: float) -> Item:
+    def of(cls, digest: Digest, row: CountRow, factor: float, size_factor: float | None = None) -> Item:
         """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
         if row.reported is not None:
             return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else row.source)
         if row.source is CountSource.ESTIMATED:
-            return cls(digest, row, row.counted * factor, row.source)
+            return cls(digest, row, estimate_of(row, factor, size_factor), row.source)
         return cls(digest, row, row.counted, row.source)
 
     @property
     def is_reported(self) -> bool:
         """Whether a report of its own scope says it."""
         return self.row.reported is not None
+
+
+def estimate_of(row: CountRow, factor: float, size_factor: float | None) -> float:
+    """The corrected estimate of what was not counted exactly.
+
+    Args:
+        row: What is known of it.
+        factor: Of the tokenizer's estimate.
+        size_factor: Of the bytes, for an upstream that goes by these; None for all others.
+    """
+    if size_factor is None or row.size is None:
+        return row.counted * factor
+    return row.size / BYTES_PER_TOKEN * size_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +81,14 @@ class Residue:
         tokens: What is left of the reported total for the items of which nothing was reported.
         counted: What an exact counter says of them.
         estimated: What an estimator says of them, uncorrected.
+        by_size: What their bytes say of the same ones; None where they are not all text.
         is_telling: Whether a factor can be learned from it.
     """
 
     tokens: float
     counted: float
     estimated: float
+    by_size: float | None
     is_telling: bool
 
     @property
@@ -141,10 +157,13 @@ def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
     known = sum(item.tokens for item in items if item.is_reported)
     expected = sum(item.tokens for item in new)
     left = reported - base - known
-    estimated = sum(item.row.counted for item in new if item.source is CountSource.ESTIMATED)
+    of_estimator = [item.row for item in new if item.source is CountSource.ESTIMATED]
+    estimated = sum(row.counted for row in of_estimator)
+    sizes = [row.size for row in of_estimator if row.size is not None]
+    by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(of_estimator) else None
     counted = sum(item.row.counted for item in new if item.source is not CountSource.ESTIMATED)
     is_telling = left > counted and expected >= _LEAST_PART * known and estimated >= counted / 4
-    return Residue(left, counted, estimated, is_telling)
+    return Residue(left, counted, estimated, by_size, is_telling)
 
 
 def learn(items: Iterable[Item], residue: Residue) -> Learned:

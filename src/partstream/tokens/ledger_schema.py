@@ -39,8 +39,8 @@ SCHEMA_VERSION: Final = 1
 SCHEMA: Final = (
     # Digests are random, so these tables have no order that a row number could help with.
     """CREATE TABLE counts (
-        digest BLOB, scope TEXT, version TEXT, counted REAL, source TEXT, reported REAL, is_alone INTEGER, used INTEGER,
-        PRIMARY KEY (digest, scope)
+        digest BLOB, scope TEXT, version TEXT, counted REAL, source TEXT, reported REAL, is_alone INTEGER, size INTEGER,
+        used INTEGER, PRIMARY KEY (digest, scope)
     ) WITHOUT ROWID""",
     """CREATE TABLE totals (
         digest BLOB, scope TEXT, tools BLOB, tools_tokens REAL, reported INTEGER, used INTEGER,
@@ -67,7 +67,8 @@ MOST_PARAMETERS: Final = 900
 """Of one statement: SQLite before 3.32 takes 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
 
 READ_COUNTS: Final = (
-    "SELECT digest, scope, version, counted, source, reported, is_alone, used FROM counts WHERE digest IN ({places})"
+    "SELECT digest, scope, version, counted, source, reported, is_alone, size, used FROM counts"
+    " WHERE digest IN ({places})"
 )
 READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
 READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
@@ -79,10 +80,10 @@ READ_USAGE: Final = (
 
 # Another process may know a report that this one does not.
 KEEP_COUNT: Final = (
-    "INSERT INTO counts (digest, scope, version, counted, source, reported, is_alone, used)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO counts (digest, scope, version, counted, source, reported, is_alone, size, used)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (digest, scope) DO UPDATE SET version = excluded.version, counted = excluded.counted,"
-    " source = excluded.source,"
+    " source = excluded.source, size = excluded.size,"
     " is_alone = CASE WHEN excluded.reported IS NULL THEN is_alone ELSE excluded.is_alone END,"
     " reported = coalesce(excluded.reported, reported), used = excluded.used"
 )

@@ -82,9 +82,9 @@ class LedgerWorker:
         if rows is None:
             return None
         found: dict[Digest, dict[str, CountRow]] = {}
-        for digest, scope, version, counted, source, reported, is_alone, _ in rows:
-            if _is_count(counted) and (reported is None or _is_count(reported)) and source in _SOURCES:
-                row = CountRow(version, counted, CountSource(source), reported, bool(is_alone))
+        for digest, scope, version, counted, source, reported, is_alone, size, _ in rows:
+            if _is_count(counted) and _is_count_or_none(reported) and _is_count_or_none(size) and source in _SOURCES:
+                row = CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
                 found.setdefault(digest, {})[scope] = row
         return found
 
@@ -118,7 +118,7 @@ class LedgerWorker:
         """Has counts written."""
         today = _today()
         parameters = [
-            (digest, scope, row.version, row.counted, row.source.value, row.reported, row.is_alone, today)
+            (digest, scope, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
             for digest, row in rows.items()
         ]
         self._new.append((KEEP_COUNT, parameters))
@@ -203,6 +203,10 @@ def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= _MOST_TOKENS
+
+
+def _is_count_or_none(value: object) -> bool:
+    return value is None or _is_count(value)
 
 
 def _today() -> int:

@@ -1,0 +1,69 @@
+"""How many bytes of text a message or the tools of a request are: what upstreams go by that have no tokenizer.
+
+Proxies and local servers report a usage that they work out from the length of the text. Against such a one the best
+estimate of a tokenizer is off by a different factor for every kind of text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.markers import is_mark
+from partstream.json_codec import dumps
+from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.messages import ChatMessage, Tool
+    from partstream.parts import MessagePart
+
+__all__ = ["BYTES_PER_TOKEN", "size_of_message", "size_of_text", "size_of_tools"]
+
+BYTES_PER_TOKEN: Final = 4
+"""The rule of thumb of nearly all that count so; what another one does is in the factor that is learned."""
+
+
+def size_of_text(text: str) -> int:
+    """The bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def size_of_message(message: ChatMessage) -> int | None:
+    """The bytes of what a message says in words; None where it holds an image or a file as well.
+
+    Thinking is left out: it goes back to few upstreams, and in forms of its own.
+    """
+    return _size_of_parts(message.content)
+
+
+def size_of_tools(tools: Iterable[Tool]) -> int:
+    """The bytes of names, descriptions and schemas."""
+    return sum(
+        size_of_text(tool.name + tool.description) + (len(dumps(tool.input_schema)) if tool.input_schema else 0)
+        for tool in tools
+    )
+
+
+def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
+    total = 0
+    for part in parts:
+        size = _size_of_part(part)
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def _size_of_part(part: MessagePart) -> int | None:
+    match part:
+        case TextPart(value=text):
+            return size_of_text(text)
+        case ToolCallPart():
+            return size_of_text(part.name) + len(dumps(part.input))
+        case ToolResultPart():
+            return _size_of_parts(part.content)
+        case DataPart():
+            return 0 if is_mark(part.mime_type) else None
+        case _:
+            return 0

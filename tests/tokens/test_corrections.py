@@ -1,0 +1,85 @@
+"""Upstreams that go by bytes: known from others by how well bytes explain what they report."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from partstream import (
+    ChatMessage,
+    DataPart,
+    LanguageModelChatInformation,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    Usage,
+)
+from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.message_counter import MessageCounter
+from partstream.tokens.sizes import size_of_message, size_of_tools
+from tokens.ledgers import accounting_in
+
+MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
+LOG = "2026-03-14T09:26:53.589Z INFO [worker-7] 0x7f3a9c status=200 in 13.8 ms, 48213 bytes\n"
+PROSE = "Nobody who reads this sentence will find anything in it that a tokenizer would find difficult. "
+
+
+def _prose(size: int) -> ChatMessage:
+    return ChatMessage.user(PROSE * size)
+
+
+def _by_bytes(messages: list[ChatMessage]) -> int:
+    return sum((len(part.value.encode()) + 3) // 4 for one in messages for part in one.content)  # type: ignore[union-attr]
+
+
+def _by_tokens(messages: list[ChatMessage]) -> int:
+    return MessageCounter(MODEL.family).count_request(messages).tokens
+
+
+@pytest.mark.parametrize(("rule", "expected"), [(_by_bytes, True), (_by_tokens, False)])
+def test_an_upstream_that_counts_bytes_is_known_by_the_first_answers(
+    rule: Callable[[list[ChatMessage]], int], expected: bool, tmp_path: Path
+):
+    messages = [_prose(40)]
+    for _ in range(4):
+        with accounting_in(tmp_path) as accounting:  # also by the next process
+            estimate = accounting.estimate_request(MODEL, messages)
+            accounting.answered(estimate, Usage(input_tokens=rule(messages)))
+        messages.append(_prose(random.Random(len(messages)).randint(10, 40)))  # noqa: S311 - the same every time
+    with accounting_in(tmp_path) as accounting:
+        correction = accounting._corrections.of(MODEL.family, accounting._scope(MODEL.family).name)
+        assert (correction.size_factor is not None) is expected
+        new = [*messages, ChatMessage.user(LOG * 30)]  # of a kind that it has never seen
+        assert accounting.estimate_request(MODEL, new).total.tokens == pytest.approx(rule(new), rel=0.02)
+        text = LOG * 5
+        assert accounting.count(MODEL, text).tokens == pytest.approx(rule([ChatMessage.user(text)]), rel=0.1)
+
+
+def test_those_who_keep_counts_are_told_when_bytes_are_what_is_counted():
+    accounting, told = TokenAccounting("u"), list[str]()
+    accounting.on_did_correct(told.append)
+    messages = [_prose(40), ChatMessage.user(LOG * 40)]
+    accounting.answered(accounting.estimate_request(MODEL, messages), Usage(input_tokens=_by_bytes(messages)))
+    assert told == [MODEL.family]
+
+
+SIZES = {
+    "a text": (ChatMessage.user("größer"), 8),
+    "a call": (ChatMessage.assistant([ToolCallPart("1", "run", {"a": 1})]), 3 + len('{"a":1}')),
+    "results": (ChatMessage.user([ToolResultPart("1", (TextPart("one"), TextPart("two")))]), 6),
+    "marks and thinking": (ChatMessage.assistant([ThinkingPart("long"), DataPart(b"{}", "cache_control")]), 0),
+    "an image": (ChatMessage.user([TextPart("see"), DataPart(b"1", "image/png")]), None),
+    "an image in a result": (ChatMessage.user([ToolResultPart("1", (DataPart(b"1", "image/png"),))]), None),
+}
+
+
+@pytest.mark.parametrize(("message", "size"), SIZES.values(), ids=SIZES)
+def test_the_size_of_a_message_is_that_of_its_words(message: ChatMessage, size: int | None):
+    assert size_of_message(message) == size
+
+
+def test_the_size_of_tools_is_that_of_names_descriptions_and_schemas():
+    assert size_of_tools([Tool("ab", "cde", {"a": 1}), Tool("f", "")]) == 2 + 3 + len('{"a":1}') + 1
