@@ -12,6 +12,7 @@ import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
+import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { runChecks } from "./driver/runner.js";
 import { ROOT, Session } from "./driver/session.js";
 
@@ -31,7 +32,7 @@ try {
   await session.start({ fixtures: ["direct-provider", "consumer"], extension, groups, settings });
   console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   const only = values.only && new RegExp(values.only);
-  results = await runChecks([...PANEL_CHECKS, ...API_CHECKS, ...ENDING_CHECKS], session, { only });
+  results = await runChecks([...PANEL_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ENDING_CHECKS], session, { only });
   writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
 } finally {
   const failed = results.length === 0 || results.some(({ passed }) => !passed);

@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { ROOT } from "../driver/session.js";
 
 export const MODEL = "Replay Model";
+export const SMALL_MODEL = "Small Model";
 export const GATEWAY_MODEL = "Gateway Model";
 export const MAX_INPUT_TOKENS = 100_000;
 export const MAX_OUTPUT_TOKENS = 8_000;
 export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };
 
 export const REPLAY = { vendor: "partstream", id: "text" };
+/** The model whose limit a check corrects. */
+export const SMALL = { vendor: "partstream", id: "small" };
 export const ECHO = { vendor: "partstream", family: "echo" };
 export const AGENT = { vendor: "partstream", family: "example-agent" };
 export const DIRECT = { vendor: "direct" };
@@ -25,7 +28,10 @@ export function groups({ upstream }) {
       baseUrl: upstream.url,
       protocol: "openresponses",
       headers: { [HEADER.name]: HEADER.value },
-      models: [{ id: REPLAY.id, name: MODEL, family: "replay", ...limits }],
+      models: [
+        { id: REPLAY.id, name: MODEL, family: "replay", ...limits },
+        { id: SMALL.id, name: SMALL_MODEL, family: "small", ...limits },
+      ],
     },
     {
       name: "Gateway",

@@ -8,6 +8,7 @@ const PANEL = ".interactive-session";
 const ANSWER = `${PANEL} .interactive-item-container.interactive-response`;
 const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
 const LOADING = `${PANEL} .chat-response-loading`;
+const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -153,6 +154,29 @@ export class ChatPanel {
   async closeHover() {
     await this.#page.keyboard.press("Escape");
     await this.#page.locator(".chat-context-usage-details").waitFor({ state: "detached" });
+  }
+
+  /** What our item of the status bar says; nothing while it is hidden. */
+  async tokenUsage() {
+    return (await this.#page.locator(USAGE_ITEM).allInnerTexts()).join("");
+  }
+
+  /** Clicks that item, and gives the text of the page behind it; VS Code shows it in a frame of its own. */
+  async openTokenUsage() {
+    await this.#page.locator(`${USAGE_ITEM} a`).click();
+    await this.#page.locator(".tab", { hasText: "Token usage" }).first().waitFor();
+    let page;
+    const texts = () =>
+      Promise.all(this.#page.frames().map((frame) => frame.evaluate(() => document.body.innerText).catch(() => "")));
+    await until("the page with the tables", async () => {
+      page = (await texts()).find((text) => text.includes("Conversations") && text.includes("Days"));
+      return page !== undefined;
+    });
+    return page;
+  }
+
+  async closeEditors() {
+    for (const close of await this.#page.locator(".tab .codicon-close").all()) await close.click();
   }
 
   /** Presses Stop and gives how many milliseconds the panel took to be ready again. */
