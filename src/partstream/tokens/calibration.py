@@ -43,8 +43,11 @@ _PRIOR_WEIGHT: Final = 200
 _FADING: Final = 0.9
 """What a sample weighs of the one after it."""
 
-_CLOSE: Final = 0.03
+_CLOSE: Final = 0.015
 """How far ratios may scatter of a way of estimating that is preferred: the rounding of short texts, and no more."""
+
+_FEW: Final = 3
+"""As long as there are fewer samples, agreeing with each other says little."""
 
 _SPREAD: Final = 1.25
 """How far a sample may lie from the middle of them all; one that lies farther counts as if it lay there."""
@@ -99,16 +102,17 @@ def factor_of(samples: Sequence[Sample]) -> float:
 def are_much_closer(samples: Sequence[Sample], others: Sequence[Sample]) -> bool:
     """Whether one way of estimating agrees with what was reported far better than another, of the same answers.
 
-    Each is judged by how far its ratios lie from each other, and from 1: one that needs no factor has earned it.
+    Each is judged by how far its ratios lie from each other; while they are few, also by how far they lie from 1.
     """
     scatter = _scatter(samples)
     return bool(samples) and scatter < _CLOSE and scatter < _scatter(others) / 2
 
 
 def _scatter(samples: Sequence[Sample]) -> float:
-    """How far ratios typically lie from their mean, as a part of it; of a single one, from 1."""
+    """How far ratios typically lie from their mean, as a part of it."""
     weighted = [(math.log(sample.ratio), sample.weight) for sample in samples[-WINDOW:]]
-    weighted.append((0.0, _MOST_WEIGHT / 2))
+    if len(weighted) < _FEW:
+        weighted.append((0.0, _MOST_WEIGHT / 2))
     weights = sum(weight for _, weight in weighted)
     mean = sum(ratio * weight for ratio, weight in weighted) / weights
     return math.sqrt(sum(weight * (ratio - mean) ** 2 for ratio, weight in weighted) / weights)
