@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.json_codec import dumps
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens.estimator_table import COEFFICIENTS
-from partstream.tokens.text_features import kind_of, measure
+from partstream.tokens.text_features import digits_in, kind_of, measure
 from partstream.tokens.vocabularies import Vocabulary
 
 if TYPE_CHECKING:
@@ -61,11 +61,15 @@ def estimate_text(text: str, vocabulary: Vocabulary) -> int:
 
 
 def _estimate(text: str, vocabulary: Vocabulary) -> float:
-    """The estimate of a text that is read whole; not below a token for 128 characters, nor above one for each byte."""
+    """The estimate of a text that is read whole.
+
+    It is not below a token for 128 characters, nor for three digits, since the vocabularies hold no longer numbers; and
+    not above one for each byte.
+    """
     features = measure(text)
     tokens: float = sum(map(mul, COEFFICIENTS[vocabulary][kind_of(text, features)], features))
     length = len(text)
-    return min(max(tokens, length / 128), length if text.isascii() else length * 4)
+    return min(max(tokens, length / 128, digits_in(features) / 3), length if text.isascii() else length * 4)
 
 
 def _samples(text: str) -> Iterator[tuple[str, float]]:

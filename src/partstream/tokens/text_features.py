@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["FEATURES", "Kind", "kind_of", "measure"]
+__all__ = ["FEATURES", "Kind", "digits_in", "kind_of", "measure"]
 
 
 class Kind(StrEnum):
@@ -186,7 +186,7 @@ _SCRIPT_KINDS: Final[tuple[tuple[Kind, Callable[[Sequence[int]], int], int], ...
 
 _characters_of_scripts: Final = _of_classes("gchrdvkzox")
 _marks: Final = _of_classes("qQ_")
-_digits: Final = _of_classes("0")
+digits_in: Final = _of_classes("0")
 _capitals: Final = _of_classes("A")
 _switches: Final = _adder("classes 'aA'", "runs 'a0'", "runs '0a'")
 """Where letters and digits, small and capital ones alternate: as often as that only in base64 and hexadecimal."""
@@ -204,7 +204,7 @@ def kind_of(text: str, features: Sequence[int]) -> Kind:
         return Kind.BLOB
     if _characters_of_scripts(features) > 0.2 * length:
         return max(_SCRIPT_KINDS, key=lambda row: row[1](features) * row[2])[0]
-    digits = _digits(features)
+    digits = digits_in(features)
     if digits + _marks(features) > 0.06 * length or _capitals(features) > 0.12 * length:
         if text.count('":') > 0.008 * length:
             return Kind.JSON
