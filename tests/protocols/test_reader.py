@@ -13,6 +13,8 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.parts import TextPart
+from partstream.protocols.openresponses.stream import OpenResponsesStream
+from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
 from partstream.sse import JSONLinesDecoder, SSEDecoder
 from partstream.streams import Finish, Outcome, StreamOptions
@@ -232,3 +234,25 @@ def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
         outputs[number] += readers[number].end()
         assert outputs[number][:-1] == [TextPart(f"{number}")] * 5
         assert outputs[number][-1].response_id == f"resp_{number}"
+
+
+TERMINATOR = {"type": "response.completed", "response": {}}
+
+
+@pytest.mark.parametrize(
+    ("data", "terminator", "outcome"),
+    [
+        (b"data: [DONE]\n\n", TERMINATOR, Outcome.COMPLETED),
+        (b"data: [DONE]", TERMINATOR, Outcome.COMPLETED),
+        (b"", TERMINATOR, Outcome.TRUNCATED),
+        (b"data: [DONE]\n\ndata: " + _data(type="response.in_progress") + b"\n\n", TERMINATOR, Outcome.TRUNCATED),
+        (b"data: [DONE]\n\n", None, Outcome.TRUNCATED),
+    ],
+)
+def test_the_end_of_the_bytes_is_the_end_of_the_response_where_a_last_done_may_say_so(
+    data: bytes, terminator: dict[str, Any] | None, outcome: Outcome
+) -> None:
+    reader = StreamReader(SSEDecoder(), OpenResponsesStream(), terminator=terminator)
+    outputs = [*reader.feed(START[0]), *reader.feed(data), *reader.end()]
+    (finish,) = (output for output in outputs if isinstance(output, Finish))
+    assert finish.outcome is outcome

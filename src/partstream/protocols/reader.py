@@ -5,7 +5,7 @@ Sans-IO like everything below it: whoever owns the socket or the file feeds it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder, make_event_decoder
@@ -28,6 +28,7 @@ class StreamReader:
         stream: The protocol's adapter.
         frequent: For event types that come by the thousand, what the adapter's sinks read of them; see
             :func:`partstream.json_codec.make_event_decoder`.
+        terminator: The event that a last `[DONE]` stands for, where that may be all that is said of the end.
 
     Attributes:
         started: Whether an event was read.
@@ -42,13 +43,21 @@ class StreamReader:
         "_sink",
         "_sink_name",
         "_stream",
+        "_terminated",
+        "_terminator",
         "started",
     )
 
     def __init__(
-        self, decoder: EventDecoder, stream: ResponseStream, frequent: Mapping[str, Mapping[str, str]] | None = None
+        self,
+        decoder: EventDecoder,
+        stream: ResponseStream,
+        frequent: Mapping[str, Mapping[str, str]] | None = None,
+        terminator: Mapping[str, Any] | None = None,
     ) -> None:
         self.started = False
+        self._terminator = terminator
+        self._terminated = False
         self._decoder = decoder
         self._repeated = decoder.repeated
         self._stream = stream
@@ -87,6 +96,8 @@ class StreamReader:
         """Says that no more bytes come; with this the Finish is out, whatever came before."""
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
         outputs = self._read([event for event in self._decoder.end() if self._decode_again(*event) is not None])
+        if self._terminated and self._terminator is not None and not self._stream.finished:
+            self._stream.feed_into(self._terminator, outputs)
         outputs.extend(self._stream.end())
         return outputs
 
@@ -119,6 +130,7 @@ class StreamReader:
             event["type"]
         except DECODE_ERRORS:
             event = self._decode_again(name, data)
+        self._terminated = event is _NOTHING and data.strip() == _DONE
         if type(event) is dict:
             self._stream.feed_into(event, outputs)
         elif event is not _NOTHING:
@@ -151,5 +163,7 @@ class StreamReader:
 
 _NOTHING: Final = object()
 
-_NOTHINGS: Final = frozenset({b"", b"[DONE]"})
+_DONE: Final = b"[DONE]"
+
+_NOTHINGS: Final = frozenset({b"", _DONE})
 """No events of the response. OpenRouter sends both too early, others leave `[DONE]` out: facts 7.2."""

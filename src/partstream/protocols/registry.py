@@ -138,6 +138,7 @@ class Protocol:
         framings: Names of :data:`FRAMINGS` that its events come in, that of the wire first.
         upstream: How a server is asked that speaks it, or None for what can only be read.
         has_chunks: Whether its events are the chunks of a stream that programs hold as objects.
+        terminator: The event that `[DONE]` stands for where that may be all that is said of the end, or None.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Protocol:
     framings: tuple[str, ...] = ("sse", "jsonl")
     upstream: Upstream | None = None
     has_chunks: bool = False
+    terminator: Mapping[str, str] | None = None
 
     def claim(self, kind: str | None, event: dict[str, Any]) -> Claim:
         """How sure it is that an event is one of its own."""
@@ -165,7 +167,12 @@ class Protocol:
             options: How the adapter renders what it reads.
             decoder: Tells the events apart; None for the framing of the wire.
         """
-        return StreamReader(decoder or make_decoder(self.framings[0]), self.make_stream(options), _load(self.frequent))
+        return StreamReader(
+            decoder or make_decoder(self.framings[0]),
+            self.make_stream(options),
+            _load(self.frequent),
+            self.terminator,
+        )
 
 
 PROTOCOLS: Final[Mapping[str, Protocol]] = {
@@ -198,6 +205,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             stream="partstream.protocols.ai_sdk.readers:ui_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             has_chunks=True,
+            terminator=MappingProxyType({"type": "finish"}),  # an application's own stream need not say more
             claims="partstream.protocols.ai_sdk.readers:claims_ui_stream",
         ),
         Protocol(

@@ -14,8 +14,9 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.parts import TextPart
 from partstream.protocols.recording import read_recording
-from partstream.streams import CitationMode, Outcome, StreamOptions
+from partstream.streams import CitationMode, Finish, Outcome, StreamOptions
 from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, parameters
 from protocols.openresponses.wire import Result, check, comparable
 
@@ -208,3 +209,13 @@ def test_all_versions_and_streams_of_a_scenario_give_the_same_parts(streams: lis
         )
     first = next(iter(said.values()))
     assert all(parts == first for parts in said.values()), said
+
+
+@pytest.mark.parametrize(("last", "outcome"), [(b"data: [DONE]\n\n", Outcome.COMPLETED), (b"", Outcome.TRUNCATED)])
+def test_an_interface_stream_that_an_application_wrote_itself_ends_with_done_alone(
+    last: bytes, outcome: Outcome
+) -> None:
+    body = b'data: {"type":"text-start","id":"1"}\n\ndata: {"type":"text-delta","id":"1","delta":"Hi"}\n\n'
+    *parts, finish = read_recording(body + last, "a.sse", "ai-sdk-ui")
+    assert isinstance(finish, Finish)
+    assert (parts, finish.outcome) == ([TextPart("Hi")], outcome)

@@ -202,15 +202,20 @@ def test_the_last_metadata_lists_all_items_before_it() -> None:
     assert finish.provider_metadata == {"gateway": {"generationId": "g"}}
 
 
-def test_the_summary_of_a_compacted_conversation_is_no_answer() -> None:
+def test_the_summary_of_a_compacted_conversation_is_no_answer_and_goes_back_to_its_provider() -> None:
     start = {"type": "text-start", "id": "c", "providerMetadata": {"anthropic": {"type": "compaction"}}}
     deltas = [{"type": "text-delta", "id": "c", "text": text} for text in ("sum", "mary")]
     for end in ([{"type": "text-end", "id": "c"}], []):
         result = read(_whole(start, *deltas, *end, TEXT))
         assert result.text == "Hi"
-        assert result.unmapped == {"text (compaction)": 1}
-        (counted,) = [output for output in result.outputs if getattr(output, "type", "") == "text (compaction)"]
-        assert counted.data["text"] == "summary"  # type: ignore[union-attr]
+        assert result.unmapped == {}
+        options = {"anthropic": {"type": "compaction"}}
+        item = {"type": "text", "text": "summary", "providerOptions": options}
+        assert result.metadata == [{"reasoning_items": [item]}]
+    hidden = read(_whole(start, *deltas, TEXT), thinking=ThinkingMode.OFF)
+    assert hidden.unmapped == {"text (compaction)": 1}
+    (counted,) = [output for output in hidden.outputs if getattr(output, "type", "") == "text (compaction)"]
+    assert counted.data["text"] == "summary"  # type: ignore[union-attr]
 
 
 # ---- tool calls ----

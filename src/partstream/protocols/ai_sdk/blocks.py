@@ -104,7 +104,9 @@ class Blocks:
         hidden = self._hidden.pop(block_id, None)
         if hidden is not None:
             chunk, pieces = hidden
-            outputs.append(Unmapped("text (compaction)", {**chunk, "text": "".join(pieces)}))
+            summary = "".join(pieces)
+            carried = self._carried.add_summary(summary, mapping(chunk, METADATA), block_id)
+            outputs += carried or [Unmapped("text (compaction)", {**chunk, "text": summary})]
 
     # Reasoning
 

@@ -42,6 +42,10 @@ class CarriedItems:
         """The part that carries a block of reasoning, if its provider said something about it."""
         return self._add({"type": "reasoning", "text": text}, options, block_id)
 
+    def add_summary(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
+        """The part that carries the summary of a compacted conversation: without it the provider compacts again."""
+        return self._add({"type": "text", "text": text}, options, block_id)
+
     def add_call(self, call_id: str, options: Chunk) -> list[StreamOutput]:
         """The part that carries what a provider said about a tool call; it goes before the call."""
         return self._add({"type": "tool-call", "toolCallId": call_id}, options, None)

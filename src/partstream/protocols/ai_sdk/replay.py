@@ -1,7 +1,8 @@
 """What providers said beside an answer, on its way back to them: reasoning parts and the options of tool calls.
 
 The readers of this folder list it as `reasoning_items` in the metadata of thinking parts:
-`{"type": "reasoning", "text", "providerOptions"}` for a block of reasoning, whole, and
+`{"type": "reasoning", "text", "providerOptions"}` for a block of reasoning, whole, the same with the type `text` for
+the summary of a compacted conversation, which its provider knows by the options, and
 `{"type": "tool-call", "toolCallId", "providerOptions"}` for a call that carries a signature of its own (Gemini).
 """
 
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["REASONING", "TOOL_CALL", "is_own_part", "options_by_call"]
 
 REASONING: Final = "reasoning"
+SUMMARY: Final = "text"
 TOOL_CALL: Final = "tool-call"
 
 
 def is_own_part(item: Mapping[str, Any]) -> bool:
     """Whether an item is a part of a message by itself."""
-    return item.get("type") == REASONING and isinstance(item.get("text"), str)
+    return item.get("type") in {REASONING, SUMMARY} and isinstance(item.get("text"), str)
 
 
 def options_by_call(content: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
