@@ -527,3 +527,11 @@ def test_any_conversation_becomes_a_prompt_that_lacks_nothing(
             assert part.value in said
         elif isinstance(part, DataPart) and part.data in (PNG, PDF, JPEG):
             assert base64(part.data) in said
+
+
+def test_the_summary_of_a_compacted_conversation_goes_back_in_its_place():
+    summary = {"type": "text", "text": "so far", "providerOptions": {"anthropic": {"type": "compaction"}}}
+    answer = [listed({**summary, "after": [0, False]}, origin=CLAUDE.key), TextPart("Hello")]
+    (first, second, third) = body_of(user("Hi"), assistant(answer), user("Go on"))["prompt"]
+    assert second == {"role": "assistant", "content": [summary, {"type": "text", "text": "Hello"}]}
+    assert (first["role"], third["role"]) == ("user", "user")
