@@ -41,7 +41,7 @@ _SAMPLE: Final = 512
 _DENSE_SAMPLES: Final = 16
 """So many samples are taken a stratum of 1,024 characters each: the first 16,384 are half read."""
 
-_SPARSE_STRATUM: Final = 16_384
+_SPARSE_STRATUM: Final = 24_576
 """Characters for each sample beyond those."""
 
 _LONGEST_WORD: Final = 32
