@@ -50,7 +50,7 @@ export function usagePage({ answers, conversations, days }: UsageResult, now: Da
   const summed = (name: string, sums: UsageSums): string[] => [name, String(sums.answers), ...sumCells(sums)];
   return [
     "# Token usage",
-    "Costs are by the list prices of the models, as far as they are known. All of this stays on this machine.",
+    "Costs are what the servers say, else by their list prices, as far as they are known. All of this stays on this machine.",
     "## Answers",
     table(
       ["ended", "model", "input", "of its limit", "cached", "output", "cost", "taken out by the server"],
@@ -79,11 +79,16 @@ export function usagePage({ answers, conversations, days }: UsageResult, now: Da
   ].join("\n\n");
 }
 
+/** A table without the columns that say nothing; words stand to the left, numbers to the right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return "None yet.";
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [line(head), line(head.map((_, column) => (column === 0 ? "---" : "---:"))), ...rows.map(line)].join("\n");
+  const columns = [...head.keys()].filter((column) => rows.some((row) => row[column] !== ""));
+  const line = (cells: readonly string[]): string => `| ${columns.map((column) => cells[column]).join(" | ")} |`;
+  const rule = head.map((name) => (WORDS.has(name) ? "---" : "---:"));
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
+
+const WORDS = new Set(["ended", "model", "last answer", "day", "taken out by the server"]);
 
 function sumsInWords(sums: UsageSums): string {
   const cost = costOf(sums);
