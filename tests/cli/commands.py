@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -22,10 +23,14 @@ class Ended:
     errors: str
 
 
+_DATA = tempfile.TemporaryDirectory(prefix="partstream-cli-")
+"""What commands remember, until the tests end."""
+
+
 def _environment(**environment: str) -> dict[str, str]:
     left_out = ("COLUMNS", "LINES", "PARTSTREAM_")  # what the person who runs the tests has configured
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    nowhere = {"XDG_CONFIG_HOME": os.devnull, "APPDATA": os.devnull}
+    nowhere = {"XDG_CONFIG_HOME": os.devnull, "APPDATA": os.devnull, "PARTSTREAM_DATA": _DATA.name}
     return kept | nowhere | {"TERM": "xterm-256color", "PYTHONUTF8": "1"} | environment
 
 

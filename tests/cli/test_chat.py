@@ -1,7 +1,9 @@
 """`partstream chat` as a process of its own, against the replay upstream: answers, errors, Ctrl-C, keys."""
 
+import json
 import signal
 import time
+from pathlib import Path
 from secrets import token_hex
 
 import pytest
@@ -43,6 +45,18 @@ def test_the_gateway_s_protocol_is_spoken_where_it_is_asked_for():
             assert (chat.code, chat.output) == (0, f"{HELLO}\n")
             request = upstream.requests[0]
             assert (request.path, request.headers["ai-language-model-id"]) == ("/v3/ai/language-model", "text")
+
+    run(test())
+
+
+def test_what_an_answer_took_is_remembered_for_the_usage(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            data = {"PARTSTREAM_DATA": str(tmp_path)}
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "small", "Hi", **data)
+            assert chat.code == 0
+            (row,) = json.loads((await call("usage", "--json", **data)).output)
+            assert (row["model"], row["answers"]) == ("small", 1)
 
     run(test())
 

@@ -25,6 +25,8 @@ from partstream.messages import ChatMessage
 from partstream.parts import DataPart, TextPart
 from partstream.provider import LanguageModelChatInformation
 from partstream.streams import StreamOptions, ThinkingMode
+from partstream.tokens import Counters
+from partstream.tokens.ledger import open_ledger
 from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.gateway import GatewayConfiguration
+    from partstream.tokens.ledger import Ledger
 
 __all__ = ["command"]
 
@@ -118,19 +121,22 @@ class _Chat:
     messages: list[ChatMessage] = field(init=False)
     out: Console = field(default_factory=make_console)
     aside: Console = field(default_factory=lambda: make_console(stderr=True))
+    ledger: Ledger = field(init=False)
     provider: GatewayProvider = field(init=False)
     models: LanguageModels = field(init=False)
 
     def __post_init__(self) -> None:
         self.messages = list(self.first)
-        self.provider = GatewayProvider(self.configuration)
+        self.ledger = open_ledger()
+        self.provider = GatewayProvider(self.configuration, ledger=self.ledger, counters=Counters())
         self.models = LanguageModels()
         self.models.register_language_model_chat_provider("gateway", self.provider)
 
     async def aclose(self) -> None:
-        """Closes the connections."""
+        """Closes the connections, and writes what was learned of tokens."""
         await self.models.aclose()
         await self.provider.aclose()
+        await asyncio.to_thread(self.ledger.close)
 
     def converse(self) -> int:
         """Answers line after line; the exit code is 0 for a person, and that of the last answer for a pipe."""
