@@ -1,98 +1,83 @@
-"""A session of 200 turns against the replay upstream, which counts by a rule of its own: one token for four bytes."""
+"""A session of 200 turns over real HTTP: what is expected of each request beside what the upstream then reported of it.
+
+One upstream is the replay upstream, which takes four bytes for a token; the other counts the JSON that it received with
+o200k. Both know nothing of what Partstream counts.
+"""
 
 import random
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from gateway.upstreams import MODEL, ask, replay, run
-from partstream import RequestOptions, ToolCallPart, Usage
-from partstream.gateway import GatewayProvider
-from partstream.json_codec import loads
-from partstream.tokens import Counters, CountSource, MessageCounter
-from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import open_ledger
+from gateway.upstreams import run
+from partstream.testing import ReplayUpstream
+from partstream.tokens import CountSource
+from tokens.counting_upstream import counting_upstream
+from tokens.session_turns import Ask, Asked, Process, take_turn, take_turn_in_a_new_process
 from tokens.sessions import Session
 
-TRUTH = MessageCounter("gpt-4o", Counters())
 SCENARIOS = ("text", "long=60", "tools", "citations", "thinking")
-FIRST, SECOND = (replace(MODEL, family=family) for family in ("made-up-1", "made-up-2"))
-SWITCH, OTHER_TOOLS, TURNS = 120, 150, 200
+TURNS, SWITCH, OTHER_TOOLS = 200, 120, 150
+FAMILIES = ("made-up-1", "made-up-2")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One request: what was expected of it, and what the upstream reported."""
-
-    turn: int
-    happened: str
-    expected: int
-    source: CountSource
-    reported: int
-
-    @property
-    def error(self) -> float:
-        return self.expected / self.reported - 1
+@asynccontextmanager
+async def four_bytes_a_token() -> AsyncIterator[str]:
+    async with ReplayUpstream() as upstream:
+        yield upstream.base_url
 
 
-async def _turn(
-    gateway: GatewayProvider, accounting: TokenAccounting, session: Session, turn: int, happened: str
-) -> list[Asked]:
-    """Asks until the model calls no tool any more."""
-    model = FIRST if turn < SWITCH else SECOND
-    asked = []
-    while True:
-        estimate = accounting.estimate_request(model, session.messages, session.tools)
-        answer = await ask(gateway, session.messages, options=RequestOptions(tools=tuple(session.tools)))
-        assert answer.error is None
-        usage = loads(answer.parts[-1].data)
-        # The served model counts four bytes as a token, which no vocabulary does: what is reported is counted with one.
-        reported = TRUTH.count_request(session.messages, session.tools).tokens
-        asked.append(Asked(turn, happened, estimate.total.tokens, estimate.total.source, reported))
-        accounting.answered(estimate, Usage(input_tokens=reported, output_tokens=usage["completion_tokens"]))
-        calls = [part for part in answer.parts if isinstance(part, ToolCallPart)]
-        if not calls:
-            session.answered(answer.text)
-            return asked
-        session.called(calls, answer.text)
+async def have_session(base_url: str, folder: Path, seed: int, turns: int = TURNS) -> list[Asked]:
+    """All requests of a session in which a lot happens."""
+    session, chance = Session(seed), random.Random(seed)  # noqa: S311 - the same every time
+    process, asked, restarts = Process(base_url, folder), [], 0
+    for turn in range(turns):
+        happened = []
+        if turn > 3 and chance.random() < 0.12:
+            session.edit()
+            happened.append("edit")
+        if turn > 3 and chance.random() < 0.08:
+            session.delete()
+            happened.append("deletion")
+        if turn == turns * OTHER_TOOLS // TURNS:
+            session.tools = session.tools[:12]
+            happened.append("other tools")
+        session.ask(f"scenario:{chance.choice(SCENARIOS)}")
+        family = FAMILIES[turn >= turns * SWITCH // TURNS]
+        if turn > 0 and chance.random() < 0.1:
+            await process.end()
+            restarts += 1
+            happened.append("restart")
+            if restarts % 4 == 0:
+                happened.append("in a new process")
+                ask = Ask(base_url, folder, session, family, turn, " ".join(happened))
+                session, more = await take_turn_in_a_new_process(ask)
+                asked += more
+                continue
+        asked += await take_turn(process, session, family, turn, " ".join(happened))
+    await process.end()
+    return asked
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("upstream", [four_bytes_a_token, counting_upstream])
 def test_after_the_first_answer_the_total_is_within_two_per_cent_through_edits_deletions_restarts_and_a_switch(
-    tmp_path: Path,
+    upstream: Callable[[], AbstractAsyncContextManager[str]], tmp_path: Path
 ):
     asked: list[Asked] = []
 
     async def test() -> None:
-        session, chance = Session(seed=1), random.Random(1)  # noqa: S311 - the same every time
-        accounting = TokenAccounting("upstream", open_ledger(tmp_path))
-        async with replay() as (_, gateway):
-            for turn in range(TURNS):
-                happened = []
-                if turn > 3 and chance.random() < 0.12:
-                    session.edit()
-                    happened.append("edit")
-                if turn > 3 and chance.random() < 0.08:
-                    session.delete()
-                    happened.append("deletion")
-                if turn > 0 and chance.random() < 0.1:
-                    accounting.close()
-                    accounting = TokenAccounting("upstream", open_ledger(tmp_path))
-                    happened.append("restart")
-                if turn == OTHER_TOOLS:
-                    session.tools = session.tools[:12]
-                    happened.append("other tools")
-                session.ask(f"scenario:{chance.choice(SCENARIOS)}")
-                asked.extend(await _turn(gateway, accounting, session, turn, " ".join(happened)))
-        accounting.close()
+        async with upstream() as base_url:
+            asked.extend(await have_session(base_url, tmp_path, seed=1))
 
     run(test(), seconds=110)
-    for event in ("edit", "deletion", "restart", "other tools"):
+    for event in ("edit", "deletion", "restart", "in a new process", "other tools"):
         assert any(event in one.happened for one in asked)
     after_the_first = asked[1:]
     worst = max(after_the_first, key=lambda one: abs(one.error))
-    print(f"\n{len(asked)} requests, the worst error {worst.error:+.2%}: {worst}")  # noqa: T201 - shown with -s
+    print(f"\n{upstream.__name__}: {len(asked)} requests, the worst error {worst.error:+.2%}: {worst}")  # noqa: T201
     assert abs(worst.error) <= 0.02
     # The upstream says nothing of what is new: no total may claim that it did.
     assert all(one.source is CountSource.ESTIMATED for one in asked)
