@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from types import MappingProxyType
 from typing import Any
 
@@ -117,13 +118,100 @@ def test_any_mapping_is_a_chunk() -> None:
     assert parts == _process(WRITERS["full stream"].write(ANSWER))[0]
 
 
-def test_what_the_stream_raises_itself_goes_through() -> None:
-    async def broken() -> AsyncIterator[Chunk]:
-        yield {"type": "text-delta", "id": "t", "text": "so far"}
-        raise ConnectionResetError("gone")
+SIGNED = {"anthropic": {"signature": "s"}}
+BEFORE_IT_BROKE: list[Chunk] = [
+    {"type": "text-delta", "id": "t", "text": "so far"},
+    {"type": "finish-step", "finishReason": "tool-calls", "usage": {"inputTokens": 7, "outputTokens": 3}},
+    {"type": "reasoning-delta", "id": "r", "text": "hm", "providerMetadata": SIGNED},
+    {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}},
+    {"type": "tool-input-start", "id": "half", "toolName": "add"},
+]
 
-    with pytest.raises(ConnectionResetError):
-        asyncio.run(StreamAdapter().process_stream(broken(), _Kept()))
+
+@pytest.mark.parametrize("error", [ConnectionResetError("gone"), TruncatedStreamError("OPEN"), ValueError()])
+def test_what_the_stream_raises_itself_goes_through_after_all_that_was_held_back(error: Exception) -> None:
+    async def broken() -> AsyncIterator[Chunk]:
+        for chunk in BEFORE_IT_BROKE:
+            yield chunk
+        raise error
+
+    async def iterate(parts: list[Any]) -> None:
+        async for part in iterated.adapt_stream(broken()):
+            parts.append(part)
+
+    reported, iterated, progress = StreamAdapter(), StreamAdapter(), _Kept()
+    with pytest.raises(type(error)) as raised:
+        asyncio.run(reported.process_stream(broken(), progress))
+    assert raised.value is error
+    yielded: list[Any] = []
+    with pytest.raises(type(error)):
+        asyncio.run(iterate(yielded))
+    item = {"type": "reasoning", "text": "hm", "providerOptions": SIGNED}
+    assert progress.parts == yielded == [
+        TextPart("so far"),
+        ThinkingPart("hm", "r"),
+        ThinkingPart("", "r", {"reasoning_items": [item]}),
+        ToolCallPart("c", "add", {"a": 1}),
+    ]  # fmt: skip
+    for adapter in (reported, iterated):
+        assert adapter.get_usage().input_tokens == 7
+        assert adapter.get_usage().unmapped == {"tool-input add (incomplete)": 1}
+
+
+class _Closable:
+    """A stream that says whether it was closed, and is no generator."""
+
+    def __init__(self, chunks: Iterable[Any]) -> None:
+        self.closed = False
+        self._chunks = iter(chunks)
+
+    def __aiter__(self) -> "_Closable":
+        return self
+
+    async def __anext__(self) -> Any:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def test_who_stops_early_closes_the_stream_as_well() -> None:
+    async def run() -> bool:
+        source = _Closable(WRITERS["full stream"].write(ANSWER))
+        async with aclosing(StreamAdapter().adapt_stream(source)) as parts:
+            async for _ in parts:
+                break
+        return source.closed
+
+    assert asyncio.run(run())
+
+
+def test_a_stream_is_closed_when_its_end_came_or_the_progress_refuses_a_part_or_the_task_is_cancelled() -> None:
+    class Refusing:
+        def report(self, value: Any) -> None:
+            raise LookupError(value)
+
+    class Silent(_Closable):
+        async def __anext__(self) -> Any:
+            await asyncio.Event().wait()
+
+    async def run() -> None:
+        whole = WRITERS["full stream"].write(ANSWER)
+        source = _Closable([*whole, {"type": "text-delta", "text": "late"}])
+        await StreamAdapter().process_stream(source, _Kept())
+        assert source.closed
+        source = _Closable(whole)
+        with pytest.raises(LookupError):
+            await StreamAdapter().process_stream(source, Refusing())
+        assert source.closed
+        source = Silent([])
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(StreamAdapter().process_stream(source, _Kept()), 0.01)
+        assert source.closed
+
+    asyncio.run(run())
 
 
 def test_streams_that_run_at_once_never_mix() -> None:

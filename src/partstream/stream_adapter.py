@@ -7,15 +7,16 @@ It drives an adapter over any asynchronous iterable of chunks and reports what c
 from __future__ import annotations
 
 import logging
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import LanguageModelError, UpstreamProtocolError
+from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamProtocolError
 from partstream.protocols.registry import CHUNK_PROTOCOLS, PROTOCOLS
 from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
 
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
@@ -92,23 +93,28 @@ class StreamAdapter:
 
         Raises:
             LanguageModelError: The stream reported an error, broke off or makes no sense.
+            Exception: What the stream itself raised, as it was, after everything that came before it.
         """
         run = _Run(self._protocol.make_stream(self._options), self._unknown)
-        async for parts in run.batches(stream):
-            for part in parts:
-                progress.report(part)
+        async with aclosing(run.batches(stream)) as batches:
+            async for parts in batches:
+                for part in parts:
+                    progress.report(part)
         return self._end(run)
 
     async def adapt_stream(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[ResponsePart]:
-        """Yields the parts of a stream as they come.
+        """Yields the parts of a stream as they come. Whoever stops before the end closes it (`aclose`, or
+        `contextlib.aclosing`), which closes the stream as well.
 
         Raises:
             LanguageModelError: The stream reported an error, broke off or makes no sense.
+            Exception: What the stream itself raised, as it was, after everything that came before it.
         """
         run = _Run(self._protocol.make_stream(self._options), self._unknown)
-        async for parts in run.batches(stream):
-            for part in parts:
-                yield part
+        async with aclosing(run.batches(stream)) as batches:
+            async for parts in batches:
+                for part in parts:
+                    yield part
         self._end(run)
 
     def get_usage(self) -> StreamUsage:
@@ -126,6 +132,8 @@ class StreamAdapter:
             finish.provider_metadata,
             run.unmapped,
         )
+        if run.raised is not None:
+            raise run.raised
         if finish.error is not None:
             raise finish.error
         return self._last_usage
@@ -142,24 +150,35 @@ class _Run:
 
     Attributes:
         finish: How it ended; there once :meth:`batches` is through.
+        raised: What the stream itself raised, or None.
         unmapped: How many chunks had no place, by their names.
     """
 
     def __init__(self, adapter: ResponseStream, unknown: Callable[..., None]) -> None:
         self.finish = Finish(Outcome.TRUNCATED)
+        self.raised: Exception | None = None
         self.unmapped: dict[str, int] = {}
         self._adapter = adapter
         self._unknown = unknown
 
     async def batches(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[list[ResponsePart]]:
-        """The parts of each chunk that has any. What the stream itself raises goes to the caller, unchanged."""
-        adapter = self._adapter
-        async for chunk in stream:
-            parts = self._parts(_fed(adapter, chunk))
-            if parts:
-                yield parts
-            if adapter.finished:
-                break
+        """The parts of each chunk that has any; what is held back comes out at the end, whatever the end is."""
+        adapter, chunks = self._adapter, aiter(stream)
+        async with _closed(chunks):
+            while not adapter.finished:
+                try:
+                    chunk = await anext(chunks)
+                except StopAsyncIteration:
+                    break
+                except Exception as error:  # anybody's stream may raise anything; raised again once the parts are out
+                    self.raised = error
+                    break
+                parts = self._parts(_fed(adapter, chunk))
+                if parts:
+                    yield parts
+        if self.raised is not None:
+            reason = UpstreamFailureError(f"{type(self.raised).__name__}: {self.raised}")
+            yield self._parts(adapter.fail(reason))
         yield self._parts(adapter.end())
 
     def _parts(self, outputs: list[StreamOutput]) -> list[ResponsePart]:
@@ -173,6 +192,17 @@ class _Run:
             else:
                 parts.append(output)
         return parts
+
+
+@asynccontextmanager
+async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
+    """Closes an iterator that can be closed: whoever produces the chunks learns that nobody wants more of them."""
+    try:
+        yield
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def _fed(adapter: ResponseStream, chunk: Mapping[str, Any]) -> list[StreamOutput]:

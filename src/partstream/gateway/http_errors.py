@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.routing_attempts import routing_attempts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["http_error", "retry_after"]
 
 _MAX_ID: Final = 200
-_MAX_ATTEMPTS: Final = 10
-_MAX_ATTEMPT: Final = 300
-"""Characters; an error is shown to a person."""
 
 
 def http_error(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> UpstreamHTTPError:
@@ -25,7 +23,7 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes, now: dateti
 
     Bodies in use: `{"error": {"message", "type", "code"}}`, `{"error": "..."}`, `{"message": "..."}`,
     `{"detail": "..."}`, plain text, HTML pages of proxies. Servers that route a request to others add `generationId`
-    and what each of those said: `{"providerMetadata": {NAME: {"routing": {"attempts": [{"provider", "error"}]}}}}`.
+    and what each of those said.
     """
     text = body.decode(errors="replace").strip()
     try:
@@ -42,7 +40,7 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes, now: dateti
         retry_after=retry_after(headers, now),
         body=text,
         generation_id=_field(document, "generationId"),
-        attempts=_attempts(document),
+        attempts=routing_attempts(document),
     )
 
 
@@ -78,20 +76,6 @@ def _said(document: Any) -> tuple[str | None, str | None]:
 def _field(document: Any, name: str) -> str | None:
     value = document.get(name) if isinstance(document, dict) else None
     return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
-
-
-def _attempts(document: Any) -> tuple[str, ...]:
-    """What was said by those that a request was routed to, each with its name."""
-    metadata = document.get("providerMetadata") if isinstance(document, dict) else None
-    said: list[str] = []
-    for provider in metadata.values() if isinstance(metadata, dict) else ():
-        routing = provider.get("routing") if isinstance(provider, dict) else None
-        attempts = routing.get("attempts") if isinstance(routing, dict) else None
-        for attempt in attempts if isinstance(attempts, list) else ():
-            error = _text(attempt.get("error")) if isinstance(attempt, dict) else None
-            if error is not None:
-                said.append(f"{_text(attempt.get('provider')) or 'a provider'}: {error[:_MAX_ATTEMPT]}")
-    return tuple(said[:_MAX_ATTEMPTS])
 
 
 def _text(value: Any) -> str | None:

@@ -76,6 +76,30 @@ def test_an_error_that_holds_itself_has_an_end() -> None:
     assert read_chunks([{"type": "error", "error": error}]).finish.outcome is Outcome.FAILED
 
 
+ROUTED = {
+    "error": {"message": "All providers failed", "type": "invalid_request_error"},
+    "providerMetadata": {
+        "gateway": {"routing": {"attempts": [{"provider": "a", "error": "Too long"}, {"provider": "b"}, 7]}}
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"statusCode": 400, **ROUTED},
+        {"statusCode": 400, "cause": {"responseBody": json.dumps(ROUTED)}},
+        {"statusCode": 400, "message": "All providers failed", "data": ROUTED},
+        {"name": "AI_RetryError", "lastError": {"statusCode": 400, "cause": {"data": ROUTED}}},
+    ],
+)
+def test_what_each_provider_said_that_was_tried_in_vain_is_kept(error: Any) -> None:
+    found = read([{"type": "error", "error": error}], "ai-gateway").finish.error
+    assert isinstance(found, UpstreamHTTPError)
+    assert found.attempts == ("a: Too long",)
+    assert "tried: a: Too long" in str(found)
+
+
 def test_the_gateways_id_is_kept_and_said_once() -> None:
     error = {"message": "Busy [gen_1]", "statusCode": 429, "type": "rate_limit_exceeded", "generationId": "gen_1"}
     finish = read([{"type": "error", "error": error}], "ai-gateway").finish

@@ -416,6 +416,10 @@ BASE64 = "iVBORw0KGgow"
         {"data": BASE64, "mediaType": "image/png"},
         {"data": {"type": "data", "data": BASE64}, "mediaType": "image/png"},
         {"data": {"type": "url", "url": f"data:image/png;base64,{BASE64}"}},
+        {"data": {"type": "data", "data": {"$uint8array": BASE64}}, "mediaType": "image/png"},
+        {"data": {"type": "data", "data": {str(place): byte for place, byte in enumerate(PNG)}}},
+        {"data": {"type": "url", "url": {"$url": f"data:image/png;base64,{BASE64}"}}},
+        {"file": {"base64": {"$undefined": True}, "uint8Array": {"$uint8array": BASE64}, "mediaType": "image/png"}},
         {"url": f"data:image/png;base64,{BASE64}", "mediaType": "image/png"},
         {"url": "data:image/png,%89PNG%0d%0a%1a%0a0"},
         {"data": BASE64},
@@ -442,9 +446,22 @@ def test_a_file_whose_bytes_cannot_be_read_is_counted(file: Chunk) -> None:
     assert result.unmapped == {"file (not readable)": 1}
 
 
-def test_a_file_that_is_somewhere_else_is_its_address() -> None:
-    result = read(_whole({"type": "file", "url": "https://e.org/a.png", "mediaType": "image/png"}))
-    assert result.data == [DataPart(b"https://e.org/a.png", "text/uri-list")]
+ADDRESS = "https://e.org/a.png"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"url": ADDRESS},
+        {"url": {"$url": ADDRESS}},
+        {"data": ADDRESS},
+        {"data": {"type": "url", "url": ADDRESS}},
+        {"data": {"type": "url", "url": {"$url": ADDRESS}}},
+    ],
+)
+def test_a_file_that_is_somewhere_else_is_its_address(file: Chunk) -> None:
+    result = read(_whole({"type": "file", "mediaType": "image/png", **file}))
+    assert result.data == [DataPart(ADDRESS.encode(), "text/uri-list")]
 
 
 def test_data_of_the_application_keeps_its_name() -> None:

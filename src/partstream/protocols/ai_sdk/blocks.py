@@ -10,7 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.parts import TextPart, ThinkingPart
-from partstream.protocols.ai_sdk.fields import BLOCK_ID, METADATA, TEXT, Chunk, field, identifier, mapping, text
+from partstream.protocols.ai_sdk.fields import (
+    BLOCK_ID,
+    METADATA,
+    TEXT,
+    Chunk,
+    field,
+    identifier,
+    mapping,
+    metadata,
+    take_metadata,
+    text,
+)
 from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
@@ -38,11 +49,6 @@ class _Reasoning:
         self.sink: Sink | None = None
         self.pieces: list[str] = []
         self.options: Chunk = {}
-
-    def take_metadata(self, chunk: Chunk) -> None:
-        for provider, said in mapping(chunk, METADATA).items():
-            if isinstance(said, dict):
-                self.options[provider] = {**self.options.get(provider, {}), **said}
 
 
 class Blocks:
@@ -74,7 +80,7 @@ class Blocks:
         self.end_unnamed(outputs)
         block_id = identifier(chunk, BLOCK_ID)
         self._end_hidden(block_id, outputs)
-        if mapping(mapping(chunk, METADATA), ("anthropic",)).get("type") == "compaction":
+        if mapping(metadata(chunk), ("anthropic",)).get("type") == "compaction":
             self._hidden[block_id] = chunk, []
 
     def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
@@ -105,7 +111,7 @@ class Blocks:
         if hidden is not None:
             chunk, pieces = hidden
             summary = "".join(pieces)
-            carried = self._carried.add_summary(summary, mapping(chunk, METADATA), block_id)
+            carried = self._carried.add_summary(summary, metadata(chunk), block_id)
             outputs += carried or [Unmapped("text (compaction)", {**chunk, "text": summary})]
 
     # Reasoning
@@ -114,14 +120,14 @@ class Blocks:
         """Opens a block."""
         block_id = identifier(chunk, BLOCK_ID)
         self._end_reasoning(block_id, outputs)
-        self._open(block_id).take_metadata(chunk)
+        take_metadata(self._open(block_id).options, chunk)
 
     def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:
         """Takes a delta; returns the short way for more of the same block."""
         block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
         if METADATA[0] in chunk:
-            block.take_metadata(chunk)
+            take_metadata(block.options, chunk)
         if not delta:
             return None
         make = self._maker(block_id)
@@ -139,7 +145,7 @@ class Blocks:
         """Closes a block; what the provider wants back with it comes out as metadata."""
         block_id = identifier(chunk, BLOCK_ID)
         if block_id in self._reasoning:
-            self._reasoning[block_id].take_metadata(chunk)
+            take_metadata(self._reasoning[block_id].options, chunk)
             self._end_reasoning(block_id, outputs)
 
     def sign(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.ai_sdk.fields import METADATA, TOTAL_USAGE, Chunk, Names, count, field, identifier, mapping
+from partstream.protocols.ai_sdk.fields import TOTAL_USAGE, Chunk, Names, count, field, identifier, mapping, metadata
 from partstream.streams import Finish, Outcome
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
@@ -57,9 +57,9 @@ class Ending:
             self.provider_metadata["messageMetadata"] = {**known, **said}
             self._message_usage = _usage(mapping(said, TOTAL_USAGE), self.reason) or self._message_usage
 
-    def remember(self, metadata: Chunk) -> None:
+    def remember(self, by_provider: Chunk) -> None:
         """Takes provider metadata of the whole response; of one provider, the later word on a thing wins."""
-        for provider, said in metadata.items():
+        for provider, said in by_provider.items():
             known = self.provider_metadata.get(provider)
             both = isinstance(known, dict) and isinstance(said, dict)
             self.provider_metadata[provider] = {**known, **said} if both else said  # type: ignore[dict-item]
@@ -71,14 +71,14 @@ class Ending:
         if usage is not None:
             self._steps.append(usage)
         self.respond(mapping(chunk, ("response",)))
-        self.remember(mapping(chunk, METADATA))
+        self.remember(metadata(chunk))
 
     def finish(self, chunk: Chunk) -> None:
         """Takes the end of the response."""
         self.reason = _reason(chunk) or self.reason
         self._total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
         self.respond(mapping(chunk, ("response",)))
-        self.remember(mapping(chunk, METADATA))
+        self.remember(metadata(chunk))
         self.message_metadata(chunk)
 
     @property

@@ -20,6 +20,7 @@ from partstream.errors import (
 )
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.ai_sdk.fields import Chunk, field, identifier, mapping
+from partstream.protocols.routing_attempts import routing_attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,7 @@ def failure(value: Any) -> UpstreamError:
         provider_code=code,
         retry_after=next((said for said in (_retry_after(layer) for layer in layers) if said is not None), None),
         body=_first(layers, "responseBody") or "",
+        attempts=next((said for said in map(routing_attempts, layers) if said), ()),
     )
 
 

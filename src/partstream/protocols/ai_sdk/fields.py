@@ -27,7 +27,9 @@ __all__ = [
     "field",
     "identifier",
     "mapping",
+    "metadata",
     "sequence",
+    "take_metadata",
     "text",
 ]
 
@@ -55,9 +57,17 @@ def field(chunk: Chunk, names: Names) -> Any:
     """The first field that is there, or None."""
     for name in names:
         value = chunk.get(name)
-        if value is not None and not (type(value) is dict and _UNDEFINED in value):
+        if value is not None and not _is_undefined(value):
             return value
     return None
+
+
+def _is_undefined(value: Any) -> bool:
+    return type(value) is dict and _UNDEFINED in value
+
+
+def _defined(value: Chunk) -> Chunk:
+    return {name: inner for name, inner in value.items() if not _is_undefined(inner)}
 
 
 def text(chunk: Chunk, names: Names) -> str:
@@ -89,6 +99,19 @@ def mapping(chunk: Chunk, names: Names) -> Chunk:
     """The object in a field; an empty one where there is none: what is beside the answer is read with patience."""
     value = field(chunk, names)
     return value if isinstance(value, dict) else {}
+
+
+def metadata(chunk: Chunk) -> Chunk:
+    """What providers said beside a chunk, by their names; without what is undefined, which goes back to nobody."""
+    said = mapping(chunk, METADATA)
+    return {name: _defined(value) if isinstance(value, dict) else value for name, value in _defined(said).items()}
+
+
+def take_metadata(known: Chunk, chunk: Chunk) -> None:
+    """Adds what providers said beside a chunk to what is known already; the later word on a thing wins."""
+    for provider, said in metadata(chunk).items():
+        if isinstance(said, dict):
+            known[provider] = {**known.get(provider, {}), **said}
 
 
 def sequence(chunk: Chunk, names: Names) -> list[Any]:

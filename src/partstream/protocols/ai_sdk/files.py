@@ -16,6 +16,7 @@ from partstream.streams import StreamOutput, Unmapped
 __all__ = ["data_part", "file_part"]
 
 _BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
+_WRAPPINGS: Final = 2
 _UNKNOWN: Final = "application/octet-stream"
 _URI_LIST: Final = "text/uri-list"  # RFC 2483
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
@@ -49,10 +50,12 @@ def data_part(chunk: Chunk) -> StreamOutput:
 
 def _untagged(value: Any) -> Any:
     """What V4 of the provider's interface wraps: `{"type": "data", "data": …}` and `{"type": "url", "url": …}`; and
-    what tagged recordings do."""
-    if isinstance(value, dict):
-        inner = field(value, ("$uint8array", "$url", "data", "url"))
-        return value if inner is None else inner
+    what tagged recordings do, also inside of that."""
+    for _ in range(_WRAPPINGS):
+        inner = field(value, ("$uint8array", "$url", "data", "url")) if isinstance(value, dict) else None
+        if inner is None:
+            break
+        value = inner
     return value
 
 

@@ -23,7 +23,7 @@ from partstream.protocols.ai_sdk.blocks import Blocks
 from partstream.protocols.ai_sdk.carried import CarriedItems
 from partstream.protocols.ai_sdk.ending import Ending
 from partstream.protocols.ai_sdk.failures import aborted, failure, generation_id, thrown, tool_failure
-from partstream.protocols.ai_sdk.fields import ERROR, METADATA, Chunk, field, mapping, sequence
+from partstream.protocols.ai_sdk.fields import ERROR, METADATA, Chunk, field, mapping, metadata, sequence
 from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
@@ -109,7 +109,7 @@ class AISDKStream:
         if handler is None:
             self._other(kind, chunk, outputs)
             return
-        if METADATA[0] in chunk and (said := mapping(mapping(chunk, METADATA), ("gateway",))):
+        if METADATA[0] in chunk and (said := mapping(metadata(chunk), ("gateway",))):
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
             self._ending.remember({"gateway": said})
         try:
@@ -330,7 +330,7 @@ CHUNKS: Final[dict[str, _Handler]] = {
     "tool-output-available": _to_calls("over"),
     "tool-output-error": _to_calls("over"),
     "tool-output-denied": _to_calls("over"),
-    "tool-approval-request": _count,
+    "tool-approval-request": _to_calls("asked"),
     "tool-approval-response": _to_calls("answered"),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
     "reasoning-file": _count,

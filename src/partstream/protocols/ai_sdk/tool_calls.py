@@ -15,11 +15,11 @@ from partstream.protocols.ai_sdk.fields import (
     ARGUMENTS_DELTA,
     CALL_ID,
     CALL_INPUT,
-    METADATA,
     Chunk,
     field,
     identifier,
     mapping,
+    take_metadata,
     text,
 )
 from partstream.streams import StreamOutput, Unmapped
@@ -42,18 +42,20 @@ class _Call(NamedTuple):
 class _Streamed:
     """The input of a call as it streams."""
 
-    __slots__ = ("executed", "name", "options", "pieces")
+    __slots__ = ("executed", "is_text", "name", "options", "pieces")
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.executed = False
+        self.is_text = False
         self.options: Chunk = {}
         self.pieces: list[str] = []
 
     def read(self, chunk: Chunk) -> None:
         self.name = identifier(chunk, ("toolName",)) or self.name
         self.executed = self.executed or chunk.get("providerExecuted") is True
-        self.options = {**self.options, **mapping(chunk, METADATA)}
+        self.is_text = self.is_text or chunk.get("inputEncoding") == "text"
+        take_metadata(self.options, chunk)
 
 
 class ToolCalls:
@@ -75,6 +77,8 @@ class ToolCalls:
         self._streamed: dict[str, _Streamed] = {}
         self._waiting: dict[str, _Call] = {}
         self._settled: set[str] = set()
+        self._inputs: dict[str, Any] = {}
+        self._asked: dict[str, str | None] = {}
         self.broken: ToolArgumentsError | None = None
 
     def start(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
@@ -82,7 +86,7 @@ class ToolCalls:
         call_id = identifier(chunk, CALL_ID)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
-        elif call_id not in self._settled:
+        elif not self._is_whole(call_id):
             self._of(call_id).read(chunk)
 
     def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> bool:
@@ -91,7 +95,7 @@ class ToolCalls:
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
             return False
-        if call_id in self._settled:
+        if self._is_whole(call_id):
             return False
         streamed = self._of(call_id)
         streamed.read(chunk)
@@ -119,20 +123,25 @@ class ToolCalls:
     def complete(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a whole call, which wins over its streamed input."""
         call_id, name = identifier(chunk, CALL_ID), identifier(chunk, ("toolName",))
-        streamed = self._streamed.pop(call_id, None) if call_id is not None else None
-        if call_id in self._settled or call_id in self._waiting:
+        arguments = field(chunk, CALL_INPUT)
+        if call_id is not None and self._is_whole(call_id):
+            if self._inputs.get(call_id, arguments) != arguments:
+                outputs.append(_unmapped(chunk, "again, and different"))
             return
-        if chunk.get("providerExecuted") is True or (streamed is not None and streamed.executed):
+        streamed = self._streamed.pop(call_id, _Streamed()) if call_id is not None else _Streamed()
+        if chunk.get("providerExecuted") is True or streamed.executed:
             self._settle(call_id)
             outputs.append(_unmapped(chunk, "run by the provider"))
             return
-        arguments = field(chunk, CALL_INPUT)
-        value = _parsed(arguments)
+        if arguments is None and streamed.pieces:
+            arguments = "".join(streamed.pieces)
+        value = None if streamed.is_text and isinstance(arguments, str) else _parsed(arguments)
         if chunk.get("invalid") is True or call_id is None or name is None or value is None:
             self._reject(call_id, name, chunk, outputs)
             return
-        options = {**(streamed.options if streamed is not None else {}), **mapping(chunk, METADATA)}
-        self._waiting[call_id] = _Call(call_id, name, value, options)
+        self._inputs[call_id] = arguments
+        take_metadata(streamed.options, chunk)
+        self._waiting[call_id] = _Call(call_id, name, value, streamed.options)
         if not self._wait:
             self.release(outputs)
 
@@ -145,12 +154,20 @@ class ToolCalls:
         self._settle(identifier(chunk, CALL_ID))
         outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
 
+    def asked(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+        """Takes a question for approval. The call stays the consumer's, who asks a person itself."""
+        approval_id = identifier(chunk, ("approvalId",))
+        if approval_id is not None:
+            self._asked[approval_id] = _meant(chunk)
+        outputs.append(Unmapped(chunk["type"], chunk))
+
     def answered(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the answer to a question for approval. What was refused is over; who runs what was allowed, an outcome
         tells, or that there is none."""
         allowed = chunk.get("approved") is True
         if not allowed:
-            self._settle(identifier(mapping(chunk, ("toolCall",)), CALL_ID))
+            # The UI stream names only the question.
+            self._settle(_meant(chunk) or self._asked.get(identifier(chunk, ("approvalId",)) or ""))
         outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
 
     def failed(self, name: str | None, call_id: str | None) -> None:
@@ -175,7 +192,7 @@ class ToolCalls:
         """Ends all inputs that streamed and were never said whole; hands out those that are, if they are `usable`."""
         for call_id, streamed in [*self._streamed.items()]:
             joined = "".join(streamed.pieces)
-            value = _parsed(joined)
+            value = None if streamed.is_text else _parsed(joined)
             if usable and value is not None and streamed.name is not None and not streamed.executed:
                 self._waiting[call_id] = _Call(call_id, streamed.name, value, streamed.options)
                 continue
@@ -183,6 +200,8 @@ class ToolCalls:
             data = {"type": "tool-input", "toolCallId": call_id, "toolName": streamed.name, "input": joined}
             outputs.append(_unmapped(data, why))
             self._settled.add(call_id)
+            if usable and not streamed.executed:
+                self._break(call_id, streamed.name, joined)
         self._streamed.clear()
         self.release(outputs)
 
@@ -190,6 +209,10 @@ class ToolCalls:
         """Forgets what waits and what streams."""
         self._waiting.clear()
         self._streamed.clear()
+
+    def _is_whole(self, call_id: str) -> bool:
+        """Whether all is said of a call: what comes later of it, in whatever form, is the same call again."""
+        return call_id in self._settled or call_id in self._waiting
 
     def _of(self, call_id: str) -> _Streamed:
         return self._streamed.setdefault(call_id, _Streamed())
@@ -203,8 +226,16 @@ class ToolCalls:
     def _reject(self, call_id: str | None, name: str | None, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         self._settle(call_id)
         outputs.append(_unmapped(chunk, "invalid"))
+        self._break(call_id, name, str(field(chunk, CALL_INPUT)))
+
+    def _break(self, call_id: str | None, name: str | None, arguments: str) -> None:
         if self.broken is None:
-            self.broken = ToolArgumentsError(call_id=call_id, name=name, arguments=str(field(chunk, CALL_INPUT)))
+            self.broken = ToolArgumentsError(call_id=call_id, name=name, arguments=arguments)
+
+
+def _meant(chunk: Chunk) -> str | None:
+    """The call that a question for approval is about: its id, or the whole call."""
+    return identifier(chunk, ("toolCallId",)) or identifier(mapping(chunk, ("toolCall",)), CALL_ID)
 
 
 def _parsed(arguments: Any) -> Chunk | None:

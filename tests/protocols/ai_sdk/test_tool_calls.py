@@ -1,0 +1,123 @@
+"""When a call is whole, which of two sayings of it counts, and what is never handed out."""
+
+from typing import Any
+
+import pytest
+
+from partstream.errors import ToolArgumentsError
+from partstream.parts import ThinkingPart
+from partstream.streams import Outcome
+from protocols.ai_sdk.wire import Chunk, read
+
+CALL: Chunk = {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}}
+STREAMED: list[Chunk] = [
+    {"type": "tool-input-start", "id": "c", "toolName": "add"},
+    {"type": "tool-input-delta", "id": "c", "delta": '{"a":'},
+    {"type": "tool-input-delta", "id": "c", "delta": "1}"},
+    {"type": "tool-input-end", "id": "c"},
+]
+STEP: list[Chunk] = [{"type": "finish-step", "finishReason": "tool-calls"}, {"type": "start-step"}]
+END: Chunk = {"type": "finish", "finishReason": "tool-calls"}
+PROTOCOLS = ["ai-sdk", "ai-sdk-ui", "ai-gateway"]
+
+ORDERS: dict[str, list[Chunk]] = {
+    "streamed, then complete": [*STREAMED, CALL],
+    "complete, then streamed": [CALL, *STREAMED],
+    "complete before its stream ends": [*STREAMED[:2], CALL, *STREAMED[2:]],
+    "twice": [CALL, CALL],
+    "in two steps": [CALL, *STEP, CALL],
+    "streamed, and complete in the next step": [*STREAMED, *STEP, CALL],
+    "complete, and streamed in the next step": [CALL, *STEP, *STREAMED],
+    "streamed twice": [*STREAMED, *STEP, *STREAMED],
+}
+
+
+@pytest.mark.parametrize("chunks", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_call_is_handed_out_once_in_whatever_order_and_however_often_it_is_said(
+    chunks: list[Chunk], protocol: str
+) -> None:
+    result = read([*chunks, END], protocol)
+    assert result.calls == [("gw-c", "add", {"a": 1})]
+    assert result.unmapped == {}
+
+
+@pytest.mark.parametrize("between", [[], STEP], ids=["in one step", "in two"])
+def test_an_id_that_is_used_again_for_something_else_is_counted(between: list[Chunk]) -> None:
+    result = read([CALL, *between, {**CALL, "input": {"a": 2}}, END])
+    assert result.calls == [("gw-c", "add", {"a": 1})]
+    assert result.unmapped == {"tool-call add (again, and different)": 1}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_two_calls_that_say_the_same_are_two(protocol: str) -> None:
+    result = read([CALL, {**CALL, "toolCallId": "d"}, END], protocol)
+    assert [call_id for call_id, _, _ in result.calls] == ["gw-c", "gw-d"]
+
+
+@pytest.mark.parametrize("missing", [{}, {"input": None}, {"input": {"$undefined": True}}])
+def test_a_complete_call_that_says_no_input_has_what_streamed(missing: Chunk) -> None:
+    bare = {name: value for name, value in CALL.items() if name != "input"} | missing
+    assert read([*STREAMED, bare, END]).calls == [("gw-c", "add", {"a": 1})]
+    alone = read([bare, END])
+    assert alone.calls == []
+    assert alone.unmapped == {"tool-call add (invalid)": 1}
+
+
+PATCH = "*** Begin"
+
+
+@pytest.mark.parametrize("said", [PATCH, '{"a":1}', ""])
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_input_that_is_declared_as_text_never_becomes_arguments(said: str, complete: bool, protocol: str) -> None:
+    chunks: list[Chunk] = [
+        {"type": "tool-input-start", "id": "c", "toolName": "patch", "inputEncoding": "text"},
+        {"type": "tool-input-delta", "id": "c", "delta": said},
+        {"type": "tool-input-end", "id": "c"},
+        *([{**CALL, "toolName": "patch", "input": said}] if complete else []),
+    ]
+    result = read([*chunks, END], protocol)
+    assert result.calls == []
+    assert result.unmapped == {"tool-call patch (invalid)" if complete else "tool-input patch (incomplete)": 1}
+
+
+@pytest.mark.parametrize("joined", ["{", "[1]", "null"])
+def test_streamed_input_that_is_no_object_fails_the_answer_where_nobody_else_tells_the_model(joined: str) -> None:
+    chunks = [STREAMED[0], {**STREAMED[1], "delta": joined}]
+    result = read([*chunks, END], "ai-gateway")
+    assert result.finish.outcome is Outcome.FAILED
+    assert isinstance(result.finish.error, ToolArgumentsError)
+    assert result.finish.error.arguments == joined
+    for reason in ("length", "content-filter"):
+        assert read([*chunks, {**END, "finishReason": reason}], "ai-gateway").finish.outcome is Outcome.INCOMPLETE
+
+
+@pytest.mark.parametrize(("approved", "handed_out"), [(False, 0), (True, 1), (None, 0)])
+@pytest.mark.parametrize("named", ["toolCallId", "toolCall"])
+def test_an_answer_to_a_question_for_approval_may_name_the_question_alone(
+    approved: Any, handed_out: int, named: str
+) -> None:
+    about = {"toolCallId": "c"} if named == "toolCallId" else {"toolCall": CALL}
+    request = {"type": "tool-approval-request", "approvalId": "a", **about}
+    answer = {"type": "tool-approval-response", "approvalId": "a", "approved": approved}
+    result = read([{**CALL, "type": "tool-input-available"}, request, answer, END], "ai-sdk-ui")
+    assert len(result.calls) == handed_out
+    assert sum(result.unmapped.values()) == 2
+
+
+@pytest.mark.parametrize("answer", [{}, {"approvalId": "x"}, {"approvalId": 7}])
+def test_an_answer_to_no_question_refuses_nothing(answer: Chunk) -> None:
+    result = read([CALL, {"type": "tool-approval-response", "approved": False, **answer}, END])
+    assert len(result.calls) == 1
+
+
+def test_what_a_provider_says_of_a_call_in_pieces_is_put_together_without_what_is_undefined() -> None:
+    def said(**of_google: Any) -> Chunk:
+        return {"providerMetadata": {"google": of_google, "openai": {"$undefined": True}}}
+
+    chunks = [{**STREAMED[0], **said(a=1, b={"$undefined": True})}, {**CALL, **said(c=2)}]
+    (marked,) = (part for part in read([*chunks, END]).outputs if isinstance(part, ThinkingPart))
+    assert marked.metadata is not None
+    (item,) = marked.metadata["reasoning_items"]
+    assert item["providerOptions"] == {"google": {"a": 1, "c": 2}}
