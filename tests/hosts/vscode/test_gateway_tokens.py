@@ -53,6 +53,7 @@ def test_sums_and_limits_go_on_where_the_process_before_stopped():
                 assert [one["sums"]["answers"] for one in usage["conversations"]] == [run]
                 assert len(usage["answers"]) == 1
                 assert _ask(sidecar, group, "fault:context_length=600:700").error is not None
+                sidecar.call("shutdown")  # which waits for what is not written yet
 
 
 def test_texts_that_count_otherwise_after_an_answer_are_told():
