@@ -85,6 +85,22 @@ def test_an_http_status_has_vs_codes_word(status: int, code: str) -> None:
     assert errors.UpstreamHTTPError(status).code == LanguageModelErrorCode(code)
 
 
+@pytest.mark.parametrize(
+    ("provider_code", "code"),
+    [
+        ("authentication_error", "NoPermissions"),
+        ("forbidden", "NoPermissions"),
+        ("rate_limit_exceeded", "Blocked"),
+        ("insufficient_funds", "Blocked"),
+        ("model_not_found", "NotFound"),
+        ("overloaded_error", "Unspecified"),
+        (None, "Unspecified"),
+    ],
+)
+def test_a_failure_without_a_status_has_vs_codes_word_by_its_own(provider_code: str | None, code: str) -> None:
+    assert errors.UpstreamFailureError("no", provider_code=provider_code).code == LanguageModelErrorCode(code)
+
+
 def test_every_limit_has_its_own_sentence() -> None:
     sentences = {str(errors.UpstreamTimeoutError(phase, 2)) for phase in TimeoutPhase}
     assert len(sentences) == len(TimeoutPhase)
