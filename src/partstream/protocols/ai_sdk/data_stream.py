@@ -70,9 +70,9 @@ class DataStreamDecoder:
         return [(b"", _chunk(line)) for _, line in self._lines.feed(data)]
 
     def repeated(self, data: bytes) -> bytes | None:
-        """None: a line is not a chunk yet."""
-        del data
-        return None
+        """The chunk of the one line that `data` is, if it is just that; None leaves it to :meth:`feed`."""
+        line = self._lines.repeated(data)
+        return None if line is None else _chunk(line)
 
     def end(self) -> list[ServerSentEvent]:
         """Says that no more bytes come; returns the last chunk if its line feed was missing."""
@@ -85,7 +85,7 @@ def _chunk(line: bytes) -> bytes:
     code, colon, value = line.partition(b":")
     if not colon or len(code) != 1 or not code.isalnum():
         return line
-    opening, spreads = CODES.get(code, (_opening(code.decode(), "value"), False))
+    opening, spreads = CODES.get(code) or (_opening(code.decode(), "value"), False)
     if not spreads:
         return opening + value + b"}"
     inner = value.strip()
