@@ -33,7 +33,7 @@ class ToolMode(IntEnum):
     REQUIRED = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ChatMessage:
     """One message of a conversation; stands for `vscode.LanguageModelChatRequestMessage`.
 

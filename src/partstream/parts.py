@@ -82,7 +82,7 @@ class ToolCallPart:
     Attributes:
         call_id: The key that ties the call to its result; unique within a response, never empty.
         name: The name of one of the request's tools.
-        input: The arguments, a JSON object already parsed.
+        input: The arguments, a JSON object already parsed; nobody changes it from here on.
     """
 
     call_id: str

@@ -6,26 +6,27 @@ Holds what was learned and nothing of any request. No number that it gives holds
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream._version import __version__
 from partstream.conversation.digest import short_digest
 from partstream.events import EventEmitter
+from partstream.messages import ChatMessage
 from partstream.tokens.corrections import Correction, Corrections
 from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
-from partstream.tokens.digests import message_digest, prefix_digests, text_digest, tools_digest
+from partstream.tokens.digests import text_digest, tools_digest
 from partstream.tokens.hybrid import Item, estimate_of, learn, residue_of, sum_of, with_transferred
+from partstream.tokens.known_messages import KnownMessages
 from partstream.tokens.ledger import Ledger
 from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
 from partstream.tokens.message_counter import MessageCounter
 from partstream.tokens.sizes import size_of_message, size_of_text, size_of_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.messages import ChatMessage, Tool
+    from partstream.messages import Tool
     from partstream.tokens.counters import Counters
     from partstream.tokens.digests import Digest
     from partstream.usage import Usage
@@ -34,6 +35,13 @@ __all__ = ["CountedModel", "RequestEstimate", "TokenAccounting"]
 
 _LONG_TEXT: Final = 2_000
 """Characters from which on looking a count up is cheaper than counting again."""
+
+_FIRST_PIECE: Final = 16
+_LONGER: Final = 8
+"""How many beginnings of a conversation are looked up first, and how many times as many after that."""
+
+_Thing: TypeAlias = "str | ChatMessage | tuple[Tool, ...]"
+"""What can be counted: a text alone, a message, or the tools of a request."""
 
 
 class CountedModel(Protocol):
@@ -113,6 +121,7 @@ class TokenAccounting:
         self._counters = counters
         self._clock = clock
         self._scopes: dict[str, _Scope] = {}
+        self._messages = KnownMessages()
         self._corrections = Corrections(self._ledger)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
@@ -125,12 +134,12 @@ class TokenAccounting:
         correction = self._corrections.of(scope.family, scope.name)
         if isinstance(text, str):
             if len(text) < _LONG_TEXT:
-                row = _counted(scope, _of_text(text), None)
+                row = _counted(scope, text, None)
                 return sum_of(None, [Item.of(b"", row, correction.factor, correction.size_factor)])
-            thing = text_digest(text), _of_text(text)
+            digest = text_digest(text)
         else:
-            thing = message_digest(text), _of_message(text)
-        return sum_of(None, self._items(scope, correction, [thing]))
+            digest = self._messages.digest(text)
+        return sum_of(None, self._items(scope, correction, [(digest, text)]))
 
     def factor(self, family: str) -> float:
         """What estimates of a family are multiplied with; 1 while nothing is known."""
@@ -142,15 +151,15 @@ class TokenAccounting:
         """The tokens of a request: what was reported of its longest known beginning, and what came after that."""
         scope = self._scope(model.family)
         correction = self._corrections.of(scope.family, scope.name)
-        digests = [message_digest(message) for message in messages]
-        prefixes = prefix_digests(digests)
+        digests = [self._messages.digest(message) for message in messages]
+        prefixes = self._messages.prefixes(digests)
         of_tools = tools_digest(tools)
         length, total = self._known_beginning(scope, prefixes, of_tools)
         things: list[tuple[Digest, _Thing]] = []
         has_other_tools = total is None or total.tools != of_tools
         if has_other_tools:
-            things.append((of_tools, _of_tools(tools)))
-        things += zip(digests[length:], map(_of_message, messages[length:]), strict=True)
+            things.append((of_tools, tuple(tools)))
+        things += zip(digests[length:], messages[length:], strict=True)
         items = self._items(scope, correction, things)
         base = 0.0 if total is None else float(total.reported)
         if total is not None and has_other_tools:
@@ -261,18 +270,25 @@ class TokenAccounting:
         if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
             return total.tools_tokens, tools
         before, now = (estimate_of(row, correction.factor, correction.size_factor) for row in (old, tools.row))
-        return before, replace(tools, tokens=now)
+        return before, tools._replace(tokens=now)
 
     def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
-        """The longest beginning whose total was reported, with these tools if there is one; and how long it is."""
-        rows = self._ledger.totals(prefixes)
+        """The longest beginning whose total was reported, with these tools if there is one; and how long it is.
+
+        Looked for from the end, where it usually is, in ever longer pieces.
+        """
         other: tuple[int, TotalRow | None] = (0, None)
-        for length in range(len(prefixes), 0, -1):
-            for row in reversed(rows[prefixes[length - 1]].get(scope.name, ())):
-                if row.tools == tools:
-                    return length, row
-                if other[1] is None:
-                    other = (length, row)
+        end, piece = len(prefixes), _FIRST_PIECE
+        while end > 0:
+            start = max(end - piece, 0)
+            rows = self._ledger.totals(prefixes[start:end])
+            for length in range(end, start, -1):
+                for row in reversed(rows[prefixes[length - 1]].get(scope.name, ())):
+                    if row.tools == tools:
+                        return length, row
+                    if other[1] is None:
+                        other = (length, row)
+            end, piece = start, piece * _LONGER
         return other
 
     def _items(
@@ -286,11 +302,12 @@ class TokenAccounting:
         new: dict[Digest, CountRow] = {}
         items, others = [], []
         for digest, thing in things:
-            row = new.get(digest) or known[digest].get(scope.name)
+            rows = known[digest]
+            row = new.get(digest) or rows.get(scope.name)
             if row is None or row.version != scope.version:
                 row = new[digest] = _counted(scope, thing, row)
             items.append(Item.of(digest, row, correction.factor, correction.size_factor))
-            others.append(_of_other_scope(known[digest].items(), scope.name))
+            others.append(_of_other_scope(rows, scope.name))
         if new:
             self._ledger.keep_counts(scope.name, new)
         if correction.size_factor is not None:
@@ -298,38 +315,39 @@ class TokenAccounting:
         return with_transferred(items, others, correction.factor if correction.is_learned else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Thing:
-    """Something that can be counted, and how."""
-
-    count: Callable[[MessageCounter], TokenCount]
-    size: Callable[[], int | None]
-
-
-def _of_text(text: str) -> _Thing:
-    return _Thing(partial(MessageCounter.count_text, text=text), partial(size_of_text, text))
+def _count(counter: MessageCounter, thing: _Thing) -> TokenCount:
+    match thing:
+        case str():
+            return counter.count_text(thing)
+        case ChatMessage():
+            return counter.count_message(thing)
+        case _:  # the tools, with what stands around the whole request
+            return counter.count_request((), thing)
 
 
-def _of_message(message: ChatMessage) -> _Thing:
-    return _Thing(partial(MessageCounter.count_message, message=message), partial(size_of_message, message))
-
-
-def _of_tools(tools: Sequence[Tool]) -> _Thing:
-    """The tools, with what stands around the whole request."""
-    return _Thing(partial(MessageCounter.count_request, messages=(), tools=tools), partial(size_of_tools, tools))
+def _size(thing: _Thing) -> int | None:
+    match thing:
+        case str():
+            return size_of_text(thing)
+        case ChatMessage():
+            return size_of_message(thing)
+        case _:
+            return size_of_tools(thing)
 
 
 def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
     """A thing, counted; what was reported of it before it was counted in another way still holds."""
-    count = thing.count(scope.counter)
-    size = thing.size() if count.source is CountSource.ESTIMATED else None
+    count = _count(scope.counter, thing)
+    size = _size(thing) if count.source is CountSource.ESTIMATED else None
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
     return CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
 
 
-def _of_other_scope(rows: Iterable[tuple[str, CountRow]], own: str) -> CountRow | None:
+def _of_other_scope(rows: Mapping[str, CountRow], own: str) -> CountRow | None:
     """What was reported in another scope, the last of several."""
-    found = [row for scope, row in rows if scope != own and row.reported is not None]
+    if not rows or (len(rows) == 1 and own in rows):
+        return None
+    found = [row for scope, row in rows.items() if scope != own and row.reported is not None]
     return found[-1] if found else None
 
 

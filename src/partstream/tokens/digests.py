@@ -40,8 +40,10 @@ def text_digest(text: str) -> Digest:
 
 def message_digest(message: ChatMessage) -> Digest:
     """The digest of a message; neighbouring texts count as one, because they are sent as one."""
-    fields = (field for piece in _pieces(message.content) for field in piece)
-    return _digest((b"message", b"%d" % message.role, _bytes(message.name or ""), *fields))
+    fields = [b"message", b"%d" % message.role, _bytes(message.name or "")]
+    for piece in _pieces(message.content):
+        fields += piece
+    return _digest(fields)
 
 
 def tools_digest(tools: Iterable[Tool]) -> Digest:
@@ -53,11 +55,15 @@ def tools_digest(tools: Iterable[Tool]) -> Digest:
     return digest.digest()[:_SIZE]
 
 
-def prefix_digests(messages: Iterable[Digest]) -> list[Digest]:
+def prefix_digests(messages: Iterable[Digest], before: Digest = NO_MESSAGES) -> list[Digest]:
     """Of a conversation the digest after each of its messages: the first n of two are equal exactly when it is so
     of all n messages.
+
+    Args:
+        messages: The digests of the messages.
+        before: The digest of the conversation that stands before them.
     """
-    digests, last = [], NO_MESSAGES
+    digests, last = [], before
     for message in messages:
         last = sha256(last + message).digest()[:_SIZE]
         digests.append(last)
@@ -65,9 +71,11 @@ def prefix_digests(messages: Iterable[Digest]) -> list[Digest]:
 
 
 def _digest(fields: Iterable[bytes]) -> Digest:
-    digest = sha256()
-    add_fields(digest, fields)
-    return digest.digest()[:_SIZE]
+    """Of all fields, each with its length before it; joined first, because most are short and a call has its price."""
+    framed: list[bytes] = []
+    for field in fields:
+        framed += (b"%d:" % len(field), field)
+    return sha256(b"".join(framed)).digest()[:_SIZE]
 
 
 def _bytes(text: str) -> bytes:

@@ -7,7 +7,7 @@ others. What a report says beyond what is known belongs to the items of which no
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.sizes import BYTES_PER_TOKEN
@@ -29,8 +29,7 @@ _LEAST_PART: Final = 0.05
 """New items that are less of what stands behind the known beginning are drowned by the rounding of the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A message, a text or the tools of a request.
 
     Attributes:
@@ -106,11 +105,10 @@ class Learned:
 
 def sum_of(base: TokenCount | None, items: Iterable[Item]) -> TokenCount:
     """The total; its source is the least sure of all."""
-    tokens, total = 0.0, base or NO_TOKENS
-    for item in items:
-        tokens += item.tokens
-        total += TokenCount(0, item.source)
-    return TokenCount(max(total.tokens + round(tokens), 0), total.source)
+    items, total = list(items), base or NO_TOKENS
+    for source in {item.source for item in items}:
+        total += TokenCount(0, source)
+    return TokenCount(max(total.tokens + round(sum(item.tokens for item in items)), 0), total.source)
 
 
 def with_transferred(items: Sequence[Item], others: Sequence[CountRow | None], factor: float | None) -> list[Item]:
@@ -131,7 +129,7 @@ def with_transferred(items: Sequence[Item], others: Sequence[CountRow | None], f
         return list(items)
     scale = 1.0 if factor is None else factor * counted / reported
     return [
-        replace(item, tokens=item.row.counted * scale * other.reported / other.counted)
+        item._replace(tokens=item.row.counted * scale * other.reported / other.counted)
         if use and other and other.reported is not None
         else item
         for item, other, use in zip(items, others, usable, strict=True)
