@@ -1,6 +1,7 @@
 """Upstreams that go by bytes: known from others by how well bytes explain what they report."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,19 @@ def test_those_who_keep_counts_are_told_when_bytes_are_what_is_counted():
     messages = [_prose(40), ChatMessage.user(LOG * 40)]
     accounting.answered(accounting.estimate_request(MODEL, messages), Usage(input_tokens=_by_bytes(messages)))
     assert told == [MODEL.family]
+
+
+def test_those_who_keep_counts_are_told_when_many_small_steps_have_led_away_from_them():
+    accounting, told, factors = TokenAccounting("u"), list[str](), [1.0]
+    accounting.on_did_correct(told.append)
+    for step in range(12):
+        estimate = accounting.estimate_request(MODEL, [ChatMessage.user(f"{step} {PROSE * 60}")])
+        uncorrected = estimate.total.tokens / accounting.factor(MODEL.family)
+        accounting.answered(estimate, Usage(input_tokens=round(uncorrected * (1.0 + 0.012 * step))))
+        factors.append(accounting.factor(MODEL.family))
+    assert max(abs(after / before - 1) for before, after in pairwise(factors)) < 0.02
+    assert 1.06 < factors[-1] < 1.09
+    assert len(told) == 3  # each time that two per cent have come together
 
 
 SIZES = {

@@ -54,6 +54,7 @@ class Corrections:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._known: dict[tuple[str, str], tuple[tuple[Sequence[Sample], ...], Correction]] = {}
+        self._announced: dict[tuple[str, str], Correction] = {}
 
     def of(self, family: str, scope: str) -> Correction:
         """The correction as it is now."""
@@ -63,17 +64,25 @@ class Corrections:
         # Asked for with every text, and changed by answers only.
         if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
             known = self._known[family, scope] = (samples, _correction(*samples))
+            self._announced.setdefault((family, scope), known[1])
         return known[1]
 
     def learn(self, family: str, scope: str, residue: Residue) -> bool:
-        """Takes in what an answer said; whether estimates that somebody keeps are not right any more."""
-        before = self.of(family, scope)
+        """Takes in what an answer said; whether estimates that somebody keeps are not right any more.
+
+        They are held against what was said to be right the last time, so that many small steps add up.
+        """
+        self.of(family, scope)  # what is kept was asked for before this answer
         of_estimates, of_bytes = _keys(scope)
         self._keep(family, residue.estimated, residue.of_estimated)
         if residue.by_size is not None:
             self._keep(of_estimates, residue.estimated, residue.of_estimated)
             self._keep(of_bytes, residue.by_size, residue.of_estimated)
-        return self.of(family, scope).is_far_from(before)
+        now = self.of(family, scope)
+        is_far = now.is_far_from(self._announced[family, scope])
+        if is_far:
+            self._announced[family, scope] = now
+        return is_far
 
     def _keep(self, key: str, estimated: float, reported: float) -> None:
         if (sample := sample_of(estimated, reported)) is not None:
