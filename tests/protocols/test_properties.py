@@ -198,11 +198,16 @@ def test_a_stream_cut_anywhere_is_truncated_and_begins_like_the_whole(
 
 # ---- damage ----
 
+_INNER_FIELDS = (
+    "type", "id", "text", "x", "anthropic", "gateway", "message", "name", "code", "statusCode", "cause", "data",
+    "error", "errors", "lastError", "responseBody", "responseHeaders", "routing", "attempts", "provider", "total",
+    "unified", "url", "source", "toolCallId", "$url", "$undefined", "$uint8array", "0",
+)  # fmt: skip
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(10**400), st.floats(), words, st.just("message")),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["type", "id", "text", "x", "anthropic", "message"]), inner, max_size=3),
+        st.dictionaries(st.sampled_from(_INNER_FIELDS), inner, max_size=3),
     ),
     max_leaves=5,
 )

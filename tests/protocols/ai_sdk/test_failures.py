@@ -70,6 +70,14 @@ def test_an_error_without_a_status_is_a_failure(error: Any, message: str, code: 
         assert (found.provider_message, found.provider_code) == (message, code)
 
 
+@pytest.mark.parametrize("odd", [[], {}, 7, True, None, [[]], {"name": []}])
+@pytest.mark.parametrize("field", ["name", "message", "code", "statusCode", "cause", "data", "responseHeaders"])
+def test_an_error_with_an_odd_field_is_an_error(field: str, odd: Any) -> None:
+    for chunk in ({"type": "error", "error": {field: odd}}, {"$thrown_by_iterator": {field: odd}}):
+        for protocol in ("ai-sdk", "ai-sdk-data", "ai-gateway"):
+            assert read([chunk], protocol).finish.outcome is Outcome.FAILED
+
+
 def test_an_error_that_holds_itself_has_an_end() -> None:
     error: dict[str, Any] = {}
     error["cause"] = error

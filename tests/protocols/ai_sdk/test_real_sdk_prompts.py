@@ -68,6 +68,11 @@ def _parts(messages: list[dict[str, Any]]) -> list[tuple[str, str, Any]]:
     return [part for part in parts if part[1:] != ("text", "")]
 
 
+def _as_in_javascript(value: Any) -> Any:
+    """Its only number is a double: an integer of more than 53 bits is the one beside it."""
+    return float(value) if type(value) is int else value
+
+
 def _said(part: dict[str, Any]) -> tuple[str, Any]:
     kind = part["type"]
     if kind == "text":
@@ -75,7 +80,8 @@ def _said(part: dict[str, Any]) -> tuple[str, Any]:
     if kind == "reasoning":
         return kind, (part["text"], part.get("providerOptions"))
     if kind == "tool-call":
-        return kind, (part["toolCallId"], part["toolName"], part["input"], part.get("providerOptions"))
+        arguments = {name: _as_in_javascript(value) for name, value in part["input"].items()}
+        return kind, (part["toolCallId"], part["toolName"], arguments, part.get("providerOptions"))
     if kind == "tool-result":
         return kind, (part["toolCallId"], part["toolName"], part["output"])
     assert kind in {"file", "image"}

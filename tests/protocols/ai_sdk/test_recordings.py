@@ -1,6 +1,9 @@
 """What the published SDK streams becomes the same parts in every version and every form, however its bytes arrive."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +72,34 @@ def test_a_recording_means_the_same_however_its_bytes_arrive(recorded: Recorded)
     expected = comparable(_read(recorded))
     for chunk_size in (1, 7, 1460):
         assert comparable(_read(recorded, chunk_size=chunk_size)) == expected
+
+
+WITHOUT_MSGSPEC = """
+import sys
+sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
+from partstream.json_codec import FAST
+assert not FAST
+from pathlib import Path
+from partstream.protocols.recording import read_recording
+from protocols.openresponses.wire import Result, comparable
+for line in sys.stdin.read().splitlines():
+    for size in (100, None):
+        print(repr(comparable(Result(list(read_recording(Path(line).read_bytes(), line, chunk_size=size))))))
+"""
+
+
+def test_without_the_fast_decoder_the_recordings_give_the_same() -> None:
+    paths = [one.path for one in (*find(OWN), *find(FOREIGN))]
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MSGSPEC],
+        input="\n".join(map(str, paths)), capture_output=True, text=True, timeout=60, check=False,
+        env={"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUTF8": "1"},
+    )  # fmt: skip
+    assert run.stderr == ""
+    said = iter(run.stdout.splitlines())
+    for path in paths:
+        expected = repr(comparable(Result(list(read_recording(path.read_bytes(), str(path))))))
+        assert (next(said), next(said)) == (expected, expected), path
 
 
 # ---- against what the recorder expects ----

@@ -236,7 +236,8 @@ def comparable(result: Result) -> list[object]:
         if isinstance(output, Finish):
             error = output.error
             shown.append((output.outcome, output.reason, output.usage, output.response_id, output.model))
-            shown.append((type(error), str(error)))
+            # As text: NaN is equal to nothing.
+            shown.append((type(error), str(error), repr(output.provider_metadata)))
         else:
             shown.append(output)
     return shown

@@ -103,7 +103,7 @@ def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
         from_text: Whether the wire has only text. The data stream has: its error is the message alone, so there, and
             only there, the message is read.
     """
-    if isinstance(value, dict) and value.get("name") in _TOOL_ERRORS:
+    if isinstance(value, dict) and identifier(value, ("name",)) in _TOOL_ERRORS:
         return ToolFailure(identifier(value, ("toolName",)), identifier(value, ("toolCallId",)))
     if from_text and isinstance(value, str) and (match := _TOOL_MESSAGES.match(value)):
         return ToolFailure(match["running"] or match["invalid"] or match["unknown"], None)
