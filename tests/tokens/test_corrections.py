@@ -1,6 +1,9 @@
 """Upstreams that go by bytes: known from others by how well bytes explain what they report."""
 
+import gc
+import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from partstream import (
     Usage,
 )
 from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.ledger import Ledger
 from partstream.tokens.message_counter import MessageCounter
 from partstream.tokens.sizes import size_of_message, size_of_tools
 from tokens.ledgers import accounting_in
@@ -82,6 +86,31 @@ def test_those_who_keep_counts_are_told_when_many_small_steps_have_led_away_from
     assert max(abs(after / before - 1) for before, after in pairwise(factors)) < 0.02
     assert 1.06 < factors[-1] < 1.09
     assert len(told) == 3  # each time that two per cent have come together
+
+
+def test_those_who_keep_counts_of_another_upstream_with_the_same_ledger_are_told_as_well():
+    ledger, told = Ledger(), list[tuple[str, str]]()
+    one, other, stranger = (TokenAccounting(name, ledger) for name in ("one", "other", "stranger"))
+    alone = TokenAccounting("alone")
+    for name, accounting in (("one", one), ("other", other), ("stranger", stranger), ("alone", alone)):
+        accounting.on_did_correct(lambda family, name=name: told.append((name, family)))  # type: ignore[misc]
+    for accounting in (other, alone):
+        accounting.count(MODEL, PROSE)
+    stranger.count(replace(MODEL, family="another"), PROSE)
+    messages = [_prose(40)]
+    one.answered(one.estimate_request(MODEL, messages), Usage(input_tokens=2 * _by_tokens(messages)))
+    assert told == [("one", MODEL.family), ("other", MODEL.family)]
+
+
+def test_a_provider_that_is_gone_is_not_kept_by_the_ledger():
+    ledger = Ledger()
+    accounting = TokenAccounting("one", ledger)
+    accounting.count(MODEL, PROSE)
+    gone = weakref.ref(accounting)
+    del accounting
+    gc.collect()
+    assert gone() is None
+    assert not ledger.did_learn._listeners
 
 
 SIZES = {

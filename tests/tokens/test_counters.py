@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.tokens import Counter, Counters, Vocabulary, vocabulary_of
+from partstream import ChatMessage, LanguageModelChatInformation, Usage
+from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabulary_of
+from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.ledger import open_ledger
 from partstream.tokens.upstream_count import COUNT_ENDPOINTS, CountAnswerError, count_request_body, read_count_answer
 from partstream.tokens.vocabularies import exact_vocabulary
 
@@ -22,8 +25,11 @@ NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None
 class Words:
     """Counts words, for those who would like to."""
 
+    def __init__(self, each=1):
+        self.each = each
+
     def count(self, text):
-        return len(text.split())
+        return self.each * len(text.split())
 
 
 # ---- families ----
@@ -84,6 +90,34 @@ def test_the_first_of_the_installed_that_has_a_vocabulary_wins_and_is_looked_for
     counters = Counters([nothing, lambda _: words])
     assert [counters.of_family(family) for family in ("gpt-4o", "o1", "gpt-4o")] == [words] * 3
     assert asked == [Vocabulary.O200K]
+
+
+class TenEach:
+    """Another class of counters."""
+
+    def count(self, text):
+        return 10 * len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("now", "version", "expected"),
+    [(Words(), "1", 3), (Words(100), "1", 3), (Words(100), "2", 300), (TenEach(), "1", 30)],
+)
+def test_remembered_counts_hold_for_counters_of_the_same_class_and_version(now, version, expected, tmp_path):
+    message, model = ChatMessage.user("three words here"), LanguageModelChatInformation("m", "M", "made-up", "1", 9, 9)
+
+    def count(counter, version):
+        counters = Counters([])
+        counters.register_counter("made-up", counter, version)
+        accounting = TokenAccounting("upstream", open_ledger(tmp_path), counters)
+        counted = accounting.count(model, message)
+        accounting.answered(accounting.estimate_request(model, []), Usage())  # has all that is new written
+        accounting.close()
+        assert counted.source is CountSource.COUNTED
+        return counted.tokens
+
+    around = count(Words(), "1") - 3
+    assert count(now, version) == expected + around
 
 
 def test_what_cannot_count_is_refused():

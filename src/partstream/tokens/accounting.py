@@ -6,6 +6,7 @@ Holds what was learned and nothing of any request. No number that it gives holds
 from __future__ import annotations
 
 import time
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -106,7 +107,7 @@ class TokenAccounting:
 
     Attributes:
         on_did_correct: Fires with a family when its counts are corrected otherwise than before: counts of texts that
-            somebody keeps are not right any more.
+            somebody keeps are not right any more. Also when another upstream with the same ledger learned of it.
     """
 
     def __init__(
@@ -125,6 +126,10 @@ class TokenAccounting:
         self._corrections = Corrections(self._ledger)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
+        # The ledger outlives the providers that share it.
+        heard = weakref.WeakMethod(self._heard)
+        listening = self._ledger.did_learn.event(lambda family: (hear := heard()) and hear(family))
+        weakref.finalize(self, listening.dispose).atexit = False
 
     # ---- asking ----
 
@@ -254,14 +259,20 @@ class TokenAccounting:
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
-        if residue.is_telling and self._corrections.learn(scope.family, scope.name, residue):
-            self._did_correct.fire(estimate.family)
+        if residue.is_telling:
+            self._corrections.learn(scope.family, scope.name, residue)
+
+    def _heard(self, family: str) -> None:
+        """Something was learned of a family, here or at another upstream."""
+        scope = self._scopes.get(family)
+        if scope is not None and self._corrections.have_moved(scope.family, scope.name):
+            self._did_correct.fire(family)
 
     def _scope(self, family: str) -> _Scope:
         if family not in self._scopes:
             counter = MessageCounter(family, self._counters)
             name = short_digest(f"{self._upstream} {family}")
-            self._scopes[family] = _Scope(name, family, f"{__version__} {counter.source}", counter)
+            self._scopes[family] = _Scope(name, family, f"{__version__} {counter.version}", counter)
         return self._scopes[family]
 
     def _exchanged(self, scope: _Scope, correction: Correction, total: TotalRow, tools: Item) -> tuple[float, Item]:

@@ -67,17 +67,21 @@ class Corrections:
             self._announced.setdefault((family, scope), known[1])
         return known[1]
 
-    def learn(self, family: str, scope: str, residue: Residue) -> bool:
-        """Takes in what an answer said; whether estimates that somebody keeps are not right any more.
-
-        They are held against what was said to be right the last time, so that many small steps add up.
-        """
+    def learn(self, family: str, scope: str, residue: Residue) -> None:
+        """Takes in what an answer said, and tells all who share the ledger."""
         self.of(family, scope)  # what is kept was asked for before this answer
         of_estimates, of_bytes = _keys(scope)
         self._keep(family, residue.estimated, residue.of_estimated)
         if residue.by_size is not None:
             self._keep(of_estimates, residue.estimated, residue.of_estimated)
             self._keep(of_bytes, residue.by_size, residue.of_estimated)
+        self._ledger.did_learn.fire(family)
+
+    def have_moved(self, family: str, scope: str) -> bool:
+        """Whether estimates that somebody keeps are not right any more; said once of each such change.
+
+        They are held against what was said to be right the last time, so that many small steps add up.
+        """
         now = self.of(family, scope)
         is_far = now.is_far_from(self._announced[family, scope])
         if is_far:

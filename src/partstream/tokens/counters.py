@@ -43,15 +43,17 @@ class Counters:
 
     def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
         self._installed = (bpe_openai_counter, tiktoken_counter) if installed is None else tuple(installed)
-        self._registered: dict[str, Counter] = {}
+        self._registered: dict[str, tuple[Counter, str]] = {}
         self._found: dict[Vocabulary, Counter | None] = {}
 
-    def register_counter(self, family_pattern: str, counter: Counter) -> None:
+    def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
         """Makes `counter` count for families that fit a pattern; the one registered last wins.
 
         Args:
             family_pattern: A family, in lower case and without its creator; `*` and `?` stand for any characters.
             counter: Counts the text of these families exactly.
+            version: What tells the counter from others of its class, such as the vocabulary or its revision: counts
+                that are remembered from another one are not used.
 
         Raises:
             TypeError: `counter` has no method `count`.
@@ -59,16 +61,31 @@ class Counters:
         if not isinstance(counter, Counter):
             raise TypeError(f"expected a counter with a method count(text) for {family_pattern!r}, got {counter!r}")
         self._registered.pop(family_pattern, None)
-        self._registered[family_pattern] = counter
+        kind = type(counter)
+        self._registered[family_pattern] = (counter, f"{kind.__module__}.{kind.__qualname__} {version}".rstrip())
 
     def of_family(self, family: str) -> Counter | None:
         """The exact counter of a family, or None where there is none."""
-        name = normal_family(family)
-        for pattern, counter in reversed(self._registered.items()):
-            if fnmatchcase(name, pattern):
-                return counter
+        registered = self._registered_for(family)
+        if registered is not None:
+            return registered[0]
         vocabulary = exact_vocabulary(family)
         return None if vocabulary is None else self._of_vocabulary(vocabulary)
+
+    def version_of(self, family: str) -> str:
+        """What the counts of a family's counter are told from those of another by; empty where there is none."""
+        registered = self._registered_for(family)
+        if registered is not None:
+            return registered[1]
+        vocabulary = exact_vocabulary(family)
+        return "" if vocabulary is None or self._of_vocabulary(vocabulary) is None else vocabulary.value
+
+    def _registered_for(self, family: str) -> tuple[Counter, str] | None:
+        name = normal_family(family)
+        for pattern, registered in reversed(self._registered.items()):
+            if fnmatchcase(name, pattern):
+                return registered
+        return None
 
     def _of_vocabulary(self, vocabulary: Vocabulary) -> Counter | None:
         if vocabulary not in self._found:

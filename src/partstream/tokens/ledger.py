@@ -10,6 +10,7 @@ import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from partstream.events import EventEmitter
 from partstream.tokens.calibration import WINDOW
 from partstream.tokens.ledger_file import default_data_folder
 from partstream.tokens.ledger_worker import LedgerWorker
@@ -53,6 +54,9 @@ class Ledger:
 
     Args:
         worker: The file behind it; None for a ledger in memory only.
+
+    Attributes:
+        did_learn: Fires with a family when an answer said something of it, whichever upstream's answer it was.
     """
 
     def __init__(self, worker: LedgerWorker | None = None) -> None:
@@ -61,6 +65,7 @@ class Ledger:
         self._totals: _Memory[tuple[TotalRow, ...]] = _Memory()
         self._samples: dict[str, tuple[Sample, ...]] = {}
         self._limits: dict[tuple[str, str], int | None] = {}
+        self.did_learn: EventEmitter[str] = EventEmitter()
 
     # ---- counts of messages ----
 

@@ -50,6 +50,7 @@ class MessageCounter:
     def __init__(self, family: str, counters: Counters | None = None) -> None:
         self.family = family
         self._counter = None if counters is None else counters.of_family(family)
+        self._counter_version = "" if counters is None else counters.version_of(family)
         self._vocabulary = vocabulary_of(family)
         self._overheads = overheads_of(family)
         self._image_cost = image_cost_of(family)
@@ -58,6 +59,11 @@ class MessageCounter:
     def source(self) -> CountSource:
         """Where the numbers of text come from."""
         return CountSource.ESTIMATED if self._counter is None else CountSource.COUNTED
+
+    @property
+    def version(self) -> str:
+        """Changes where the same message may be counted otherwise: by a tokenizer or not, and by which."""
+        return f"{self.source} {self._counter_version}".rstrip()
 
     def count_text(self, text: str) -> TokenCount:
         """The tokens of a text alone."""
