@@ -101,6 +101,45 @@ def test_every_type_of_the_table_takes_a_chunk_with_no_field_but_its_type() -> N
         read([*START, {"type": kind}, *_end()])
 
 
+def _answer(text: str, call_id: str) -> list[Chunk]:
+    return [
+        *START,
+        {"type": "text-delta", "id": "1", "text": text},
+        {**CALL, "toolCallId": call_id},
+        {"type": "finish-step"},
+        {"type": "finish", "finishReason": "stop", "usage": {"inputTokens": 2, "outputTokens": 3}},
+    ]
+
+
+LATE = {"type": "data-late", "data": 1}
+SEVERAL = [*_answer("One", "a"), LATE, *_answer("Two", "b"), LATE]
+
+
+@pytest.mark.parametrize("protocol", ["ai-sdk-ui", "ai-sdk-data"])
+def test_an_application_may_stream_several_answers_as_one_and_data_of_its_own_behind_them(protocol: str) -> None:
+    # As `createUIMessageStream` of 5.0.277 and 6.0.322 does with two merged answers and an `onFinish` that writes.
+    result = read(SEVERAL, protocol)
+    assert result.text == "OneTwo"
+    assert [call_id for call_id, _, _ in result.calls] == ["gw-a", "gw-b"]
+    assert len(result.data) == 2
+    assert result.finish.outcome is Outcome.COMPLETED
+    assert result.finish.usage is not None
+    assert (result.finish.usage.input_tokens, result.finish.usage.output_tokens) == (4, 6)
+    assert [output for output in result.outputs if isinstance(output, Finish)] == result.outputs[-1:]
+
+
+@pytest.mark.parametrize("protocol", ["ai-sdk-ui", "ai-sdk-data"])
+def test_the_last_of_several_answers_says_how_all_ended(protocol: str) -> None:
+    assert read(SEVERAL[:-3], protocol).finish.outcome is Outcome.TRUNCATED
+    assert read([*SEVERAL, {"type": "error", "error": "no"}], protocol).finish.outcome is Outcome.FAILED
+    assert read([*SEVERAL, {"type": "abort"}], protocol).finish.outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("protocol", ["ai-sdk", "ai-gateway"])
+def test_where_no_application_adds_to_a_stream_its_first_end_is_the_end(protocol: str) -> None:
+    assert read(SEVERAL, protocol).outputs == read(SEVERAL[:6], protocol).outputs
+
+
 # ---- text and reasoning ----
 
 

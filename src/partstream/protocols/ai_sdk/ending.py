@@ -33,7 +33,7 @@ class Ending:
         self.reason: FinishReason | None = None
         self.provider_metadata: dict[str, Any] = {}
         self._steps: list[Usage] = []
-        self._total: Usage | None = None
+        self._totals: list[Usage] = []
         self._message_usage: Usage | None = None
         self._response_id: str | None = None
         self._message_id: str | None = None
@@ -74,9 +74,10 @@ class Ending:
         self.remember(metadata(chunk))
 
     def finish(self, chunk: Chunk) -> None:
-        """Takes the end of the response."""
+        """Takes the end of an answer: there is one, except where an application streams several as one."""
         self.reason = _reason(chunk) or self.reason
-        self._total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
+        total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
+        self._totals += [total] if total is not None else []
         self.respond(mapping(chunk, ("response",)))
         self.remember(metadata(chunk))
         self.message_metadata(chunk)
@@ -105,7 +106,7 @@ class Ending:
         return Finish(
             outcome,
             reason,
-            self._total or _sum(self._steps) or self._message_usage,
+            _sum(self._totals) or _sum(self._steps) or self._message_usage,
             self._response_id or self._message_id,
             self._model,
             error,

@@ -27,10 +27,10 @@ __all__ = [
 full_stream: Final = partial(AISDKStream, dialect=Dialect())
 """`fullStream` of `streamText`: chunks as objects, here as lines of JSON."""
 
-ui_stream: Final = partial(AISDKStream, dialect=Dialect())
+ui_stream: Final = partial(AISDKStream, dialect=Dialect(goes_on=True))
 """The UI message stream of versions 5 to 7: server-sent events for browsers."""
 
-data_stream: Final = partial(AISDKStream, dialect=Dialect(errors_are_text=True))
+data_stream: Final = partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True))
 """The data stream of version 4."""
 
 provider_stream: Final = partial(AISDKStream, dialect=Dialect(runs_tools=False))

@@ -51,10 +51,13 @@ class Dialect:
         runs_tools: Whether the SDK stands between the model and this stream: it runs tools that it can run, and says
             what became of them.
         errors_are_text: Whether an error is the text of its message and nothing more.
+        goes_on: Whether more may follow the end of an answer: an application puts several answers into its stream, and
+            data of its own behind them, so that only the end of the bytes is the end.
     """
 
     runs_tools: bool = True
     errors_are_text: bool = False
+    goes_on: bool = False
 
 
 class AISDKStream:
@@ -77,6 +80,7 @@ class AISDKStream:
         self._error: UpstreamError | None = None
         self._carried_before_step = 0
         self._state = "IDLE"
+        self._answered = False
         self._finished = False
         self._ended = False
 
@@ -121,7 +125,11 @@ class AISDKStream:
         """Says that no more chunks come."""
         if self._ended:
             raise AdapterUsageError("the stream was ended before")
-        outputs = [] if self._finished else self.fail(self._error or TruncatedStreamError(self._state))
+        outputs: Outputs = []
+        if self._answered:
+            self._conclude(outputs)
+        elif not self._finished:
+            outputs = self.fail(self._error or TruncatedStreamError(self._state))
         self._ended = True
         return outputs
 
@@ -136,7 +144,7 @@ class AISDKStream:
         self._calls.flush(outputs, usable=False)
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         outputs.append(self._ending.output(outcome, error))
-        self._finished = True
+        self._finished, self._answered = True, False
         return outputs
 
     def _other(self, kind: object, chunk: Chunk, outputs: Outputs) -> None:
@@ -158,10 +166,12 @@ class AISDKStream:
     # Steps
 
     def _start(self, chunk: Chunk, _outputs: Outputs) -> None:
+        self._answered = False
         self._ending.identify(chunk)
 
     def _start_step(self, chunk: Chunk, outputs: Outputs) -> None:
         self._state = "OPEN"
+        self._answered = False
         self._ending.identify(chunk)
         self._blocks.shown = False
         self._carried_before_step = self._carried.length
@@ -186,9 +196,19 @@ class AISDKStream:
 
     def _finish(self, chunk: Chunk, outputs: Outputs) -> None:
         self._ending.finish(chunk)
+        if self._dialect.goes_on:
+            self._close(outputs)
+            self._answered = True
+        else:
+            self._conclude(outputs)
+
+    def _close(self, outputs: Outputs) -> None:
         self._blocks.end_all(outputs)
         self._calls.release(outputs)
         self._calls.flush(outputs, usable=self._usable)
+
+    def _conclude(self, outputs: Outputs) -> None:
+        self._close(outputs)
         error = self._error or self._broken_call()
         outcome = Outcome.FAILED if error is not None else self._ending.outcome()
         if error is None and outcome is Outcome.FAILED:
@@ -198,7 +218,7 @@ class AISDKStream:
         else:
             outputs += self._sources.at_end() if error is None else []
         outputs.append(self._ending.output(outcome, error))
-        self._finished = True
+        self._finished, self._answered = True, False
 
     @property
     def _usable(self) -> bool:
