@@ -11,6 +11,7 @@ from cli.commands import call, run
 from partstream import Usage
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger_rows import LimitRow
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)
@@ -118,7 +119,7 @@ def test_without_any_answer_it_says_so_and_makes_no_file(tmp_path: Path):
 def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
     _fill(tmp_path, *ANSWERS)
     ledger = open_ledger(tmp_path)
-    ledger.keep_limit("u", "m", 7)
+    ledger.keep_limit("u", "m", LimitRow(7, 1.0))
     ledger.close()
 
     async def test() -> None:
@@ -130,7 +131,7 @@ def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
 
     run(test())
     ledger = open_ledger(tmp_path)
-    assert ledger.limit("u", "m") == 7
+    assert ledger.limits("u") == {"m": LimitRow(7, 1.0)}
     ledger.close()
 
 

@@ -84,6 +84,23 @@ def test_a_limit_that_was_learned_outlives_the_provider():
     run(check())
 
 
+def test_a_limit_is_lifted_and_the_host_is_told_when_the_model_took_more():
+    """As by a local server that was loaded with more room."""
+
+    async def check() -> None:
+        async with replay() as (_, provider):
+            changes = []
+            await ask(provider, "fault:context_length=5:700")
+            provider.on_did_change_language_model_chat_information(changes.append)
+            assert await _limit(provider) == 5
+            await ask(provider, "more words than were said to be taken")
+            assert (await _limit(provider), changes) == (1000, [None])
+            await ask(provider, "more words than were said to be taken")
+            assert changes == [None]
+
+    run(check())
+
+
 def test_without_numbers_the_limit_falls_below_what_was_sent_and_never_below_half():
     async def check() -> None:
         async with server_of(WORDLESS) as (url, requests), gateway_to(url) as provider:

@@ -12,7 +12,7 @@ import pytest
 
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
-from partstream.tokens.accounting import RequestEstimate, TokenAccounting
+from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.tokens.hybrid import Item, residue_of
 from partstream.tokens.ledger_rows import CountRow
 
@@ -264,6 +264,27 @@ def test_an_overflow_teaches_the_limit_and_the_count_of_that_conversation(messag
     assert accounting.learned_limit(MODEL) == 900
     assert accounting.learned_limit(OTHER) is None
     assert accounting.estimate_request(MODEL, messages, TOOLS).total.tokens == _truth(messages)
+
+
+def test_a_limit_that_was_learned_holds_for_a_week(messages: list[ChatMessage]):
+    now = [1_000_000.0]
+    accounting = TokenAccounting("upstream", clock=lambda: now[0])
+    accounting.overflowed(accounting.estimate_request(MODEL, messages, TOOLS), limit=900, actual=None)
+    now[0] += LIMIT_SECONDS
+    assert accounting.learned_limit(MODEL) == 900
+    now[0] += 1
+    assert accounting.learned_limit(MODEL) is None
+
+
+def test_a_limit_is_forgotten_when_the_model_took_more(messages: list[ChatMessage]):
+    accounting = TokenAccounting("upstream")
+    accounting.overflowed(accounting.estimate_request(MODEL, messages, TOOLS), limit=900, actual=None)
+    assert not accounting.took(MODEL, 900)
+    assert not accounting.took(OTHER, 901)
+    assert accounting.learned_limit(MODEL) == 900
+    assert accounting.took(MODEL, 901)
+    assert accounting.learned_limit(MODEL) is None
+    assert not accounting.took(MODEL, 901)
 
 
 def test_an_overflow_without_numbers_teaches_nothing(messages: list[ChatMessage]):

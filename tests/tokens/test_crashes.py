@@ -128,7 +128,7 @@ def test_once_there_is_space_again_what_was_kept_in_memory_is_written(tmp_path: 
     """A folder in the way of SQLite's log stands for the disk: it cannot be written, then it can."""
     file = LedgerFile(tmp_path / "missing" / LEDGER_NAME)
     (tmp_path / "missing").write_text("a file in the place of the folder")
-    keep = "INSERT INTO limits VALUES (?, ?, ?)"
+    keep = "INSERT INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
     assert not file.write([(keep, [("u", "m", 1)])])
     (tmp_path / "missing").unlink()
     file._rests_until = 0  # it looks again after a while
@@ -250,7 +250,7 @@ def test_damage_anywhere_in_the_file_is_no_error(tmp_path: Path):
 def test_a_window_whose_file_another_one_has_put_aside_goes_on_with_the_new_one(tmp_path: Path):
     path = tmp_path / LEDGER_NAME
     one, other = LedgerFile(path), LedgerFile(path)
-    keep = "INSERT INTO limits VALUES (?, ?, ?)"
+    keep = "INSERT INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
     assert one.write([(keep, [("u", "m", 1)])])
     assert other.write([(keep, [("u", "n", 2)])])
     assert one._is_put_aside(ValueError("broken"))

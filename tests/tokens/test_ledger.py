@@ -1,7 +1,9 @@
 """What a ledger remembers through restarts, how much, and who may read it."""
 
+import sqlite3
 import stat
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile, default_data_folder
 from partstream.tokens.ledger_worker import LedgerWorker
-from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of
+from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")
 
@@ -84,6 +86,30 @@ def test_limits_and_the_real_count_are_learned_from_a_refusal(tmp_path: Path):
     other = TokenAccounting("another upstream", open_ledger(tmp_path))
     assert other.learned_limit(MODEL) is None
     other.close()
+
+
+def test_processes_learn_limits_from_each_other(tmp_path: Path):
+    with accounting_in(tmp_path) as one, accounting_in(tmp_path) as other:
+        assert other.learned_limit(MODEL) is None
+        one.overflowed(expect(one), limit=500, actual=None)
+        settle(one)
+        assert other.learned_limit(MODEL) == 500
+        assert other.took(MODEL, 501)
+        answer(other, 501)
+    with accounting_in(tmp_path) as later:
+        assert later.learned_limit(MODEL) is None
+
+
+def test_a_limit_is_found_when_a_file_that_could_not_be_read_can_be_read_again(tmp_path: Path):
+    with accounting_in(tmp_path) as before:
+        before.overflowed(expect(before), limit=500, actual=None)
+    with accounting_in(tmp_path) as accounting:
+        with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as another:
+            another.execute("PRAGMA locking_mode = EXCLUSIVE")
+            another.execute("BEGIN EXCLUSIVE")
+            assert accounting.learned_limit(MODEL) is None
+        settle(accounting)
+        assert accounting.learned_limit(MODEL) == 500
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights; the folder is the user's own")

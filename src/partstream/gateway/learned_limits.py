@@ -11,21 +11,19 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.accounting import TokenAccounting
 
-__all__ = ["with_learned_limit", "with_learned_limits"]
+__all__ = ["with_learned_limits"]
 
 
 def with_learned_limits(
     models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
 ) -> tuple[LanguageModelChatInformation, ...]:
     """The models, each with the lower of the limits that its list and its upstream's refusals say."""
-    return tuple(with_learned_limit(model, accounting) for model in models)
+    learned = accounting.learned_limits()
+    return tuple(_limited(model, learned.get(model.id)) for model in models)
 
 
-def with_learned_limit(
-    model: LanguageModelChatInformation, accounting: TokenAccounting
-) -> LanguageModelChatInformation:
-    """The same for one model; the tooltip says what was learned."""
-    learned = accounting.learned_limit(model)
+def _limited(model: LanguageModelChatInformation, learned: int | None) -> LanguageModelChatInformation:
+    """The model with what was learned, which its tooltip says."""
     if learned is None or learned >= model.max_input_tokens:
         return model
     told = f"Input: {learned:,} tokens at the most, as the server said when it refused more"

@@ -169,7 +169,8 @@ class GatewayProvider(LanguageModelChatProvider):
         settings = self._upstream.complete_settings(chosen, configuration.base_url)
         prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
-        tokens = RequestTokens(self._accounting, model, messages, options, self._models.pricing(model.id))
+        pricing = self._models.pricing(model.id)
+        tokens = RequestTokens(self._accounting, model, messages, options, pricing, lambda: self._did_change.fire(None))
         carried = prepared.carries & self._upstream.carries
         if settings.count_tokens is CountTokens.UPSTREAM:
             tokens.counted(await self._counted_upstream(prepared.request(carried)))
@@ -188,7 +189,6 @@ class GatewayProvider(LanguageModelChatProvider):
                 await self._stream(request, report, token)
             except UpstreamError as error:
                 if (too_long := tokens.refused(error)) is not None:
-                    self._did_change.fire(None)  # the limit of the model is another one now
                     too_long.__cause__ = error
                     if report.reported:
                         raise too_long from error

@@ -13,7 +13,7 @@ from partstream.tokens.overflow import read_overflow
 from partstream.usage import usage_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from partstream.errors import UpstreamError
     from partstream.messages import ChatMessage, RequestOptions
@@ -43,6 +43,7 @@ class RequestTokens:
         messages: The conversation.
         options: Holds the tools, and the host's name of the conversation.
         pricing: What the model costs, or None.
+        on_limit_change: Called when the limit of the model is another one from now on.
     """
 
     def __init__(
@@ -52,10 +53,12 @@ class RequestTokens:
         messages: Sequence[ChatMessage],
         options: RequestOptions,
         pricing: Pricing | None = None,
+        on_limit_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._accounting = accounting
         self._model = model
         self._pricing = pricing
+        self._on_limit_change = on_limit_change
         self._estimate = accounting.estimate_request(model, messages, options.tools)
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
@@ -88,8 +91,16 @@ class RequestTokens:
         edits = applied_edits(finish.provider_metadata)
         if edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(edits))
+        if finish.error is None and finish.usage is not None:
+            self._check_limit(finish.usage.input_tokens or 0)
         self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
         return None if finish.usage is None else usage_part(finish.usage, cost, edits)
+
+    def _check_limit(self, input_tokens: int) -> None:
+        """A model that took more than its limit has another one: a local server was loaded with more room."""
+        if self._accounting.took(self._model, input_tokens):
+            _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
+            self._on_limit_change()
 
     def refused(self, error: UpstreamError) -> ContextLengthExceededError | None:
         """Learns from the refusal of an input that is too long, and gives the error that says so; None for others."""
@@ -98,6 +109,7 @@ class RequestTokens:
             return None
         limit = overflow.limit or self._limit_without_a_number(overflow)
         self._accounting.overflowed(self._estimate, limit=limit, actual=overflow.count)
+        self._on_limit_change()
         return ContextLengthExceededError(
             self._model.name,
             limit=overflow.limit,

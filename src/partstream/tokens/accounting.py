@@ -20,7 +20,7 @@ from partstream.tokens.digests import text_digest, tools_digest
 from partstream.tokens.hybrid import Item, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.known_messages import KnownMessages
 from partstream.tokens.ledger import Ledger
-from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
+from partstream.tokens.ledger_rows import CountRow, LimitRow, TotalRow, UsageRow
 from partstream.tokens.message_counter import MessageCounter
 from partstream.tokens.sizes import size_of_message, size_of_text, size_of_tools
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from partstream.tokens.digests import Digest
     from partstream.usage import Usage
 
-__all__ = ["CountedModel", "RequestEstimate", "TokenAccounting"]
+__all__ = ["LIMIT_SECONDS", "CountedModel", "RequestEstimate", "TokenAccounting"]
+
+LIMIT_SECONDS: Final = 7 * 86_400.0
+"""How long a limit is believed that an upstream named when it refused a request."""
 
 _LONG_TEXT: Final = 2_000
 """Characters from which on looking a count up is cheaper than counting again."""
@@ -183,9 +186,18 @@ class TokenAccounting:
             tools_digest=of_tools,
         )
 
+    def learned_limits(self) -> dict[str, int]:
+        """The most input tokens that models take, by their ids, as the upstream said when it refused more.
+
+        What it said longer ago than :data:`LIMIT_SECONDS` holds no more: servers are set up anew.
+        """
+        since = self._clock() - LIMIT_SECONDS
+        limits = self._ledger.limits(self._upstream)
+        return {model_id: row.tokens for model_id, row in limits.items() if row.learned >= since}
+
     def learned_limit(self, model: CountedModel) -> int | None:
-        """The most input tokens that the upstream said this model takes, when it refused more; None before that."""
-        return self._ledger.limit(self._upstream, model.id)
+        """The same for one model; None where nothing is known."""
+        return self.learned_limits().get(model.id)
 
     # ---- learning ----
 
@@ -220,10 +232,21 @@ class TokenAccounting:
             actual: The tokens of the request, where the upstream said it.
         """
         if limit is not None and limit > 0:
-            self._ledger.keep_limit(self._upstream, estimate.model_id, limit)
+            self._ledger.keep_limit(self._upstream, estimate.model_id, LimitRow(limit, self._clock()))
         if actual is not None and actual > 0:
             self._learn(estimate, actual)
         self._ledger.flush()
+
+    def took(self, model: CountedModel, input_tokens: int) -> bool:
+        """Takes in that the model answered an input of so many tokens; whether it was said to take fewer.
+
+        What was said is then forgotten. Written with the next answer.
+        """
+        learned = self.learned_limit(model)
+        if learned is None or input_tokens <= learned:
+            return False
+        self._ledger.forget_limit(self._upstream, model.id)
+        return True
 
     def record_usage(
         self, model_id: str, usage: Usage, *, conversation: str | None = None, cost: float | None = None

@@ -16,12 +16,12 @@ from partstream.tokens.ledger_file import default_data_folder
 from partstream.tokens.ledger_worker import LedgerWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from partstream.tokens.calibration import Sample
     from partstream.tokens.digests import Digest
-    from partstream.tokens.ledger_rows import CountRow, TotalRow, UsageRow
+    from partstream.tokens.ledger_rows import CountRow, LimitRow, TotalRow, UsageRow
 
 __all__ = ["LEDGER_NAME", "OFF_VARIABLE", "Ledger", "open_ledger"]
 
@@ -64,7 +64,7 @@ class Ledger:
         self._counts: _Memory[CountRow] = _Memory()
         self._totals: _Memory[tuple[TotalRow, ...]] = _Memory()
         self._samples: dict[str, tuple[Sample, ...]] = {}
-        self._limits: dict[tuple[str, str], int | None] = {}
+        self._limits: dict[str, dict[str, LimitRow]] = {}
         self.did_learn: EventEmitter[str] = EventEmitter()
 
     # ---- counts of messages ----
@@ -122,21 +122,29 @@ class Ledger:
         if self._worker is not None:
             self._worker.keep_sample(family, sample)
 
-    def limit(self, upstream: str, model: str) -> int | None:
-        """The most input tokens that a model takes, as its upstream said; None while it has not said so."""
-        key = (upstream, model)
-        if key not in self._limits:
-            read: Sequence[int] | None = () if self._worker is None else self._worker.limit(upstream, model)
-            if read is None:
-                return None
-            self._limits[key] = read[0] if read else None
-        return self._limits[key]
+    def limits(self, upstream: str) -> dict[str, LimitRow]:
+        """The most input tokens that models take, by their ids, as far as their upstream has said it.
 
-    def keep_limit(self, upstream: str, model: str, tokens: int) -> None:
+        Always read anew: another process may have learned, and a file that cannot be read now may be read later.
+        """
+        read = None if self._worker is None else self._worker.limits(upstream)
+        limits = dict(read or {})
+        for model, row in self._limits.get(upstream, {}).items():
+            if model not in limits or row.learned > limits[model].learned:
+                limits[model] = row
+        return limits
+
+    def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
         """Remembers what an upstream said of a model's limit."""
-        self._limits[upstream, model] = tokens
+        self._limits.setdefault(upstream, {})[model] = row
         if self._worker is not None:
-            self._worker.keep_limit(upstream, model, tokens)
+            self._worker.keep_limit(upstream, model, row)
+
+    def forget_limit(self, upstream: str, model: str) -> None:
+        """Forgets what an upstream said of a model's limit: it turned out to be otherwise."""
+        self._limits.get(upstream, {}).pop(model, None)
+        if self._worker is not None:
+            self._worker.forget_limit(upstream, model)
 
     # ---- usage ----
 

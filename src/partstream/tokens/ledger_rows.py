@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from partstream.tokens.count import CountSource
     from partstream.tokens.digests import Digest
 
-__all__ = ["CountRow", "TotalRow", "UsageRow"]
+__all__ = ["CountRow", "LimitRow", "TotalRow", "UsageRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,19 @@ class TotalRow:
     tools: Digest
     tools_tokens: float
     reported: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """The most input tokens that a model takes, as its upstream said.
+
+    Attributes:
+        tokens: The limit.
+        learned: When that was, in seconds since 1970.
+    """
+
+    tokens: int
+    learned: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ __all__ = [
     "APPLICATION_ID",
     "CAPACITIES",
     "CLEAR_USAGE",
+    "FORGET_LIMIT",
     "KEEP_COUNT",
     "KEEP_LIMIT",
     "KEEP_SAMPLE",
@@ -18,7 +19,7 @@ __all__ = [
     "KEEP_USAGE",
     "MOST_PARAMETERS",
     "READ_COUNTS",
-    "READ_LIMIT",
+    "READ_LIMITS",
     "READ_SAMPLES",
     "READ_TOTALS",
     "READ_USAGE",
@@ -33,7 +34,7 @@ __all__ = [
 APPLICATION_ID: Final = 0x50535447
 """Stands in the head of the file, so that a file of somebody else is known for one (`PRAGMA application_id`)."""
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """A file of another version is put aside: what it holds is learned again within a few answers."""
 
 SCHEMA: Final = (
@@ -48,7 +49,9 @@ SCHEMA: Final = (
     ) WITHOUT ROWID""",
     "CREATE TABLE samples (id INTEGER PRIMARY KEY, family TEXT, ratio REAL, weight REAL)",
     "CREATE INDEX samples_of_family ON samples (family)",
-    "CREATE TABLE limits (upstream TEXT, model TEXT, tokens INTEGER, PRIMARY KEY (upstream, model)) WITHOUT ROWID",
+    """CREATE TABLE limits (
+        upstream TEXT, model TEXT, tokens INTEGER, learned REAL, PRIMARY KEY (upstream, model)
+    ) WITHOUT ROWID""",
     """CREATE TABLE usage (
         id INTEGER PRIMARY KEY, time REAL, model TEXT, upstream TEXT, conversation TEXT,
         input INTEGER, output INTEGER, cached INTEGER, reasoning INTEGER, cost REAL
@@ -72,7 +75,7 @@ READ_COUNTS: Final = (
 )
 READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
 READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
-READ_LIMIT: Final = "SELECT tokens FROM limits WHERE upstream = ? AND model = ?"
+READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
 READ_USAGE: Final = (
     "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
     " WHERE time >= ? ORDER BY time"
@@ -95,7 +98,8 @@ TRIM_SAMPLES: Final = (
     "DELETE FROM samples WHERE family = ?1 AND id NOT IN"
     " (SELECT id FROM samples WHERE family = ?1 ORDER BY id DESC LIMIT ?2)"
 )
-KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
+KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens, learned) VALUES (?, ?, ?, ?)"
+FORGET_LIMIT: Final = "DELETE FROM limits WHERE upstream = ? AND model = ?"
 KEEP_USAGE: Final = (
     "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"

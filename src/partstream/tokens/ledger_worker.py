@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from partstream.tokens.calibration import WINDOW, Sample
 from partstream.tokens.count import CountSource
 from partstream.tokens.ledger_file import LedgerFile
-from partstream.tokens.ledger_rows import CountRow, TotalRow
+from partstream.tokens.ledger_rows import CountRow, LimitRow, TotalRow
 from partstream.tokens.ledger_schema import (
+    FORGET_LIMIT,
     KEEP_COUNT,
     KEEP_LIMIT,
     KEEP_SAMPLE,
@@ -26,7 +27,7 @@ from partstream.tokens.ledger_schema import (
     KEEP_USAGE,
     MOST_PARAMETERS,
     READ_COUNTS,
-    READ_LIMIT,
+    READ_LIMITS,
     READ_SAMPLES,
     READ_TOTALS,
     TOUCH_COUNT,
@@ -54,6 +55,9 @@ _DAY: Final = 86_400
 
 _MOST_TOKENS: Final = 1e9
 """No request holds more; what the file says beyond that is damage."""
+
+_LAST_TIME: Final = 1e11
+"""Seconds since 1970; what the file says beyond that is damage."""
 
 Result = TypeVar("Result")
 
@@ -107,10 +111,12 @@ class LedgerWorker:
             return None
         return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_count(ratio) and _is_count(weight)]
 
-    def limit(self, upstream: str, model: str) -> list[int] | None:
-        """The limit of a model, in a list of one; an empty list when none is known."""
-        rows = self._read(lambda file: file.read(READ_LIMIT, (upstream, model)))
-        return None if rows is None else [int(tokens) for (tokens,) in rows if _is_count(tokens)]
+    def limits(self, upstream: str) -> dict[str, LimitRow] | None:
+        """The limits of an upstream's models, by their ids."""
+        rows = self._read(lambda file: file.read(READ_LIMITS, (upstream,)))
+        if rows is None:
+            return None
+        return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_count(tokens) and _is_time(at)}
 
     # ---- writing: gathered, and written by `flush` ----
 
@@ -132,9 +138,13 @@ class LedgerWorker:
         self._new.append((KEEP_SAMPLE, [(family, sample.ratio, sample.weight)]))
         self._new.append((TRIM_SAMPLES, [(family, WINDOW)]))
 
-    def keep_limit(self, upstream: str, model: str, tokens: int) -> None:
+    def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
         """Has a limit written."""
-        self._new.append((KEEP_LIMIT, [(upstream, model, tokens)]))
+        self._new.append((KEEP_LIMIT, [(upstream, model, row.tokens, row.learned)]))
+
+    def forget_limit(self, upstream: str, model: str) -> None:
+        """Has a limit taken out."""
+        self._new.append((FORGET_LIMIT, [(upstream, model)]))
 
     def keep_usage(self, row: UsageRow) -> None:
         """Has the usage of an answer written."""
@@ -207,6 +217,10 @@ def _is_count(value: object) -> bool:
 
 def _is_count_or_none(value: object) -> bool:
     return value is None or _is_count(value)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, float) and 0 <= value <= _LAST_TIME
 
 
 def _today() -> int:
