@@ -56,6 +56,8 @@ def test_an_error_with_a_status_is_an_http_error(error: Any, protocol: str) -> N
         ({"statusCode": 200, "message": "m"}, "m", None),
         ('{"type":"overloaded_error","message":"m"}', "m", "overloaded_error"),
         ("{broken", "{broken", None),
+        ({"detail": "words"}, "words", None),
+        ({"name": "AI_NoOutputGeneratedError"}, "AI_NoOutputGeneratedError", "AI_NoOutputGeneratedError"),
         ({}, "it gave no reason", None),
         (None, "it gave no reason", None),
         (7, "it gave no reason", None),
@@ -68,6 +70,25 @@ def test_an_error_without_a_status_is_a_failure(error: Any, message: str, code: 
         found = read([chunk]).finish.error
         assert isinstance(found, UpstreamFailureError)
         assert (found.provider_message, found.provider_code) == (message, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("<html>\n<body>Bad gateway</body></html>", None),
+        ("no healthy upstream\nmore", "no healthy upstream"),
+        ("x" * 1000, "x" * 300),
+        ("{broken", None),
+        ("{}", None),
+        ('{"detail": "No credit"}', "No credit"),
+        ("", None),
+    ],
+)
+def test_of_a_body_that_is_no_json_a_person_sees_the_first_line(body: str, message: str | None) -> None:
+    for error in ({"statusCode": 502, "responseBody": body}, {"statusCode": 502, "cause": {"responseBody": body}}):
+        found = read([{"type": "error", "error": error}]).finish.error
+        assert isinstance(found, UpstreamHTTPError)
+        assert (found.provider_message, found.body) == (message, body)
 
 
 @pytest.mark.parametrize("odd", [[], {}, 7, True, None, [[]], {"name": []}])

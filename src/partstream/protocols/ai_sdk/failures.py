@@ -32,7 +32,11 @@ __all__ = ["ToolFailure", "aborted", "failure", "generation_id", "thrown", "tool
 _DEPTH: Final = 6
 _MAX_LAYERS: Final = 50
 _NO_REASON: Final = "it gave no reason"
-_INNER: Final = ("lastError", "errors", "data", "error", "responseBody", "cause")
+_BODY: Final = "responseBody"
+_MAX_LINE: Final = 300
+"""Characters of a body that is no JSON: proxies answer with text, and with pages that say nothing to a person."""
+
+_INNER: Final = ("lastError", "errors", "data", "error", _BODY, "cause")
 """Where an error holds another one, the one that says most first."""
 
 _NO_CODES: Final = frozenset({"error", "Error"})
@@ -53,22 +57,22 @@ class ToolFailure(NamedTuple):
 def failure(value: Any) -> UpstreamError:
     """The error that a reported value stands for."""
     layers = _all_layers(value)
-    message = _first(layers, "message") or _first_text(value) or _NO_REASON
+    message = _first(layers, "message") or _first(layers, "detail") or _first_text(value)
     code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
     code = code or next((name for name in (identifier(layer, ("name",)) for layer in layers) if name), None)
     code = None if code in _NO_CODES else code
     status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
     if status is None:
-        return UpstreamFailureError(message, provider_code=code)
+        return UpstreamFailureError(message or code or _NO_REASON, provider_code=code)
     generation = _first(layers, "generationId")
     return UpstreamHTTPError(
         status,
         # The gateway's own errors repeat the id behind their message.
-        provider_message=message.removesuffix(f" [{generation}]") if message != _NO_REASON else None,
+        provider_message=None if message is None else message.removesuffix(f" [{generation}]"),
         generation_id=generation,
         provider_code=code,
         retry_after=next((said for said in (_retry_after(layer) for layer in layers) if said is not None), None),
-        body=_first(layers, "responseBody") or "",
+        body=_first(layers, _BODY) or "",
         attempts=next((said for said in map(routing_attempts, layers) if said), ()),
     )
 
@@ -177,7 +181,13 @@ def _first_text(value: Any, depth: int = _DEPTH) -> str | None:
         return value.strip() or None
     if not isinstance(value, dict) or depth == 0:
         return None
-    return next((said for name in _INNER if (said := _first_text(value.get(name), depth - 1)) is not None), None)
+    for name in _INNER:
+        said = _first_text(value.get(name), depth - 1)
+        if name == _BODY and said is not None:
+            said = None if said.startswith(("<", "{")) else said.splitlines()[0][:_MAX_LINE]
+        if said is not None:
+            return said
+    return None
 
 
 def _code(layer: Chunk) -> str | None:
