@@ -21,6 +21,13 @@ from partstream.usage import USAGE_MIME_TYPE, Usage, usage_part
                 "prompt_tokens_details": {"cached_tokens": 1}, "completion_tokens_details": {"reasoning_tokens": 2},
             },
         ),
+        (
+            Usage(3, 4, 7, cache_write_tokens=2),
+            {
+                "prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7,
+                "prompt_tokens_details": {"cache_creation_input_tokens": 2},
+            },
+        ),
     ],
 )  # fmt: skip
 def test_usage_becomes_the_part_that_vs_code_reads(usage: Usage, expected: dict[str, Any]) -> None:

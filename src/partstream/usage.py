@@ -47,6 +47,7 @@ class Usage:
         cached_tokens: The part of `input_tokens` that was read from the upstream's prompt cache.
         reasoning_tokens: The part of `output_tokens` that was spent on reasoning.
         raw: The upstream's own object, unchanged.
+        cache_write_tokens: The part of `input_tokens` that was put into the upstream's prompt cache.
     """
 
     input_tokens: int | None = None
@@ -55,6 +56,7 @@ class Usage:
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
+    cache_write_tokens: int | None = None
 
 
 class UnifiedFinishReason(StrEnum):
@@ -99,8 +101,9 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
     }
-    if usage.cached_tokens is not None:
-        payload["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
+    details = {"cached_tokens": usage.cached_tokens, "cache_creation_input_tokens": usage.cache_write_tokens}
+    if known := {name: count for name, count in details.items() if count is not None}:
+        payload["prompt_tokens_details"] = known
     if usage.reasoning_tokens is not None:
         payload["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
     if cost is not None:

@@ -10,7 +10,7 @@ from partstream.streams import Finish, Outcome
 from partstream.usage import Usage
 
 MILLION = 1_000_000
-PRICING = Pricing(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.0000003"))
+PRICING = Pricing(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.0000003"), Decimal("0.00000375"))
 
 
 def _finish(usage=None, **metadata):
@@ -25,6 +25,10 @@ def _finish(usage=None, **metadata):
         (Usage(MILLION, 0, cached_tokens=MILLION // 2), PRICING, "1.65"),
         (Usage(MILLION, 0, cached_tokens=MILLION), Pricing(PRICING.input, PRICING.output), "3"),
         (Usage(MILLION, 0, cached_tokens=2 * MILLION), PRICING, "0.3"),
+        (Usage(MILLION, 0, cache_write_tokens=MILLION), PRICING, "3.75"),
+        (Usage(MILLION, 0, cached_tokens=MILLION // 2, cache_write_tokens=MILLION // 2), PRICING, "2.025"),
+        (Usage(MILLION, 0, cached_tokens=MILLION, cache_write_tokens=MILLION), PRICING, "0.3"),
+        (Usage(MILLION, 0, cache_write_tokens=MILLION), Pricing(PRICING.input, PRICING.output), "3"),
         (Usage(0, 0), PRICING, "0"),
         (Usage(MILLION, None), PRICING, None),
         (Usage(MILLION, 1), Pricing(PRICING.input), None),

@@ -35,8 +35,8 @@ def reported_cost(finish: Finish) -> Decimal | None:
 def list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
     """Tokens by prices; None where a price or a number is missing.
 
-    Tokens from the cache cost as much as others where no price of their own is listed. What was written into the cache
-    is not told apart by all servers, so it counts as other input: the true cost may be some per cent higher.
+    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
+    servers say what they wrote into it; there the true cost may be some per cent higher.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
@@ -45,9 +45,12 @@ def list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
         prices = pricing.long_context
     if prices.input is None or prices.output is None:
         return None
-    cached = min(usage.cached_tokens or 0, usage.input_tokens)
+    read = min(usage.cached_tokens or 0, usage.input_tokens)
+    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
     cache_read = prices.input if prices.cache_read is None else prices.cache_read
-    return (usage.input_tokens - cached) * prices.input + cached * cache_read + usage.output_tokens * prices.output
+    cache_write = prices.input if prices.cache_write is None else prices.cache_write
+    other = (usage.input_tokens - read - written) * prices.input
+    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
 
 
 def _dollars(value: Any) -> Decimal | None:

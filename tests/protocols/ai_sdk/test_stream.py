@@ -588,6 +588,27 @@ def test_tokens_are_read_in_the_form_of_every_version(fields: Chunk, expected: t
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"usage": {"inputTokens": {"total": 9, "cacheWrite": 3}, "outputTokens": {"total": 5}}},
+        {"totalUsage": {"inputTokens": 9, "outputTokens": 5, "inputTokenDetails": {"cacheWriteTokens": 3}}},
+    ],
+)
+def test_what_was_written_into_the_cache_is_read_where_it_is_said(fields: Chunk) -> None:
+    assert _written({"type": "finish", "finishReason": "stop", **fields}) == 3
+    step = {"type": "finish-step", "usage": next(iter(fields.values()))}
+    assert _written(step, step, {"type": "finish", "finishReason": "stop"}) == 6
+    silent = {"type": "finish-step", "usage": {"inputTokens": 9, "outputTokens": 5}}
+    assert _written(step, silent, {"type": "finish", "finishReason": "stop"}) is None
+
+
+def _written(*chunks: Chunk) -> int | None:
+    usage = read([TEXT, *chunks]).finish.usage
+    assert usage is not None
+    return usage.cache_write_tokens
+
+
 @pytest.mark.parametrize("number", [None, True, -1, 0.5, "9", {"$number": "NaN"}, {"$undefined": True}, []])
 def test_what_counts_nothing_is_unknown_and_never_zero(number: Any) -> None:
     usage = {"promptTokens": number, "completionTokens": number, "totalTokens": number}

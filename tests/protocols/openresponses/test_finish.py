@@ -41,6 +41,13 @@ def test_usage_is_what_was_reported_and_nothing_unknown_becomes_zero(reported: A
     assert [getattr(got, name) for name in numbers] == [getattr(expected, name) for name in numbers]
 
 
+@pytest.mark.parametrize(("said", "expected"), [(3, 3), (0, 0), (None, None), (-1, None), ("3", None)])
+def test_what_was_written_into_the_cache_is_read_where_it_is_said(said: Any, expected: int | None) -> None:
+    got = usage({"usage": {**REPORTED, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": said}}})
+    assert got is not None
+    assert (got.cached_tokens, got.cache_write_tokens) == (4, expected)
+
+
 @pytest.mark.parametrize("response", [{}, {"usage": None}, {"usage": []}, {"usage": "none"}])
 def test_no_usage_is_none(response: Any) -> None:
     assert usage(response) is None

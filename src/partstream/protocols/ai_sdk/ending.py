@@ -165,6 +165,7 @@ def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
             count(raw, ("reasoningTokens",)),
         ),
         raw,
+        _known(count(input_details, ("cacheWriteTokens",)), count(inputs, ("cacheWrite",))),
     )
 
 
@@ -176,13 +177,23 @@ def _known(*counts: int | None) -> int | None:
     return next((found for found in counts if found is not None), None)
 
 
+_SUMMED: Final = (
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cache_write_tokens",
+)
+
+
 def _sum(steps: list[Usage]) -> Usage | None:
     """The tokens of all steps; what one of them does not say is unknown for all."""
     if len(steps) <= 1:
         return steps[0] if steps else None
     sums: list[int | None] = []
-    for name in ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "reasoning_tokens"):
+    for name in _SUMMED:
         counts = [getattr(step, name) for step in steps]
         sums.append(None if None in counts else sum(counts))
-    inputs, outputs, total, cached, reasoning = sums
-    return Usage(inputs, outputs, total, cached, reasoning, raw={"steps": [dict(step.raw) for step in steps]})
+    *others, written = sums
+    return Usage(*others, raw={"steps": [dict(step.raw) for step in steps]}, cache_write_tokens=written)

@@ -32,6 +32,7 @@ def usage(response: Wire) -> Usage | None:
         cached_tokens=_count(raw.get("input_tokens_details"), "cached_tokens"),
         reasoning_tokens=_count(raw.get("output_tokens_details"), "reasoning_tokens"),
         raw=raw,
+        cache_write_tokens=_count(raw.get("input_tokens_details"), "cache_write_tokens"),
     )
 
 
