@@ -195,5 +195,6 @@ def _sum(steps: list[Usage]) -> Usage | None:
     for name in _SUMMED:
         counts = [getattr(step, name) for step in steps]
         sums.append(None if None in counts else sum(counts))
-    *others, written = sums
-    return Usage(*others, raw={"steps": [dict(step.raw) for step in steps]}, cache_write_tokens=written)
+    inputs, outputs, total, cached, reasoning, written = sums
+    raw = {"steps": [dict(step.raw) for step in steps]}
+    return Usage(inputs, outputs, total, cached, reasoning, raw, written)
