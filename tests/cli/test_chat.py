@@ -61,6 +61,21 @@ def test_what_an_answer_took_is_remembered_for_the_usage(tmp_path: Path):
     run(test())
 
 
+@pytest.mark.parametrize("place", ["environment", "file"])
+def test_nothing_is_remembered_of_an_answer_where_the_ledger_is_off(place: str, tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            file, data = tmp_path / "partstream.toml", tmp_path / "data"
+            file.write_text("ledger = false\n" if place == "file" else "")
+            off = {"PARTSTREAM_LEDGER": "false"} if place == "environment" else {}
+            where = {"PARTSTREAM_CONFIG": str(file), "PARTSTREAM_DATA": str(data), **off}
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "small", "Hi", **where)
+            assert (chat.code, chat.output) == (0, f"{HELLO}\n")
+            assert not data.exists()
+
+    run(test())
+
+
 def test_a_dash_reads_the_whole_prompt_from_standard_input():
     async def test() -> None:
         async with ReplayUpstream() as upstream:

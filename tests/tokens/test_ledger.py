@@ -69,7 +69,7 @@ def test_without_a_file_nothing_is_written_and_all_is_known_as_long_as_the_objec
 
 
 def test_a_person_can_turn_the_file_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PARTSTREAM_LEDGER", "off")
+    monkeypatch.setenv("PARTSTREAM_LEDGER", "false")
     with accounting_in(tmp_path) as accounting:
         answer(accounting, 777)
         assert expect(accounting).total.tokens == 777

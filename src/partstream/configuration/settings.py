@@ -204,6 +204,13 @@ _ROWS: Final = (
         "`true`",
         is_bound=False,
     ),
+    Setting(
+        "ledger",
+        Form.BOOLEAN,
+        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        "`true`",
+        is_bound=False,
+    ),
 )
 
 SETTINGS: Final[Mapping[str, Setting]] = {row.name: row for row in _ROWS}

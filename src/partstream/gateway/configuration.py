@@ -96,6 +96,7 @@ class GatewayConfiguration:
             on the way.
         proxy: The proxy to go through, or None for that of the environment.
         verify_certificates: Whether the upstream has to prove who it is.
+        ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
         selection: Which of the upstream's models are offered, and what a person says of them.
         discover: Whether the upstream is asked for its models; None for when no model is configured.
         cache_folder: Where its list outlives the process, or None.
@@ -116,6 +117,7 @@ class GatewayConfiguration:
     allow_insecure_http: bool = False
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
     verify_certificates: bool = True
+    ledger: bool = True
     selection: ModelSelection = field(default_factory=ModelSelection)
     discover: bool | None = None
     cache_folder: Path | None = None
@@ -227,6 +229,7 @@ _SETTINGS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "allowInsecureHttp": ("allow_insecure_http", boolean),
     "proxy": ("proxy", read_proxy),
     "proxyStrictSSL": ("verify_certificates", boolean),
+    "ledger": ("ledger", boolean),
 }
 """The settings of a group beside those of its models: our field, and how its value is checked."""
 

@@ -54,7 +54,8 @@ class GatewayProvider(LanguageModelChatProvider):
 
     Args:
         configuration: Which upstream, and how.
-        ledger: What was learned of tokens before; without one it is learned anew. Whoever made it closes it.
+        ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
+            wants none. Whoever made it closes it.
         counters: The exact counters of tokens; without them texts are estimated.
     """
 
@@ -68,7 +69,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
         self._fetch = DocumentFetcher(configuration)
         self._counts = UpstreamCounts(self._fetch, urlsplit(configuration.base_url).path, self._upstream.path)
-        self._accounting = TokenAccounting(self._fingerprint, ledger, counters)
+        self._accounting = TokenAccounting(self._fingerprint, ledger if configuration.ledger else None, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._said: set[str] = set()
         self._did_change: EventEmitter[None] = EventEmitter()

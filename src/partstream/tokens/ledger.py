@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from partstream.tokens.digests import Digest
     from partstream.tokens.ledger_rows import CountRow, LimitRow, TotalRow, UsageRow
 
-__all__ = ["LEDGER_NAME", "OFF_VARIABLE", "Ledger", "open_ledger"]
+__all__ = ["LEDGER_NAME", "Ledger", "is_ledger_off", "open_ledger"]
 
 _IN_MEMORY: Final = 20_000
 """How many digests are kept in memory; a conversation of 10,000 messages is one of the longest that there are."""
 
-OFF_VARIABLE: Final = "PARTSTREAM_LEDGER"
+_VARIABLE: Final = "PARTSTREAM_LEDGER"
 
 LEDGER_NAME: Final = "tokens.sqlite3"
 """The file in the user's data folder."""
@@ -36,13 +36,18 @@ LEDGER_NAME: Final = "tokens.sqlite3"
 Row = TypeVar("Row")
 
 
+def is_ledger_off() -> bool:
+    """Whether the environment keeps the ledger off the disk; it is the variable of the setting `ledger`."""
+    return os.environ.get(_VARIABLE, "").strip().lower() == "false"
+
+
 def open_ledger(folder: Path | None = None) -> Ledger:
     """The ledger of a folder; of the user's data folder where none is named. Nothing is opened before it is needed.
 
-    With `PARTSTREAM_LEDGER=off` in the environment nothing is read or written, and what is learned is forgotten with
+    With `PARTSTREAM_LEDGER=false` in the environment nothing is read or written, and what is learned is forgotten with
     the process.
     """
-    if os.environ.get(OFF_VARIABLE, "").strip().lower() == "off":
+    if is_ledger_off():
         return Ledger()
     return Ledger(LedgerWorker((folder or default_data_folder()) / LEDGER_NAME))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -50,12 +49,12 @@ class TokenMemory:
             self._opened[0].close()
 
     def _usage_of_days(self, days: int) -> list[UsageRow]:
-        from partstream.tokens.ledger import OFF_VARIABLE  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
         from partstream.tokens.ledger_file import LedgerFile  # noqa: PLC0415 - comes with it
         from partstream.tokens.usage_totals import read_usage_rows  # noqa: PLC0415 - comes with it
 
         path = self._path()
-        if os.environ.get(OFF_VARIABLE, "").strip().lower() == "off" or not path.is_file():
+        if is_ledger_off() or not path.is_file():
             return []
         file = LedgerFile(path)
         try:
