@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from partstream import ChatMessage
+from partstream import ChatMessage, Tool
 from partstream.rpc.connection import Notification, Reply
-from partstream.tokens import estimate_tokens
+from partstream.tokens import MessageCounter, estimate_tokens
 
 from .sidecar import Sidecar, frame, initialization, running
 
@@ -214,15 +214,17 @@ def test_cancelling_what_was_answered_already_does_nothing():
 
 def test_an_answer_without_a_usage_gets_one_that_says_it_is_estimated(write):
     tool = {"name": "t", "description": "d"}
-    prompt = estimate_tokens(ChatMessage.user("12345678")) + estimate_tokens('[["t","d",null]]')
+    around = MessageCounter("echo").count_request((), [Tool("t", "d")]).tokens
+    prompt = estimate_tokens(ChatMessage.user("12345678")) + around
+    answer = estimate_tokens(ChatMessage.assistant("12345678"))
     with running(write(ECHO)) as sidecar:
         request_id = sidecar.respond("own/echo", "12345678", tools=[tool])
         assert sidecar.wait(request_id).error is None
         assert sidecar.usages(request_id) == [
             {
                 "prompt_tokens": prompt,
-                "completion_tokens": 2,
-                "total_tokens": prompt + 2,
+                "completion_tokens": answer,
+                "total_tokens": prompt + answer,
                 "partstream_source": "estimated",
             }
         ]

@@ -2,12 +2,60 @@
 
 import pytest
 
-from partstream import LanguageModelChatInformation, RequestOptions
-from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
+from partstream import (
+    ChatMessage,
+    DataPart,
+    LanguageModelChatInformation,
+    RequestOptions,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+)
+from partstream.hosts.vscode.usage_report import UsageWatch, answer_usage, conversation_of, counted_usage
 from partstream.json_codec import loads
+from partstream.tokens import CountSource, MessageCounter, TokenCount
 from partstream.usage import Usage, usage_part
 
 MODEL = LanguageModelChatInformation("m", "Model", "f", "1", 1000, 100)
+
+
+class _Sink:
+    def report(self, part):
+        pass
+
+    async def drain(self):
+        pass
+
+
+def test_an_answer_is_counted_as_the_message_that_it_becomes():
+    watch = UsageWatch(_Sink())
+    parts = [TextPart(letter) for letter in "A sentence that comes letter by letter, "]
+    parts += [TextPart("and its end.")]
+    parts += [ThinkingPart("One "), ThinkingPart("thought."), ThinkingPart("", metadata={"encrypted": "x" * 4000})]
+    parts += [ToolCallPart("1", "search", {"query": "lamps"}), DataPart(b"{}", "stateful_marker")]
+    for part in parts:
+        watch.report(part)
+    whole = [
+        TextPart("A sentence that comes letter by letter, and its end."),
+        ThinkingPart("", metadata={"encrypted": "x" * 4000}),
+        ThinkingPart("One thought."),
+        *parts[-2:],
+    ]
+    assert watch.answer() == ChatMessage.assistant(whole)
+    assert watch.usage is None
+
+
+def test_a_counted_usage_holds_messages_tools_and_the_answer_and_is_an_estimate():
+    options = RequestOptions(tools=(Tool("t", "d", {"type": "object"}),))
+    counts = [TokenCount(10, CountSource.COUNTED), TokenCount(5, CountSource.REPORTED)]
+    around = MessageCounter(MODEL.family).count_request((), options.tools).tokens
+    assert counted_usage(counts, TokenCount(7, CountSource.COUNTED), MODEL, options) == {
+        "prompt_tokens": 15 + around,
+        "completion_tokens": 7,
+        "total_tokens": 22 + around,
+        "partstream_source": "estimated",
+    }
 
 
 def test_a_usage_part_is_read_back_with_what_is_our_own_in_it():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.sourced import SourcedTokenCounts
 
 if TYPE_CHECKING:
@@ -36,10 +36,16 @@ async def count_all(
                 counts.append(TokenCount(tokens, CountSource.COUNTED))
         except Exception as error:
             failure = failure or error
-            counts.append(estimate(item))
+            counts.append(_without_provider(item, model.family))
     return counts, failure
 
 
 def estimate(item: str | ChatMessage) -> TokenCount:
-    """An estimate of what no provider counts."""
+    """An estimate for a model of which nothing is known."""
     return TokenCount(estimate_tokens(item), CountSource.ESTIMATED)
+
+
+def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:
+    """The count of a model whose provider cannot count."""
+    counter = MessageCounter(family)
+    return counter.count_text(item) if isinstance(item, str) else counter.count_message(item)

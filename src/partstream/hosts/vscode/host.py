@@ -25,7 +25,6 @@ from partstream.hosts.vscode.usage_report import (
     answer_usage,
     conversation_of,
     counted_usage,
-    prompt_estimate,
 )
 from partstream.parts import DataPart
 from partstream.usage import USAGE_MIME_TYPE
@@ -112,8 +111,9 @@ class ProviderHost:
             except Exception as error:
                 raise hosted.failed(error, "could not answer") from error
             if watch.usage is None and not token.is_cancellation_requested:
-                counts, _ = await count_all(generation.provider, model, messages, token)
-                usage = counted_usage(prompt_estimate(counts, options), watch.characters)
+                said = [*messages, watch.answer()]
+                [*prompt, answer], _ = await count_all(generation.provider, model, said, token)
+                usage = counted_usage(prompt, answer, model, options)
                 watch.report(DataPart.json(usage, USAGE_MIME_TYPE))
             await self._tell_usage(watch, model, options)
 

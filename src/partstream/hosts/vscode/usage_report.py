@@ -6,24 +6,26 @@ Without a usage Copilot's context widget shows zeros, and its compaction of long
 
 from __future__ import annotations
 
-import math
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.digest import short_digest
-from partstream.json_codec import JSONDecodeError, dumps, loads
-from partstream.parts import DataPart
-from partstream.tokens import CHARACTERS_PER_TOKEN, CountSource, TokenCount, characters_of, estimate_tokens
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.messages import ChatMessage
+from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.tokens import CountSource, MessageCounter
 from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from partstream.hosts.vscode import wire
     from partstream.messages import RequestOptions
     from partstream.parts import ResponsePart
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.tokens import TokenCount
 
-__all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage", "prompt_estimate"]
+__all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage"]
 
 
 _COPILOT: Final = "github.copilot-chat"
@@ -34,46 +36,64 @@ class UsageWatch:
 
     Attributes:
         usage: The last one that the provider reported, as the host reads it; None while there is none.
-        characters: What the model has written so far, in characters.
     """
 
-    __slots__ = ("_progress", "characters", "usage")
+    __slots__ = ("_parts", "_progress", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
         self.usage: dict[str, Any] | None = None
-        self.characters = 0
+        self._parts: list[ResponsePart] = []
 
     def report(self, part: ResponsePart) -> None:
         """Hands on one part."""
         self._progress.report(part)
-        self.characters += characters_of(part)
         if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
             self.usage = _usage(part) or self.usage
+        else:
+            self._parts.append(part)
+
+    def answer(self) -> ChatMessage:
+        """What the model has said so far, as the message that it becomes in the next request."""
+        return ChatMessage.assistant(_joined(self._parts))
 
     async def drain(self) -> None:
         """Waits for a slow reader."""
         await self._progress.drain()
 
 
-def prompt_estimate(messages: Iterable[TokenCount], options: RequestOptions) -> TokenCount:
-    """The tokens of a prompt: those of its messages, and its tools by their text."""
-    tools = [[tool.name, tool.description, tool.input_schema] for tool in options.tools]
-    of_tools = estimate_tokens(dumps(tools).decode()) if tools else 0
-    return sum(messages, TokenCount(of_tools, CountSource.ESTIMATED))
+def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
+    """The parts, texts that follow each other as one: a token may lie across the border of two."""
+    joined: list[ResponsePart] = []
+    for kind, group in groupby(parts, type):
+        if kind is TextPart:
+            joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
+        elif kind is ThinkingPart:
+            thoughts = [part for part in group if isinstance(part, ThinkingPart)]
+            joined += [part for part in thoughts if not part.value]  # they may carry what an upstream hides
+            joined.append(ThinkingPart("".join(part.value for part in thoughts)))
+        else:
+            joined += group
+    return joined
 
 
-def counted_usage(prompt: TokenCount, characters: int) -> dict[str, Any]:
-    """The usage of an answer whose provider reported none.
+def counted_usage(
+    messages: Sequence[TokenCount], answer: TokenCount, model: LanguageModelChatInformation, options: RequestOptions
+) -> dict[str, Any]:
+    """The usage of an answer whose provider reported none; the whole is called an estimate.
 
-    VS Code takes all three numbers or none, so the answer is estimated too, by its length in characters; the whole is
-    called an estimate.
+    Args:
+        messages: The tokens of each message of the prompt.
+        answer: Those of the answer: VS Code takes all three numbers or none.
+        model: Says how tools count.
+        options: Holds the tools.
     """
-    completion = math.ceil(characters / CHARACTERS_PER_TOKEN)
+    around = MessageCounter(model.family).count_request((), options.tools)
+    prompt = sum(messages, around)
     return {
         "prompt_tokens": prompt.tokens,
-        "completion_tokens": completion,
-        "total_tokens": prompt.tokens + completion,
+        "completion_tokens": answer.tokens,
+        "total_tokens": (prompt + answer).tokens,
         SOURCE_KEY: CountSource.ESTIMATED.value,
     }
 
