@@ -485,6 +485,12 @@ def test_a_file_whose_bytes_cannot_be_read_is_counted(file: Chunk) -> None:
     assert result.unmapped == {"file (not readable)": 1}
 
 
+@pytest.mark.parametrize("data", [PNG, bytearray(PNG), memoryview(PNG)])
+def test_a_program_may_hand_over_bytes_as_they_are(data: Any) -> None:
+    file = {"type": "file", "file": {"uint8Array": data, "mediaType": "image/png"}}
+    assert AISDKStream().feed(file) == [DataPart(PNG, "image/png")]
+
+
 ADDRESS = "https://e.org/a.png"
 
 

@@ -64,7 +64,7 @@ def _is_url(value: str) -> bool:
 
 
 def _bytes(value: Any) -> bytes | None:
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
         return _from_base64(value)
