@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import sys
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile, default_data_folder
 from partstream.tokens.ledger_worker import LedgerWorker
+from partstream.tokens.usage_totals import UsageOfOthers, clear_usage
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")
@@ -193,3 +195,25 @@ def test_it_lies_where_the_system_keeps_what_programs_remember(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", platform)
     assert default_data_folder() == Path(expected).expanduser()
+
+
+def test_the_usage_of_others_is_read_once_and_without_ones_own(tmp_path: Path):
+    others, file, today = UsageOfOthers(), LedgerFile(tmp_path / LEDGER_NAME), datetime.now(UTC).astimezone().date()
+
+    def new(own: TokenAccounting) -> list[int | None]:
+        return [row.input_tokens for row in others.read(file, today, own._ledger.name)]
+
+    with accounting_in(tmp_path) as one, accounting_in(tmp_path) as other:
+        for accounting, reported in ((one, 701), (other, 702), (one, 703)):
+            answer(accounting, reported)
+            settle(accounting)
+        assert new(one) == [702]
+        assert new(one) == []
+        answer(other, 704)
+        settle(other)
+        assert new(one) == [704]
+        assert clear_usage(file)
+        answer(other, 705)
+        settle(other)
+        assert new(one) == [705]
+    file.close()

@@ -158,6 +158,11 @@ class Ledger:
         if self._worker is not None:
             self._worker.keep_usage(row)
 
+    @property
+    def name(self) -> str | None:
+        """Tells the usage that was written through this ledger from that of others; None where nothing is written."""
+        return None if self._worker is None else self._worker.name
+
     # ---- the file ----
 
     def flush(self) -> None:

@@ -19,10 +19,12 @@ __all__ = [
     "KEEP_USAGE",
     "MOST_PARAMETERS",
     "READ_COUNTS",
+    "READ_LAST_USAGE",
     "READ_LIMITS",
     "READ_SAMPLES",
     "READ_TOTALS",
     "READ_USAGE",
+    "READ_USAGE_OF_OTHERS",
     "SCHEMA",
     "SCHEMA_VERSION",
     "TOUCH_COUNT",
@@ -54,7 +56,7 @@ SCHEMA: Final = (
     ) WITHOUT ROWID""",
     """CREATE TABLE usage (
         id INTEGER PRIMARY KEY, time REAL, model TEXT, upstream TEXT, conversation TEXT,
-        input INTEGER, output INTEGER, cached INTEGER, reasoning INTEGER, cost REAL
+        input INTEGER, output INTEGER, cached INTEGER, reasoning INTEGER, cost REAL, process TEXT
     )""",
     "CREATE INDEX usage_by_time ON usage (time)",
 )
@@ -80,6 +82,11 @@ READ_USAGE: Final = (
     "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
     " WHERE time >= ? ORDER BY time"
 )
+READ_USAGE_OF_OTHERS: Final = (
+    "SELECT id, time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
+    " WHERE id > ? AND time >= ? AND process IS NOT ? ORDER BY id"
+)
+READ_LAST_USAGE: Final = "SELECT max(id) FROM usage"
 
 # Another process may know a report that this one does not.
 KEEP_COUNT: Final = (
@@ -101,8 +108,8 @@ TRIM_SAMPLES: Final = (
 KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens, learned) VALUES (?, ?, ?, ?)"
 FORGET_LIMIT: Final = "DELETE FROM limits WHERE upstream = ? AND model = ?"
 KEEP_USAGE: Final = (
-    "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost, process)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 CLEAR_USAGE: Final = "DELETE FROM usage"
 

@@ -7,6 +7,7 @@ takes longer than :data:`PATIENCE` is not waited for again until it has answered
 from __future__ import annotations
 
 import math
+import secrets
 import time
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -69,9 +70,13 @@ class LedgerWorker:
 
     Args:
         path: The file.
+
+    Attributes:
+        name: Tells what this one writes from what others write; chance, and new with each of them.
     """
 
     def __init__(self, path: Path) -> None:
+        self.name = secrets.token_hex(8)
         self._file = LedgerFile(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-ledger")
         self._new: list[Statement] = []
@@ -158,6 +163,7 @@ class LedgerWorker:
             row.cached_tokens,
             row.reasoning_tokens,
             row.cost,
+            self.name,
         )
         self._new.append((KEEP_USAGE, [parameters]))
 

@@ -8,14 +8,14 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from partstream.tokens.ledger_rows import UsageRow
-from partstream.tokens.ledger_schema import CLEAR_USAGE, READ_USAGE
+from partstream.tokens.ledger_schema import CLEAR_USAGE, READ_LAST_USAGE, READ_USAGE, READ_USAGE_OF_OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.tokens.ledger_file import LedgerFile
 
-__all__ = ["Sum", "UsageTotals", "add_up", "clear_usage", "read_usage_rows"]
+__all__ = ["Sum", "UsageOfOthers", "UsageTotals", "add_up", "clear_usage", "read_usage_rows"]
 
 
 @dataclass(slots=True)
@@ -87,8 +87,29 @@ class UsageTotals:
 
 def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
     """The usage of the answers since a day of the local calendar, the oldest first."""
-    start = datetime(since.year, since.month, since.day).astimezone()
-    return [UsageRow(*row) for row in file.read(READ_USAGE, (start.timestamp(),)) if _is_sound(row)]
+    return [UsageRow(*row) for row in file.read(READ_USAGE, (_start_of(since),)) if _is_sound(row)]
+
+
+class UsageOfOthers:
+    """The usage that others write into the file while this process goes on; each answer once."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def read(self, file: LedgerFile, since: date, own: str | None) -> list[UsageRow]:
+        """The answers since a day that were not read before.
+
+        Args:
+            file: The ledger's file.
+            since: A day of the local calendar.
+            own: The name of this process's own ledger, whose answers are left out.
+        """
+        last = next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
+        if last < self._last:  # somebody has cleared it, and numbers begin anew
+            self._last = 0
+        rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
+        self._last = max([self._last, last, *(number for number, *_ in rows)])
+        return [UsageRow(*row) for _, *row in rows if _is_sound(tuple(row))]
 
 
 def clear_usage(file: LedgerFile) -> bool:
@@ -108,6 +129,10 @@ def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[dat
         if fnmatchcase(row.model, model_pattern):
             totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
     return dict(sorted(totals.items()))
+
+
+def _start_of(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
 
 
 def _day(time: float) -> date:

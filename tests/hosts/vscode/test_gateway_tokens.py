@@ -3,6 +3,7 @@
 from .sidecar import running
 from .test_gateway import group_of, serving
 
+DID_ANSWER = "languageModels/didAnswer"
 PROSE = "The lamp burns green at low tide, and nobody asks why. "
 
 
@@ -54,6 +55,31 @@ def test_sums_and_limits_go_on_where_the_process_before_stopped():
                 assert len(usage["answers"]) == 1
                 assert _ask(sidecar, group, "fault:context_length=600:700").error is not None
                 sidecar.call("shutdown")  # which waits for what is not written yet
+
+
+def test_two_windows_agree_on_what_the_day_took():
+    def answer(sidecar):
+        request_id = sidecar.respond("text", "Hello", group=group)
+        assert sidecar.wait(request_id).error is None
+        (usage,) = sidecar.usages(request_id)
+        return usage["prompt_tokens"]
+
+    def day(sidecar):
+        (one,) = sidecar.call("languageModels/usage")["days"]
+        return one["sums"]["answers"], one["sums"]["inputTokens"]
+
+    def told(sidecar):
+        messages = list(sidecar.messages)
+        return [one.params["day"]["answers"] for one in messages if getattr(one, "method", "") == DID_ANSWER]
+
+    with serving() as upstream, running() as one, running() as other:
+        group = group_of(upstream)
+        taken = sum(answer(sidecar) for sidecar in (one, other, one, one))
+        for sidecar in (one, other):
+            sidecar.until_true(lambda sidecar=sidecar: day(sidecar) == (4, taken))
+        answer(other)
+        other.until_true(lambda: told(other)[-1] == 5)
+        assert [len(one.call("languageModels/usage")["answers"]), len(told(other))] == [3, 2]
 
 
 def test_texts_that_count_otherwise_after_an_answer_are_told():

@@ -72,3 +72,14 @@ def test_old_conversations_and_answers_make_room():
     result = book.result()
     assert len(result["answers"]) == len(result["conversations"]) == 100
     assert result["days"][0]["sums"]["answers"] == 300
+
+
+def test_an_answer_of_another_window_adds_to_a_conversation_and_is_its_last_only_if_it_is_later():
+    book = UsageBook()
+    book.add(_answer(), "a")
+    book.remember([UsageRow(NOON - 5, "m", "u", "a", 7, 1, *[None] * 3)])
+    (one,) = book.result()["conversations"]
+    assert (one["endedAt"], one["model"], one["sums"]["inputTokens"]) == (NOON, "Model", 107)
+    book.remember([UsageRow(NOON + 5, "m", "u", "a", 7, 1, *[None] * 3)])
+    (one,) = book.result()["conversations"]
+    assert (one["endedAt"], one["model"], one["sums"]["answers"]) == (NOON + 5, "m", 3)

@@ -76,7 +76,7 @@ class ProviderHost:
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
         self._listener = listener
-        self._book: UsageBook | None = None
+        self._book = UsageBook()
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
@@ -104,7 +104,6 @@ class ProviderHost:
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         watch = UsageWatch(progress)
-        await self._usage_book()  # before the ledger knows of this answer
         async with hosted.using(generation):
             try:
                 await generation.provider.provide_language_model_chat_response(model, messages, options, watch, token)
@@ -132,7 +131,8 @@ class ProviderHost:
 
     async def usage(self) -> wire.UsageResult:
         """What the last answers, conversations and days took."""
-        return (await self._usage_book()).result()
+        await self._learn_of_others()
+        return self._book.result()
 
     async def aclose(self) -> None:
         """Closes all providers."""
@@ -178,14 +178,12 @@ class ProviderHost:
     ) -> None:
         answer = answer_usage(watch.usage or {}, model, time.time())
         if answer is not None:
-            book = await self._usage_book()
-            self._listener.did_answer(book.add(answer, conversation_of(options)))
+            await self._learn_of_others()
+            self._listener.did_answer(self._book.add(answer, conversation_of(options)))
 
-    async def _usage_book(self) -> UsageBook:
-        if self._book is None:
-            self._book = UsageBook()  # once, however many answers begin together
-            self._book.remember(await self._surroundings.tokens.usage_of_days(DAYS))
-        return self._book
+    async def _learn_of_others(self) -> None:
+        """Other windows answer at the same time: the sums of a day are those of all."""
+        self._book.remember(await self._surroundings.tokens.usage_of_others(DAYS))
 
     async def _list(
         self, hosted: HostedProvider, silent: bool, token: CancellationToken

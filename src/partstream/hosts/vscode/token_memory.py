@@ -1,4 +1,4 @@
-"""What all gateways of one sidecar share about tokens: the ledger's file, exact counters, and the usage of before."""
+"""What all gateways of one sidecar share about tokens: the ledger's file, exact counters, and the usage of others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from partstream.tokens import Counters
     from partstream.tokens.ledger import Ledger
     from partstream.tokens.ledger_rows import UsageRow
+    from partstream.tokens.usage_totals import UsageOfOthers
 
 __all__ = ["TokenMemory"]
 
@@ -28,6 +29,8 @@ class TokenMemory:
         self._folder = folder
         self._lock = threading.Lock()  # gateways are loaded in threads
         self._opened: tuple[Ledger, Counters] | None = None
+        self._reading = asyncio.Lock()
+        self._others: UsageOfOthers | None = None
 
     def open(self) -> tuple[Ledger, Counters]:
         """The ledger, which belongs to the thread of the event loop, and the counters."""
@@ -39,19 +42,23 @@ class TokenMemory:
                 self._opened = (open_ledger(self._folder), Counters())
             return self._opened
 
-    async def usage_of_days(self, days: int) -> list[UsageRow]:
-        """What answers took, those of today included; nothing where nothing is remembered yet."""
-        return await asyncio.to_thread(self._usage_of_days, days)
+    async def usage_of_others(self, days: int) -> list[UsageRow]:
+        """What answers of other processes took in the last days, today included, as far as it is new.
+
+        Nothing where nothing is remembered yet.
+        """
+        async with self._reading:
+            return await asyncio.to_thread(self._usage_of_others, days)
 
     def close(self) -> None:
         """Writes what is not written yet; waits for it a bounded time."""
         if self._opened is not None:
             self._opened[0].close()
 
-    def _usage_of_days(self, days: int) -> list[UsageRow]:
+    def _usage_of_others(self, days: int) -> list[UsageRow]:
         from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
         from partstream.tokens.ledger_file import LedgerFile  # noqa: PLC0415 - comes with it
-        from partstream.tokens.usage_totals import read_usage_rows  # noqa: PLC0415 - comes with it
+        from partstream.tokens.usage_totals import UsageOfOthers  # noqa: PLC0415 - comes with it
 
         path = self._path()
         if is_ledger_off() or not path.is_file():
@@ -59,7 +66,9 @@ class TokenMemory:
         file = LedgerFile(path)
         try:
             today = datetime.now(UTC).astimezone().date()
-            return read_usage_rows(file, today - timedelta(days=days - 1))
+            own = None if self._opened is None else self._opened[0].name
+            self._others = self._others or UsageOfOthers()
+            return self._others.read(file, today - timedelta(days=days - 1), own)
         finally:
             file.close()
 

@@ -1,6 +1,6 @@
 """Adds up what answers took, by conversation and by day; knows no connection and reads no clock.
 
-It begins with what the ledger remembers of earlier processes, and goes on with the answers of this one.
+It holds the answers of this process, and those that the ledger remembers of others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class UsageBook:
         self._days: dict[str, wire.UsageSums] = {}
 
     def remember(self, rows: Iterable[UsageRow]) -> None:
-        """Takes in what answers of before took, in any order."""
+        """Takes in what answers of other processes took, in any order."""
         for row in sorted(rows, key=lambda row: row.time):
             self._add(_remembered(row), row.conversation)
 
@@ -66,7 +66,9 @@ class UsageBook:
             return None, of_day
         known = self._conversations.pop(conversation, None)
         sums = _sum(known["sums"] if known is not None else None, answer)
-        self._conversations[conversation] = {"endedAt": answer["endedAt"], "model": answer["model"], "sums": sums}
+        is_late = known is not None and known["endedAt"] > answer["endedAt"]  # another process's, read after ours
+        last = known if is_late and known is not None else answer
+        self._conversations[conversation] = {"endedAt": last["endedAt"], "model": last["model"], "sums": sums}
         if len(self._conversations) > _CONVERSATIONS:
             self._conversations.popitem(last=False)
         return sums, of_day
