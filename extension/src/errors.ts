@@ -23,10 +23,13 @@ export interface LanguageModelErrorClass {
 /** Copilot's own identifier, as the host gives it in `requestInitiator`. */
 const COPILOT = "github.copilot-chat";
 
-/** What helps in the chat, by the kind of the error. */
-const HINTS: Readonly<Record<string, string>> = {
-  // The limit of the model has been corrected by now, and Copilot keeps to it.
-  ContextLengthExceededError: "; send the message again, and the conversation is shortened first",
+/** What helps in the chat, by the kind of the error and whether there is anything before the message. */
+const HINTS: Readonly<Record<string, (hasHistory: boolean) => string>> = {
+  // The limit of the model has been corrected by now, and Copilot keeps to it: it sums up what was said before.
+  ContextLengthExceededError: (hasHistory) =>
+    hasHistory
+      ? "; send the message again, and the conversation is shortened first"
+      : "; send less at once, or choose a model that takes more",
 };
 
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {
@@ -41,16 +44,18 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
  * LanguageModelError: so Copilot gets a plain error with an empty stack. Other callers look at the code.
+ * `hasHistory` says whether the request held an answer, and so a conversation that can be shortened.
  */
 export function toHostError(
   error: unknown,
   requestInitiator: string | undefined,
   errors: LanguageModelErrorClass,
+  hasHistory: boolean,
 ): Error {
   const data = errorData(error);
   const message = data?.message ?? (error instanceof Error ? error.message : String(error));
   if (requestInitiator?.toLowerCase() === COPILOT) {
-    return Object.assign(new Error(message + hintOn(data)), {
+    return Object.assign(new Error(message + hintOn(data, hasHistory)), {
       stack: "",
       cause: data,
       ...(data && { code: data.code }),
@@ -60,8 +65,8 @@ export function toHostError(
   return Object.assign(make(message, errors), { cause: data });
 }
 
-function hintOn(data: ErrorData | undefined): string {
-  return (data && HINTS[data.kind]) ?? "";
+function hintOn(data: ErrorData | undefined, hasHistory: boolean): string {
+  return (data && HINTS[data.kind]?.(hasHistory)) ?? "";
 }
 
 /** What Python says about a model that failed; undefined for every other error. */

@@ -36,6 +36,9 @@ export interface ProviderParts {
   readonly clock: Clock;
 }
 
+/** `LanguageModelChatMessageRole.Assistant` */
+const ASSISTANT = 2;
+
 export class PartstreamProvider implements vscode.LanguageModelChatProvider<Model> {
   readonly onDidChangeLanguageModelChatInformation: vscode.Event<void>;
 
@@ -80,7 +83,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     } catch (error) {
       if (token.isCancellationRequested) return;
       pacer.end();
-      throw toHostError(error, options.requestInitiator, this.parts.errors);
+      const hasHistory = messages.some(({ role }) => (role as number) === ASSISTANT);
+      throw toHostError(error, options.requestInitiator, this.parts.errors, hasHistory);
     } finally {
       pacer.dispose();
     }

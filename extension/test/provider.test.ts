@@ -74,11 +74,12 @@ function ask(
   id: string,
   requestInitiator = "some.one",
   source = new TokenSource(),
+  messages = MESSAGES,
 ): Answer {
   const parts: unknown[] = [];
   const done = provider.provideLanguageModelChatResponse(
     model(id),
-    MESSAGES,
+    messages,
     { toolMode: 1, requestInitiator },
     { report: (part) => parts.push(part) },
     source.token,
@@ -175,8 +176,14 @@ test("counts come from the process once and then from memory, for texts and for 
 
 test("Copilot's user is told what to do about a conversation that is too long, other callers get the fact", async (context) => {
   const { provider } = start(context);
-  await assert.rejects(ask(provider, "too long", "github.copilot-chat").done, {
+  const answer = { role: 2, content: [new TextPart("x")], name: undefined } as never;
+  const byCopilot = (messages: typeof MESSAGES) =>
+    ask(provider, "too long", "github.copilot-chat", new TokenSource(), messages).done;
+  await assert.rejects(byCopilot([...MESSAGES, answer, ...MESSAGES]), {
     message: "the conversation is too long for Echo; send the message again, and the conversation is shortened first",
+  });
+  await assert.rejects(byCopilot(MESSAGES), {
+    message: "the conversation is too long for Echo; send less at once, or choose a model that takes more",
   });
   await assert.rejects(ask(provider, "too long").done, { message: "the conversation is too long for Echo" });
 });
