@@ -13,6 +13,7 @@ import pytest
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
+from partstream.tokens.corrections import Correction
 from partstream.tokens.hybrid import Item, residue_of
 from partstream.tokens.ledger_rows import CountRow
 
@@ -214,8 +215,8 @@ def test_what_another_model_reported_is_put_in_the_ratio_of_a_model_that_is_know
 
 def test_new_messages_that_are_little_beside_what_was_told_before_teach_no_factor():
     version = CountRow("1", 1_000, CountSource.ESTIMATED)
-    known = [Item.of(bytes([number]), replace(version, reported=1_000.0), 1.0) for number in range(10)]
-    new = Item.of(b"new", replace(version, counted=150), 1.0)
+    known = [Item.of(bytes([number]), replace(version, reported=1_000.0), Correction()) for number in range(10)]
+    new = Item.of(b"new", replace(version, counted=150), Correction())
     assert not residue_of(0, [*known, new], 10_400).is_telling
     assert residue_of(0, [*known[:1], new], 1_400).is_telling
 

@@ -1,6 +1,7 @@
 """What is learned from reports, driven with ratios that are known."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -20,6 +21,7 @@ from partstream.tokens.calibration import (
     sample_of,
 )
 from partstream.tokens.counters import Counters
+from partstream.tokens.ledger import Ledger
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 WORDS = "the quick brown fox jumps over the lazy dog while seven wizards quietly judge boxing matches ".split()  # noqa: SIM905
@@ -103,17 +105,43 @@ class _Words:
         return len(text.split())
 
 
-def test_what_is_counted_exactly_is_not_corrected():
+def _exact_after(*ratios: float, ledger: Ledger | None = None, upstream: str = "u") -> TokenAccounting:
+    """One that counts words, and whose upstream has reported so many times as much in its answers."""
     counters = Counters(())
-    counters.register_counter("made-up", _Words())
-    accounting = TokenAccounting("u", counters=counters)
-    for turn in range(5):
+    counters.register_counter("made-up*", _Words())
+    accounting = TokenAccounting(upstream, ledger, counters)
+    for turn, ratio in enumerate(ratios):
         estimate = accounting.estimate_request(MODEL, [ChatMessage.user(_text(turn))])
-        accounting.answered(estimate, Usage(input_tokens=2 * estimate.total.tokens))
-    assert accounting.factor(MODEL.family) == 1
+        counted = sum(item.row.counted for item in estimate.items)
+        accounting.answered(estimate, Usage(input_tokens=round(ratio * counted)))
+    return accounting
+
+
+@pytest.mark.parametrize(
+    "ratios", [(), (1.0, 1.0, 1.0), (1.05, 1.06, 1.07, 1.07), (2.0,), (2.0, 1.0), (1.0, 1.0, 2.0), (1.3, 0.7, 1.3, 0.7)]
+)
+def test_exact_counts_are_right_as_long_as_answers_do_not_agree_that_they_are_not(ratios: tuple[float, ...]):
     text = _text(99)
-    count = accounting.count(MODEL, text)
+    count = _exact_after(*ratios).count(MODEL, text)
     assert (count.tokens, count.source) == (len(text.split()), CountSource.COUNTED)
+
+
+@pytest.mark.parametrize("ratio", [0.6, 0.85, 1.2, 2.0])
+def test_exact_counts_become_estimates_where_two_answers_agree_that_the_upstream_counts_otherwise(ratio: float):
+    accounting, text = _exact_after(ratio, ratio), _text(99)
+    count = accounting.count(MODEL, text)
+    assert count.source is CountSource.ESTIMATED
+    assert count.tokens == pytest.approx(ratio * len(text.split()), rel=0.03)
+    assert accounting.factor(MODEL.family) == pytest.approx(ratio, rel=0.03)
+
+
+def test_another_model_of_an_upstream_that_counts_otherwise_is_believed_as_little():
+    ledger, other, text = Ledger(), replace(MODEL, family="made-up-2"), _text(99)
+    here = _exact_after(1.5, 1.5, ledger=ledger)
+    assert here.count(other, text).tokens == pytest.approx(1.5 * len(text.split()), rel=0.03)
+    elsewhere = _exact_after(ledger=ledger, upstream="v")
+    assert elsewhere.count(other, text).tokens == len(text.split())
+    assert elsewhere.count(MODEL, text).source is CountSource.COUNTED
 
 
 def test_those_who_keep_counts_are_told_when_they_are_not_right_any_more():

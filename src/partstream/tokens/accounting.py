@@ -98,6 +98,11 @@ class _Scope:
     version: str
     counter: MessageCounter
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether a tokenizer counts its text."""
+        return self.counter.source is CountSource.COUNTED
+
 
 class TokenAccounting:
     """Counts, remembers and learns for the models of one upstream; serves any number of requests at once.
@@ -126,7 +131,7 @@ class TokenAccounting:
         self._clock = clock
         self._scopes: dict[str, _Scope] = {}
         self._messages = KnownMessages()
-        self._corrections = Corrections(self._ledger)
+        self._corrections = Corrections(self._ledger, upstream)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
         # The ledger outlives the providers that share it.
@@ -139,11 +144,11 @@ class TokenAccounting:
     def count(self, model: CountedModel, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message: reported where an answer said it, else counted, else estimated."""
         scope = self._scope(model.family)
-        correction = self._corrections.of(scope.family, scope.name)
+        correction = self._correction(scope)
         if isinstance(text, str):
             if len(text) < _LONG_TEXT:
                 row = _counted(scope, text, None)
-                return sum_of(None, [Item.of(b"", row, correction.factor, correction.size_factor)])
+                return sum_of(None, [Item.of(b"", row, correction)])
             digest = text_digest(text)
         else:
             digest = self._messages.digest(text)
@@ -151,14 +156,14 @@ class TokenAccounting:
 
     def factor(self, family: str) -> float:
         """What estimates of a family are multiplied with; 1 while nothing is known."""
-        return self._corrections.of(family, self._scope(family).name).factor
+        return self._correction(self._scope(family)).factor_of_texts
 
     def estimate_request(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> RequestEstimate:
         """The tokens of a request: what was reported of its longest known beginning, and what came after that."""
         scope = self._scope(model.family)
-        correction = self._corrections.of(scope.family, scope.name)
+        correction = self._correction(scope)
         digests = [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)
         of_tools = tools_digest(tools)
@@ -282,13 +287,13 @@ class TokenAccounting:
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
-        if residue.is_telling:
+        if residue.is_large:
             self._corrections.learn(scope.family, scope.name, residue)
 
     def _heard(self, family: str) -> None:
         """Something was learned of a family, here or at another upstream."""
         scope = self._scopes.get(family)
-        if scope is not None and self._corrections.have_moved(scope.family, scope.name):
+        if scope is not None and self._corrections.have_moved(scope.family, scope.name, is_exact=scope.is_exact):
             self._did_correct.fire(family)
 
     def _scope(self, family: str) -> _Scope:
@@ -298,12 +303,15 @@ class TokenAccounting:
             self._scopes[family] = _Scope(name, family, f"{__version__} {counter.version}", counter)
         return self._scopes[family]
 
+    def _correction(self, scope: _Scope) -> Correction:
+        return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
+
     def _exchanged(self, scope: _Scope, correction: Correction, total: TotalRow, tools: Item) -> tuple[float, Item]:
         """What the tools of a report take of it, and the tools that stand in their place; both estimated in one way."""
         old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
         if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
             return total.tools_tokens, tools
-        before, now = (estimate_of(row, correction.factor, correction.size_factor) for row in (old, tools.row))
+        before, now = (estimate_of(row, correction) for row in (old, tools.row))
         return before, tools._replace(tokens=now)
 
     def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
@@ -340,13 +348,13 @@ class TokenAccounting:
             row = new.get(digest) or rows.get(scope.name)
             if row is None or row.version != scope.version:
                 row = new[digest] = _counted(scope, thing, row)
-            items.append(Item.of(digest, row, correction.factor, correction.size_factor))
+            items.append(Item.of(digest, row, correction))
             others.append(_of_other_scope(rows, scope.name))
         if new:
             self._ledger.keep_counts(scope.name, new)
         if correction.size_factor is not None:
             return items
-        return with_transferred(items, others, correction.factor if correction.is_learned else None)
+        return with_transferred(items, others, correction.learned_factor)
 
 
 def _count(counter: MessageCounter, thing: _Thing) -> TokenCount:
@@ -372,7 +380,7 @@ def _size(thing: _Thing) -> int | None:
 def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
     """A thing, counted; what was reported of it before it was counted in another way still holds."""
     count = _count(scope.counter, thing)
-    size = _size(thing) if count.source is CountSource.ESTIMATED else None
+    size = _size(thing)
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
     return CountRow(scope.version, count.tokens, count.source, reported, is_alone, size)
 

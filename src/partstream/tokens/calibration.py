@@ -20,6 +20,7 @@ __all__ = [
     "WINDOW",
     "Sample",
     "are_much_closer",
+    "are_off",
     "factor_of",
     "sample_of",
 ]
@@ -48,6 +49,12 @@ _CLOSE: Final = 0.015
 
 _FEW: Final = 3
 """As long as there are fewer samples, agreeing with each other says little."""
+
+_AGREEING: Final = 4
+_FEWEST_AGREEING: Final = 2
+_OFF: Final = 0.08
+"""How many reports have to agree that exact counts are none, and how far they are from these; what stands around a
+message is a few per cent of it."""
 
 _SPREAD: Final = 1.25
 """How far a sample may lie from the middle of them all; one that lies farther counts as if it lay there."""
@@ -106,6 +113,15 @@ def are_much_closer(samples: Sequence[Sample], others: Sequence[Sample]) -> bool
     """
     scatter = _scatter(samples)
     return bool(samples) and scatter < _CLOSE and scatter < _scatter(others) / 2
+
+
+def are_off(samples: Sequence[Sample]) -> bool:
+    """Whether exact counts are not what the upstream counts: the newest reports are all higher, or all lower.
+
+    One report is not believed: a prompt of the upstream's own before the conversation would be in it.
+    """
+    newest = [math.log(sample.ratio) for sample in samples[-_AGREEING:]]
+    return len(newest) >= _FEWEST_AGREEING and (min(newest) > _OFF or max(newest) < -_OFF)
 
 
 def _scatter(samples: Sequence[Sample]) -> float:

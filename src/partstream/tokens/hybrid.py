@@ -15,6 +15,7 @@ from partstream.tokens.sizes import BYTES_PER_TOKEN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.tokens.corrections import Correction
     from partstream.tokens.digests import Digest
     from partstream.tokens.ledger_rows import CountRow
 
@@ -45,13 +46,14 @@ class Item(NamedTuple):
     source: CountSource
 
     @classmethod
-    def of(cls, digest: Digest, row: CountRow, factor: float, size_factor: float | None = None) -> Item:
+    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> Item:
         """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
+        source = CountSource.ESTIMATED if correction.corrects_counts else row.source
         if row.reported is not None:
-            return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else row.source)
-        if row.source is CountSource.ESTIMATED:
-            return cls(digest, row, estimate_of(row, factor, size_factor), row.source)
-        return cls(digest, row, row.counted, row.source)
+            return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else source)
+        if source is CountSource.ESTIMATED:
+            return cls(digest, row, estimate_of(row, correction), source)
+        return cls(digest, row, row.counted, source)
 
     @property
     def is_reported(self) -> bool:
@@ -59,17 +61,11 @@ class Item(NamedTuple):
         return self.row.reported is not None
 
 
-def estimate_of(row: CountRow, factor: float, size_factor: float | None) -> float:
-    """The corrected estimate of what was not counted exactly.
-
-    Args:
-        row: What is known of it.
-        factor: Of the tokenizer's estimate.
-        size_factor: Of the bytes, for an upstream that goes by these; None for all others.
-    """
-    if size_factor is None or row.size is None:
-        return row.counted * factor
-    return row.size / BYTES_PER_TOKEN * size_factor
+def estimate_of(row: CountRow, correction: Correction) -> float:
+    """The corrected estimate of a thing; also of what a tokenizer counted that the upstream does not count with."""
+    if correction.size_factor is not None and row.size is not None:
+        return row.size / BYTES_PER_TOKEN * correction.size_factor
+    return row.counted * correction.factor_of_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +76,20 @@ class Residue:
         tokens: What is left of the reported total for the items of which nothing was reported.
         counted: What an exact counter says of them.
         estimated: What an estimator says of them, uncorrected.
-        by_size: What their bytes say of the same ones; None where they are not all text.
-        is_telling: Whether a factor can be learned from it.
+        by_size: What the bytes of all of them say; None where they are not all text.
+        is_large: Whether it is enough of the request to say anything.
     """
 
     tokens: float
     counted: float
     estimated: float
     by_size: float | None
-    is_telling: bool
+    is_large: bool
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a factor of the estimator can be learned from it."""
+        return self.is_large and self.tokens > self.counted and self.estimated >= self.counted / 4
 
     @property
     def of_estimated(self) -> float:
@@ -155,13 +156,11 @@ def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
     known = sum(item.tokens for item in items if item.is_reported)
     expected = sum(item.tokens for item in new)
     left = reported - base - known
-    of_estimator = [item.row for item in new if item.source is CountSource.ESTIMATED]
-    estimated = sum(row.counted for row in of_estimator)
-    sizes = [row.size for row in of_estimator if row.size is not None]
-    by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(of_estimator) else None
-    counted = sum(item.row.counted for item in new if item.source is not CountSource.ESTIMATED)
-    is_telling = left > counted and expected >= _LEAST_PART * known and estimated >= counted / 4
-    return Residue(left, counted, estimated, by_size, is_telling)
+    estimated = sum(item.row.counted for item in new if item.row.source is CountSource.ESTIMATED)
+    counted = sum(item.row.counted for item in new if item.row.source is not CountSource.ESTIMATED)
+    sizes = [item.row.size for item in new if item.row.size is not None]
+    by_size = sum(sizes) / BYTES_PER_TOKEN if len(sizes) == len(new) else None
+    return Residue(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
 
 
 def learn(items: Iterable[Item], residue: Residue) -> Learned:

@@ -22,7 +22,7 @@ class CountRow:
         source: Where `counted` comes from.
         reported: Tokens as a difference of two reported totals, or its share of one; None before any report.
         is_alone: Whether the difference held nothing else, so that `reported` was said of this very thing.
-        size: Bytes of text, where that is all there is to it and no tokenizer counted it; else None.
+        size: Bytes of text, where that is all there is to it; else None.
     """
 
     version: str
