@@ -9,7 +9,7 @@ import { type Plan, Planner, sidecarCommand } from "./launch";
 import { Log } from "./log";
 import { ModelList, type Storage } from "./modelList";
 import { Notifier } from "./notifier";
-import { type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
+import { type Counting, type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runProgram } from "./python";
 import { Redactor } from "./redaction";
@@ -86,7 +86,8 @@ export class Application {
         "partstream.restart": () => this.#restart(),
         "partstream.showLog": () => this.#channel.show(),
         "partstream.showUsage": () => this.#showUsage(),
-        "partstream.copyDebugInformation": () => api.copy(this.#redactor.redact(this.#debugInformation())),
+        "partstream.copyDebugInformation": async () =>
+          api.copy(this.#redactor.redact(await this.#debugInformation())),
         "partstream.manageModels": api.manageModels,
         "partstream.choosePython": api.choosePython,
       }),
@@ -176,7 +177,18 @@ export class Application {
     if (!isGroup && this.#supervisor.state === "running") this.#notifier.tell(error);
   }
 
-  #debugInformation(): string {
+  /** What the running process says; without one nothing is started for it. */
+  async #counting(): Promise<Counting[] | undefined> {
+    try {
+      return (await this.#supervisor.process?.request("languageModels/counting", null))?.models;
+    } catch (error) {
+      this.#log.warning(`how tokens are counted is not known: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  async #debugInformation(): Promise<string> {
+    const counting = await this.#counting();
     return debugInformation({
       ...api.facts(),
       extensionVersion: this.#version,
@@ -185,6 +197,7 @@ export class Application {
       server: this.#supervisor.process?.information,
       lastError: this.#supervisor.lastError?.message,
       models: this.#models.all.flatMap((models) => models.map(({ id }) => id)),
+      counting,
     });
   }
 

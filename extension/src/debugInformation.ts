@@ -1,4 +1,5 @@
 /** What a person can paste into a bug report; the caller takes the keys out. */
+import type { Counting } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Settings } from "./settings";
 
@@ -21,6 +22,8 @@ export interface DebugFacts extends HostFacts {
   readonly server: unknown;
   readonly lastError: string | undefined;
   readonly models: readonly string[];
+  /** How tokens are counted: no texts. Undefined where the process does not say it. */
+  readonly counting: readonly Counting[] | undefined;
 }
 
 /** As a block of Markdown. */

@@ -316,6 +316,26 @@ export interface UsageResult {
   days: DayUsage[];
 }
 
+/**
+ * How the texts of a model are counted now.
+ *
+ * `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
+ * what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
+ */
+export interface Counting {
+  group: string | null;
+  model: string;
+  family: string;
+  maxInputTokens: number;
+  source: TokenCountSource;
+  factor: number | null;
+}
+
+/** The models that were listed so far. */
+export interface CountingResult {
+  models: Counting[];
+}
+
 export type LogLevel = "trace" | "debug" | "info" | "warning" | "error";
 
 /** A line (or a traceback) for the output channel; `source` names who says it. */
@@ -359,6 +379,8 @@ export interface Requests {
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
   /** Gives the tokens and costs of the last answers, conversations and days. */
   "languageModels/usage": { params: null; result: UsageResult };
+  /** Tells how tokens are counted, for the debug information; asks nobody and loads nothing. */
+  "languageModels/counting": { params: null; result: CountingResult };
   /** Cancels what runs and releases what is held; afterwards only exit is accepted. */
   "shutdown": { params: null; result: null };
 }

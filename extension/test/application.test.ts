@@ -155,6 +155,7 @@ test("the debug information says what runs and what was tried, and no key", asyn
   await world.commands.get("partstream.copyDebugInformation")?.();
   assert.match(world.clipboard, /python-new/);
   assert.match(world.clipboard, /"echo"/);
+  assert.match(world.clipboard, /"source": "estimated",\s+"factor": 1.25/);
   assert.doesNotMatch(world.clipboard, /very-secret-key/);
 });
 

@@ -152,6 +152,12 @@ connection.onRequest("languageModels/usage", () => ({
   conversations: [],
   days: [{ day: "2026-11-21", sums: ANSWER.day }],
 }));
+connection.onRequest("languageModels/counting", () => ({
+  models: [
+    { group: null, model: MODEL.id, family: "f", maxInputTokens: 1000, source: "estimated", factor: 1.25 },
+    { group: "very-secret-key", model: "m", family: "f", maxInputTokens: 1000, source: "counted", factor: null },
+  ],
+}));
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));
   return behaviour === "ignores shutdown" ? new Promise(() => undefined) : null;

@@ -112,6 +112,10 @@ class GatewayProvider(LanguageModelChatProvider):
         """The tokens of a text or a message, and whether they were reported, counted or estimated."""
         return self._accounting.count(model, text)
 
+    def token_count_factor(self, model: LanguageModelChatInformation) -> float:
+        """What estimates for a model are multiplied with, by what its upstream reported; 1 while nothing is known."""
+        return self._accounting.factor(model.family)
+
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
         await self._models.aclose()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.count import TokenCount
 
-__all__ = ["CorrectsTokenCounts", "SourcedTokenCounts"]
+__all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "SourcedTokenCounts"]
 
 
 @runtime_checkable
@@ -32,3 +32,12 @@ class CorrectsTokenCounts(Protocol):
     """
 
     on_did_correct_token_counts: Event[str]
+
+
+@runtime_checkable
+class FactoredTokenCounts(Protocol):
+    """Says how far it corrects its estimates."""
+
+    def token_count_factor(self, model: LanguageModelChatInformation) -> float:
+        """What estimates for `model` are multiplied with; 1 while nothing is known."""
+        ...

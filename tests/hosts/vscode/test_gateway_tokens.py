@@ -92,5 +92,8 @@ def test_texts_that_count_otherwise_after_an_answer_are_told():
         told = sidecar.until(lambda message: getattr(message, "method", "") == "languageModels/tokenCountsDidChange")
         assert told.params == {"group": "g", "models": ["text"]}
         [after] = _count(sidecar, group, PROSE * 20)
+        [how] = sidecar.call("languageModels/counting")["models"]
+        assert how.pop("factor") != 1
+        assert how == {"group": "g", "model": "text", "family": "test", "maxInputTokens": 1000, "source": "estimated"}
         assert after["source"] == before["source"] == "estimated"
         assert after["count"] != before["count"]

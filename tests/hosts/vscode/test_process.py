@@ -694,3 +694,16 @@ def test_a_provider_that_learns_to_count_otherwise_says_for_which_models(write):
         assert sidecar.call("languageModels/tokenCount", params)["counts"] == [{"count": 7, "source": "reported"}]
         told = sidecar.until(lambda message: getattr(message, "method", "") == "languageModels/tokenCountsDidChange")
         assert told.params == {"group": None, "models": ["own/m"]}
+
+
+def test_how_tokens_are_counted_is_told_of_models_that_were_listed(write):
+    path = write("""
+        class Own(Base):
+            async def provide_token_count(self, model, text, token):
+                return 7
+    """)
+    with running(path) as sidecar:
+        assert sidecar.call("languageModels/counting") == {"models": []}
+        sidecar.information()
+        (how,) = sidecar.call("languageModels/counting")["models"]
+        assert (how["group"], how["model"], how["source"], how["factor"]) == (None, "own/m", "counted", None)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
-from partstream.tokens.sourced import SourcedTokenCounts
+from partstream.tokens.sourced import FactoredTokenCounts, SourcedTokenCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.cancellation import CancellationToken
+    from partstream.hosts.vscode import wire
     from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["count_all", "estimate"]
+__all__ = ["count_all", "counting_of", "estimate"]
 
 
 async def count_all(
@@ -43,6 +44,33 @@ async def count_all(
 def estimate(item: str | ChatMessage) -> TokenCount:
     """An estimate for a model of which nothing is known."""
     return TokenCount(estimate_tokens(item), CountSource.ESTIMATED)
+
+
+def counting_of(
+    provider: LanguageModelChatProvider, models: Iterable[LanguageModelChatInformation]
+) -> list[wire.Counting]:
+    """How a provider counts a text for each of its models; no text is looked at that anybody wrote."""
+    return [
+        {
+            "group": None,
+            "model": model.id,
+            "family": model.family,
+            "maxInputTokens": model.max_input_tokens,
+            "source": _source(provider, model).value,
+            "factor": provider.token_count_factor(model) if isinstance(provider, FactoredTokenCounts) else None,
+        }
+        for model in models
+    ]
+
+
+def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> CountSource:
+    """A provider that says nothing of it counts; one that fails is estimated in its place."""
+    if not isinstance(provider, SourcedTokenCounts):
+        return CountSource.COUNTED
+    try:
+        return provider.token_count(model, "a few words").source
+    except Exception:
+        return CountSource.ESTIMATED
 
 
 def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:

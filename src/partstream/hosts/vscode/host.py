@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
-from partstream.hosts.vscode.counting import count_all, estimate
+from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
@@ -133,6 +133,19 @@ class ProviderHost:
         """What the last answers, conversations and days took."""
         await self._learn_of_others()
         return self._book.result()
+
+    def counting(self) -> wire.CountingResult:
+        """How the models that were listed so far are counted."""
+        hosted = [(None, name, one) for name, one in self._own.items()]
+        groups = [(group_id, "", group.provider) for group_id, group in self._groups.items()]
+        models: list[wire.Counting] = []
+        for group_id, prefix, one in [*hosted, *groups]:
+            if (generation := one.loaded) is not None:
+                models += [
+                    {**how, "group": group_id, "model": _qualified(prefix, how["model"])}
+                    for how in counting_of(generation.provider, generation.models.values())
+                ]
+        return {"models": models}
 
     async def aclose(self) -> None:
         """Closes all providers."""

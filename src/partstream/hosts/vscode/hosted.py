@@ -116,6 +116,11 @@ class HostedProvider:
         """Why the source as it is now could not be loaded, or None."""
         return self._failure
 
+    @property
+    def loaded(self) -> Generation | None:
+        """The provider as it was loaded last; None while it was not."""
+        return self._generation
+
     async def list_models(self, silent: bool, token: CancellationToken) -> Sequence[LanguageModelChatInformation]:
         """Asks the provider for its models.
 

@@ -104,6 +104,12 @@ _ROWS = (
         wire.UsageResult,
         "Gives the tokens and costs of the last answers, conversations and days.",
     ),
+    _request(
+        "languageModels/counting",
+        None,
+        wire.CountingResult,
+        "Tells how tokens are counted, for the debug information; asks nobody and loads nothing.",
+    ),
     _request("shutdown", None, None, "Cancels what runs and releases what is held; afterwards only exit is accepted."),
     _notification("exit", Direction.TO_SIDECAR, None, "Ends the process: status 0 after shutdown, otherwise 1."),
     _notification(

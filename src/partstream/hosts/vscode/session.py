@@ -133,6 +133,7 @@ class Session:
             "languageModels/response": self._response,
             "languageModels/tokenCount": self._token_count,
             "languageModels/usage": self._usage,
+            "languageModels/counting": self._counting,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -267,6 +268,9 @@ class Session:
 
     async def _usage(self, _: None, running: _Running) -> wire.UsageResult:
         return await self._host.usage()
+
+    async def _counting(self, _: None, running: _Running) -> wire.CountingResult:
+        return self._host.counting()
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

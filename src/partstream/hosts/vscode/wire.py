@@ -15,6 +15,8 @@ __all__ = [
     "ClientInfo",
     "Configuration",
     "ConversationUsage",
+    "Counting",
+    "CountingResult",
     "DataPart",
     "DayUsage",
     "DidAnswerParams",
@@ -387,6 +389,27 @@ class UsageResult(TypedDict):
     answers: list[AnswerUsage]
     conversations: list[ConversationUsage]
     days: list[DayUsage]
+
+
+class Counting(TypedDict):
+    """How the texts of a model are counted now.
+
+    `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
+    what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
+    """
+
+    group: str | None
+    model: str
+    family: str
+    maxInputTokens: int
+    source: TokenCountSource
+    factor: float | None
+
+
+class CountingResult(TypedDict):
+    """The models that were listed so far."""
+
+    models: list[Counting]
 
 
 LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]
