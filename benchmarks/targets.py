@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.competitors import CHUNKS_FAST, FAST, FLOOR, OPENAI, PLAIN, STREAM_TEXT
 from benchmarks.race import CHUNKS, TARGETED, Case, Figure
-from benchmarks.tokens import ESTIMATED, EXACT, NEW
+from benchmarks.tokens import ANSWERED, EDITED, ESTIMATED, EXACT, NEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,5 +118,6 @@ def _counting(counting: Counting) -> Iterator[Target]:
         exact, _ = counting.text[EXACT]
         yield Target("1 MB of text: estimated / counted", estimated / exact, 0.2, "×")
     of_conversation = counting.conversation
-    ratio = of_conversation["one message edited"]["estimated"] / of_conversation[NEW]["estimated"]
+    ratio = of_conversation[EDITED]["estimated"] / of_conversation[NEW]["estimated"]
     yield Target("1,000 messages: one edited / all new", ratio, 0.25, "×")
+    yield Target("1,000 messages, after an answer", of_conversation[ANSWERED]["estimated"], 1.0, "ms")

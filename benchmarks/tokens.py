@@ -16,7 +16,7 @@ import random
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -33,18 +33,21 @@ from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counters import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.ledger import open_ledger
+from partstream.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["ESTIMATED", "EXACT", "NEW", "Counting", "grids", "measure_counting"]
+__all__ = ["ANSWERED", "EDITED", "ESTIMATED", "EXACT", "NEW", "Counting", "grids", "measure_counting"]
 
 ESTIMATED: Final = "partstream, estimated"
 EXACT: Final = "partstream, exact (bpe-openai)"
 """Two of those who are measured."""
 
 NEW: Final = "none counted before"
-"""One of the states of a conversation."""
+EDITED: Final = "one message edited"
+ANSWERED: Final = "after an answer"
+"""Some of the states of a conversation."""
 
 _CORPUS: Final = ROOT / "tests" / "fixtures" / "token_corpus"
 _NODE: Final = ROOT / "benchmarks" / "node"
@@ -206,17 +209,22 @@ def _one_conversation(
     with TemporaryDirectory() as folder:
         accounting = TokenAccounting("bench", open_ledger(Path(folder)), counters)
         try:
-            unknown = _seconds(accounting, model, messages)
-            warm = _seconds(accounting, model, messages)
-            changed = _seconds(accounting, model, edited)
+            found = {
+                NEW: _seconds(accounting, model, messages),
+                "all counted before": _seconds(accounting, model, messages),
+                EDITED: _seconds(accounting, model, edited),
+                "all counted before, sent anew": _seconds(accounting, model, [*map(replace, messages)]),
+            }
+            accounting.answered(accounting.estimate_request(model, messages), Usage(input_tokens=400_000))
+            found[ANSWERED] = _seconds(accounting, model, messages)
         finally:
             accounting.close()
         reopened = TokenAccounting("bench", open_ledger(Path(folder)), counters)
         try:
-            after_restart = _seconds(reopened, model, messages)
+            found["after a restart"] = _seconds(reopened, model, [*map(replace, messages)])
         finally:
             reopened.close()
-    return {NEW: unknown, "all counted before": warm, "one message edited": changed, "after a restart": after_restart}
+    return found
 
 
 def _seconds(accounting: TokenAccounting, model: _Model, messages: Sequence[ChatMessage]) -> float:

@@ -108,6 +108,8 @@ def test_counting_is_measured_beside_other_tokenizers_and_through_the_ledger(res
         "none counted before",
         "all counted before",
         "one message edited",
+        "all counted before, sent anew",
+        "after an answer",
         "after a restart",
     }
 

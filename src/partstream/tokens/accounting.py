@@ -352,7 +352,7 @@ class TokenAccounting:
             others.append(_of_other_scope(rows, scope.name))
         if new:
             self._ledger.keep_counts(scope.name, new)
-        if correction.size_factor is not None:
+        if correction.size_factor is not None or not any(others):
             return items
         return with_transferred(items, others, correction.learned_factor)
 
