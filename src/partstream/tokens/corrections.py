@@ -57,10 +57,9 @@ class Correction:
 
     def is_far_from(self, other: Correction) -> bool:
         """Whether estimates that somebody keeps are not right any more."""
-        of_both = [(self.size_factor, other.size_factor)]
-        if of_both == [(None, None)]:
-            of_both = [(self.factor, other.factor), (self.counted_factor, other.counted_factor)]
-        return any(_are_far(one, two) for one, two in of_both)
+        if self.size_factor is not None or other.size_factor is not None:
+            return _are_far(self.size_factor, other.size_factor)
+        return _are_far(self.factor, other.factor) or _are_far(self.counted_factor, other.counted_factor)
 
 
 def _are_far(one: float | None, other: float | None) -> bool:
