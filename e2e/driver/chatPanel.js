@@ -148,6 +148,7 @@ export class ChatPanel {
     const details = this.#page.locator(".chat-context-usage-details");
     await this.#page.locator(".chat-context-usage-widget").click();
     await details.waitFor();
+    await until("the details to be there whole", () => details.evaluate(isOpaque), { limit: 5000 });
     return details.innerText();
   }
 
@@ -176,7 +177,9 @@ export class ChatPanel {
   }
 
   async closeEditors() {
-    for (const close of await this.#page.locator(".tab .codicon-close").all()) await close.click();
+    const tabs = this.#page.locator(".part.editor .tab");
+    for (const tab of await tabs.all()) await tab.click({ button: "middle" });
+    await until("no editor to be open", async () => (await tabs.count()) === 0, { limit: 5000 });
   }
 
   /** Presses Stop and gives how many milliseconds the panel took to be ready again. */
@@ -240,4 +243,12 @@ export class ChatPanel {
       { builtinChatExtensionEnablementMigration: "true" },
     );
   }
+}
+
+/** In the page: whether nothing around an element is still fading in. */
+function isOpaque(element) {
+  for (let node = element; node; node = node.parentElement) {
+    if (Number(getComputedStyle(node).opacity) < 1) return false;
+  }
+  return true;
 }
