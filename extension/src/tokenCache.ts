@@ -157,7 +157,10 @@ class ModelCounts {
   }
 }
 
-/** A quarter of the characters, which is near for English text and code; images and other data count nothing. */
+/**
+ * A fallback for as long as Python does not answer, and never remembered: a quarter of the characters, which is near for
+ * English text and code; images and other data count nothing. VS Code takes a bare number, so the log says it.
+ */
 export function estimate(item: TokenCountItem): number {
   let characters = item.text?.length ?? 0;
   for (const part of item.message?.content ?? []) {
