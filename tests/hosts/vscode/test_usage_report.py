@@ -44,16 +44,26 @@ def test_an_answer_is_counted_as_the_message_that_it_becomes():
     ]
     assert watch.answer() == ChatMessage.assistant(whole)
     assert watch.usage is None
+    assert watch.length == 1
+
+
+def test_of_a_long_answer_only_the_beginning_is_kept_and_the_rest_is_taken_to_be_like_it():
+    watch = UsageWatch(_Sink())
+    for _ in range(10_000):
+        watch.report(TextPart("nine words that say the same again and again. "))
+    (kept,) = watch.answer().content
+    assert 30_000 < len(kept.value) < 40_000
+    assert len(kept.value) * watch.length == 10_000 * 46
 
 
 def test_a_counted_usage_holds_messages_tools_and_the_answer_and_is_an_estimate():
     options = RequestOptions(tools=(Tool("t", "d", {"type": "object"}),))
     counts = [TokenCount(10, CountSource.COUNTED), TokenCount(5, CountSource.REPORTED)]
     around = MessageCounter(MODEL.family).count_request((), options.tools).tokens
-    assert counted_usage(counts, TokenCount(7, CountSource.COUNTED), MODEL, options) == {
+    assert counted_usage(counts, TokenCount(7, CountSource.COUNTED), 2.0, MODEL, options) == {
         "prompt_tokens": 15 + around,
-        "completion_tokens": 7,
-        "total_tokens": 22 + around,
+        "completion_tokens": 14,
+        "total_tokens": 29 + around,
         "partstream_source": "estimated",
     }
 

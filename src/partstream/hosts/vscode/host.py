@@ -81,6 +81,7 @@ class ProviderHost:
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def information(self, params: wire.InformationParams, token: CancellationToken) -> wire.InformationResult:
         """Lists the models of a group or of the user's own providers; failures stand beside those that work."""
@@ -112,9 +113,9 @@ class ProviderHost:
             if watch.usage is None and not token.is_cancellation_requested:
                 said = [*messages, watch.answer()]
                 [*prompt, answer], _ = await count_all(generation.provider, model, said, token)
-                usage = counted_usage(prompt, answer, model, options)
+                usage = counted_usage(prompt, answer, watch.length, model, options)
                 watch.report(DataPart.json(usage, USAGE_MIME_TYPE))
-            await self._tell_usage(watch, model, options)
+            self._note_usage(watch, model, options)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
@@ -150,7 +151,8 @@ class ProviderHost:
     async def aclose(self) -> None:
         """Closes all providers."""
         groups = [group.provider for group in self._groups.values()]
-        await asyncio.gather(*(hosted.aclose() for hosted in (*self._own.values(), *groups)), *self._closing)
+        closing = [hosted.aclose() for hosted in (*self._own.values(), *groups)]
+        await asyncio.gather(*closing, *self._closing, *self._telling)
         await asyncio.to_thread(self._surroundings.tokens.close)
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
@@ -186,13 +188,18 @@ class ProviderHost:
             task.add_done_callback(self._closing.discard)
         return hosted
 
-    async def _tell_usage(
-        self, watch: UsageWatch, model: LanguageModelChatInformation, options: RequestOptions
-    ) -> None:
+    def _note_usage(self, watch: UsageWatch, model: LanguageModelChatInformation, options: RequestOptions) -> None:
         answer = answer_usage(watch.usage or {}, model, time.time())
         if answer is not None:
-            await self._learn_of_others()
-            self._listener.did_answer(self._book.add(answer, conversation_of(options)))
+            conversation = conversation_of(options)
+            self._book.add(answer, conversation)
+            telling = asyncio.create_task(self._tell_usage(answer, conversation))  # nobody waits for the ledger
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _tell_usage(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
+        await self._learn_of_others()
+        self._listener.did_answer(self._book.told(answer, conversation))
 
     async def _learn_of_others(self) -> None:
         """Other windows answer at the same time: the sums of a day are those of all."""

@@ -47,8 +47,14 @@ class UsageBook:
             The answer with the sums that it belongs to, as they are now.
         """
         self._answers.appendleft(answer)
-        of_conversation, of_day = self._add(answer, conversation)
-        return {"answer": answer, "conversation": of_conversation, "day": of_day}
+        self._add(answer, conversation)
+        return self.told(answer, conversation)
+
+    def told(self, answer: wire.AnswerUsage, conversation: str | None) -> wire.DidAnswerParams:
+        """An answer that was taken in, with the sums that it belongs to, as they are now."""
+        known = None if conversation is None else self._conversations.get(conversation)
+        of_conversation = None if known is None else known["sums"]
+        return {"answer": answer, "conversation": of_conversation, "day": self._days[_day_of(answer)]}
 
     def result(self) -> wire.UsageResult:
         """All of it, the newest first."""
@@ -59,11 +65,11 @@ class UsageBook:
             "days": [{"day": day, "sums": self._days[day]} for day in days],
         }
 
-    def _add(self, answer: wire.AnswerUsage, conversation: str | None) -> tuple[wire.UsageSums | None, wire.UsageSums]:
-        day = time.strftime("%Y-%m-%d", time.localtime(answer["endedAt"]))
-        of_day = self._days[day] = _sum(self._days.get(day), answer)
+    def _add(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
+        day = _day_of(answer)
+        self._days[day] = _sum(self._days.get(day), answer)
         if conversation is None:
-            return None, of_day
+            return
         known = self._conversations.pop(conversation, None)
         sums = _sum(known["sums"] if known is not None else None, answer)
         is_late = known is not None and known["endedAt"] > answer["endedAt"]  # another process's, read after ours
@@ -71,7 +77,10 @@ class UsageBook:
         self._conversations[conversation] = {"endedAt": last["endedAt"], "model": last["model"], "sums": sums}
         if len(self._conversations) > _CONVERSATIONS:
             self._conversations.popitem(last=False)
-        return sums, of_day
+
+
+def _day_of(answer: wire.AnswerUsage) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(answer["endedAt"]))
 
 
 def _sum(sums: wire.UsageSums | None, answer: wire.AnswerUsage) -> wire.UsageSums:

@@ -30,6 +30,9 @@ __all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage"]
 
 _COPILOT: Final = "github.copilot-chat"
 
+_KEPT: Final = 32_768
+"""Characters of an answer that are kept to be counted; the rest is taken to be like them, so that memory is bounded."""
+
 
 class UsageWatch:
     """A progress that hands everything on, and notices whether a usage was among it.
@@ -38,24 +41,35 @@ class UsageWatch:
         usage: The last one that the provider reported, as the host reads it; None while there is none.
     """
 
-    __slots__ = ("_parts", "_progress", "usage")
+    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
         self.usage: dict[str, Any] | None = None
         self._parts: list[ResponsePart] = []
+        self._kept = self._left_out = 0
 
     def report(self, part: ResponsePart) -> None:
         """Hands on one part."""
         self._progress.report(part)
         if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
             self.usage = _usage(part) or self.usage
-        else:
+        elif not isinstance(part, TextPart | ThinkingPart):
             self._parts.append(part)
+        elif self._kept < _KEPT:
+            self._parts.append(part)
+            self._kept += len(part.value)
+        else:
+            self._left_out += len(part.value)
 
     def answer(self) -> ChatMessage:
-        """What the model has said so far, as the message that it becomes in the next request."""
+        """What the model has said so far, as the message that it becomes in the next request; its beginning if long."""
         return ChatMessage.assistant(_joined(self._parts))
+
+    @property
+    def length(self) -> float:
+        """How many times as long the texts of the answer are as those of :meth:`answer`; 1 for all but long ones."""
+        return (self._kept + self._left_out) / self._kept if self._kept else 1.0
 
     async def drain(self) -> None:
         """Waits for a slow reader."""
@@ -78,22 +92,27 @@ def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
 
 
 def counted_usage(
-    messages: Sequence[TokenCount], answer: TokenCount, model: LanguageModelChatInformation, options: RequestOptions
+    messages: Sequence[TokenCount],
+    answer: TokenCount,
+    length: float,
+    model: LanguageModelChatInformation,
+    options: RequestOptions,
 ) -> dict[str, Any]:
     """The usage of an answer whose provider reported none; the whole is called an estimate.
 
     Args:
         messages: The tokens of each message of the prompt.
-        answer: Those of the answer: VS Code takes all three numbers or none.
+        answer: Those of the answer, or of its beginning: VS Code takes all three numbers or none.
+        length: How many times as long the answer is.
         model: Says how tools count.
         options: Holds the tools.
     """
     around = MessageCounter(model.family).count_request((), options.tools)
-    prompt = sum(messages, around)
+    prompt, completion = sum(messages, around).tokens, round(answer.tokens * length)
     return {
-        "prompt_tokens": prompt.tokens,
-        "completion_tokens": answer.tokens,
-        "total_tokens": (prompt + answer).tokens,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
         SOURCE_KEY: CountSource.ESTIMATED.value,
     }
 
