@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.tokens import Vocabulary, characters_of, estimate_text, estimate_tokens
-from partstream.tokens.estimator_table import COEFFICIENTS
-from partstream.tokens.text_features import FEATURES, Kind, kind_of, measure
+from partstream.tokens import Vocabulary, characters_of, estimate_text, estimate_tokens, estimator
+from partstream.tokens.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
+from partstream.tokens.estimator import common_han
+from partstream.tokens.estimator_table import MODELS
 
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)
 
@@ -53,15 +54,16 @@ def test_texts_put_together_take_what_they_take_alone(vocabulary, corpus):
 def test_what_is_read_of_a_text_grows_no_faster_than_the_text(monkeypatch):
     read = []
 
-    def measure_and_note(text):
+    def estimate_and_note(text, vocabulary):
         read.append(len(text))
-        return measure(text)
+        return estimated(text, vocabulary)
 
-    monkeypatch.setattr("partstream.tokens.estimator.measure", measure_and_note)
-    for length in (1_000, 10_000, 100_000, 1_000_000, 4_000_000):
+    estimated = estimator._estimate
+    monkeypatch.setattr(estimator, "_estimate", estimate_and_note)
+    for length in (1_000, 1_100, 10_000, 100_000, 1_000_000, 4_000_000):
         read.clear()
         estimate_text("word " * (length // 5), Vocabulary.O200K)
-        assert 0 < sum(read) <= min(length, 9_000 + length // 20)
+        assert 0 < sum(read) <= min(length, 8_192 + length // 30)
 
 
 @vocabularies
@@ -70,55 +72,90 @@ def test_three_digits_are_at_least_a_token(digits, vocabulary):
     assert digits / 3 <= estimate_text("0123456789" * (digits // 10), vocabulary) <= digits / 2
 
 
-# ---- features and kinds ----
+@vocabularies
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("0123456789abcdef" * 64, 250, 700),
+        ("-" * 1000, 5, 400),
+        (" " * 1000, 5, 100),
+        ("\n" * 1000, 5, 500),
+        ("🦊" * 300, 300, 1200),
+        ("\udead" * 300, 30, 300),
+    ],
+)
+def test_texts_of_one_character_or_none_that_is_a_word_take_a_number_that_can_be(text, least, most, vocabulary):
+    assert least <= estimate_text(text, vocabulary) <= most
 
 
-def test_every_kind_has_a_coefficient_for_every_feature():
-    for vocabulary in Vocabulary:
-        assert set(COEFFICIENTS[vocabulary]) == set(Kind)
-        assert {len(row) for row in COEFFICIENTS[vocabulary].values()} == {len(FEATURES)}
+# ---- sums of weights ----
+
+
+@given(st.text("0123456789abcdef", min_size=1, max_size=1024), st.binary(min_size=256, max_size=256))
+def test_the_weights_of_all_pairs_are_added_up(classes, random):
+    weights = bytes(one % 128 for one in random)
+    pairs = [int(classes[place : place + 2], 16) for place in range(len(classes) - 1)]
+    assert estimator._weigh(classes.encode(), weights) == sum(weights[pair] for pair in pairs)
+
+
+def test_as_many_of_the_heaviest_pairs_as_are_weighed_at_once_do_not_overflow():
+    assert estimator._weigh(b"f" * 1024, bytes([127]) * 256) == 1023 * 127
+
+
+def test_no_weight_is_too_heavy_to_be_added_up_so():
+    assert set(MODELS) == set(Vocabulary)
+    for models in MODELS.values():
+        assert len(models) == len(Alphabet)
+        for model in models:
+            assert len(model.weights) == CLASSES**2
+            assert max(model.weights) <= 127
+
+
+# ---- pairs ----
 
 
 @pytest.mark.parametrize(
-    ("text", "features"),
+    ("text", "alphabet", "classes"),
     [
-        ("", {}),
-        ("a bc", {"words of 1": 1, "words of 2": 1}),
-        ("camelCase", {"words of 4": 1, "words of 5": 1, "classes 'A'": 1, "classes 'aA'": 1}),
-        ("x" * 30, {"letters in longer words": 30}),
-        ("x" * 300, {"letters in longer words": 300}),
-        ("12", {"classes '0'": 2, "runs ' 0'": 1}),
-        ("é", {"words of 1": 1, "classes 'l'": 1}),
-        ("字", {"classes 'z'": 1}),
-        ("\r\n\n", {"classes 'n'": 2, "classes 'nn'": 1}),
+        ("a b", Alphabet.LATIN, b"408"),
+        ("Max 12\n", Alphabet.LATIN, b"3480221"),
+        ("né", Alphabet.LATIN, b"6c"),
+        ("ok: — да", Alphabet.LATIN, b"58f0e0dd"),
+        ("да, мир", Alphabet.TWO_BYTES, b"6620667"),
+        ("字か。", Alphabet.THREE_BYTES, b"977"),
+        ("\ud800", Alphabet.THREE_BYTES, b"d"),
     ],
 )
-def test_features_are_counted_by_classes_of_characters(text, features):
-    found = dict(zip(FEATURES, measure(text), strict=True))
-    assert {name: count for name, count in found.items() if count} == features
+def test_every_character_has_a_class_in_the_alphabet_of_its_text(text, alphabet, classes):
+    encoded = text.encode(errors="surrogatepass")
+    assert alphabet_of(len(text), encoded) is alphabet
+    assert classes_of(encoded, alphabet) == classes
+
+
+@given(st.text(st.characters(exclude_categories=[])), st.sampled_from(Alphabet))
+def test_there_is_one_class_a_character_whatever_the_text(text, alphabet):
+    assert len(classes_of(text.encode(errors="surrogatepass"), alphabet)) == len(text)
 
 
 @pytest.mark.parametrize(
-    ("file", "kinds"),
+    ("classes", "pairs"),
     [
-        ("prose-english", {Kind.ENGLISH}),
-        ("prose-german", {Kind.GERMAN}),
-        ("prose-french", {Kind.FRENCH}),
-        ("prose-spanish", {Kind.SPANISH}),
-        ("prose-russian", {Kind.CYRILLIC}),
-        ("prose-chinese", {Kind.CHINESE}),
-        ("prose-japanese", {Kind.JAPANESE}),
-        ("prose-arabic", {Kind.ARABIC}),
-        ("json", {Kind.JSON}),
-        ("schemas", {Kind.JSON}),
-        ("base64", {Kind.BLOB}),
-        ("code-java", {Kind.CODE}),
-        ("code-python", {Kind.CODE}),
-        ("logs", {Kind.LOG, Kind.CODE}),
+        (b"1", (b"", b"")),
+        (b"1f", (b"\x1f", b"")),
+        (b"123", (b"\x12", b"\x23")),
+        (b"1234", (b"\x12\x34", b"\x23")),
     ],
 )
-def test_the_kind_of_a_text_is_told(file, kinds, corpus):
-    assert {kind_of(text, measure(text)) for text in corpus["held_out", file]} <= kinds
+def test_pairs_are_all_neighbours(classes, pairs):
+    assert pairs_of(classes) == pairs
+
+
+@vocabularies
+def test_common_characters_make_a_chinese_text_take_less(vocabulary):
+    common, rare = "的一是不了人我在有他" * 10, "龘靐齉龗麤鱻灪爩籲鸞" * 10
+    assert common_han(common) == 100
+    assert common_han(rare) == 0
+    assert estimate_text(common, vocabulary) < estimate_text(rare, vocabulary)
 
 
 # ---- without a model ----
