@@ -237,3 +237,15 @@ def test_a_person_sees_text_boxes_and_how_it_ended(tmp_path: Path):
         assert "\x1b" not in replay.output
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        ({"finishReason": "stop"}, "── completed · finish stop\n"),
+        ({"finishReason": "stop", "rawFinishReason": "end_turn"}, "── completed · finish stop (end_turn)\n"),
+        ({}, "── completed\n"),
+    ],
+)
+def test_a_person_is_told_why_the_model_stopped_in_as_many_words_as_there_are(end: dict[str, Any], line: str):
+    assert _replay(_jsonl([{"type": "start"}, {"type": "finish", **end}]), "--protocol", "ai-sdk").output.endswith(line)

@@ -110,7 +110,8 @@ class StreamRenderer:
         self.end_line()
         words = [finish.outcome.value]
         if finish.reason is not None:
-            words.append(f"finish {finish.reason.unified} ({finish.reason.raw})")
+            raw = f" ({finish.reason.raw})" if finish.reason.raw else ""
+            words.append(f"finish {finish.reason.unified}{raw}")
         if finish.usage is not None:
             words.append(usage_line(finish.usage))
         self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
