@@ -11,6 +11,8 @@ from partstream.tokens import Vocabulary
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.token_accuracy import COLUMNS, held_out_texts, measure
 
+from benchmarks import fresh_texts
+
 measured = cache(measure)
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)
 
@@ -49,3 +51,10 @@ def test_the_estimate_is_better_than_any_number_of_characters_a_token(vocabulary
     for characters in (3, 4, 5):
         assert ours < sum(row.characters[characters] for row in rows) / 4
     assert [name for name, _ in COLUMNS][:1] == ["ours"]
+
+
+@vocabularies
+@pytest.mark.parametrize("kind", fresh_texts.KINDS)
+def test_texts_that_did_not_exist_when_the_estimate_was_fitted_keep_both_bounds(vocabulary, kind):
+    assert fresh_texts.measure(kind, vocabulary, size=1).plain < 0.08
+    assert fresh_texts.measure(kind, vocabulary, size=4).calibrated < 0.04
