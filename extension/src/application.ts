@@ -86,8 +86,7 @@ export class Application {
         "partstream.restart": () => this.#restart(),
         "partstream.showLog": () => this.#channel.show(),
         "partstream.showUsage": () => this.#showUsage(),
-        "partstream.copyDebugInformation": async () =>
-          api.copy(this.#redactor.redact(await this.#debugInformation())),
+        "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
         "partstream.manageModels": api.manageModels,
         "partstream.choosePython": api.choosePython,
       }),
