@@ -19,7 +19,7 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "events", "parts", "framing", "json_codec"}),
+    frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "user_folders"}),
     frozenset({"cancellation", "messages", "usage", "sse"}),
     frozenset({"provider", "streams", "conversation"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),

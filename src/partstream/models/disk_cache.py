@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps, loads
 from partstream.models.answers import Answers, answers_from_json, answers_to_json
+from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +28,7 @@ _MAX_BYTES: Final = 32 * 1024 * 1024
 
 def default_cache_folder() -> Path:
     """Where this system keeps what can be fetched again; `PARTSTREAM_CACHE` names another folder."""
-    if named := os.environ.get("PARTSTREAM_CACHE"):
-        return Path(named)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "partstream"
+    return CACHE.path()
 
 
 class DiskCache:

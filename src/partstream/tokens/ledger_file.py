@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from partstream.tokens.ledger_schema import (
     SCHEMA_VERSION,
     TRIM,
 )
+from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,15 +56,7 @@ _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlit
 
 def default_data_folder() -> Path:
     """Where this system keeps what programs remember; `PARTSTREAM_DATA` names another folder."""
-    if named := os.environ.get("PARTSTREAM_DATA"):
-        return Path(named)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return base / "partstream"
+    return DATA.path()
 
 
 class _ForeignFileError(Exception):
