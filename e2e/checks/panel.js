@@ -119,7 +119,6 @@ export const PANEL_CHECKS = [
       assert.ok(called.providerOptions.google.thoughtSignature);
       assert.equal(output.toolCallId, called.toolCallId);
       assert.match(JSON.stringify(output.output), /lamp burns green/);
-      await panel.newChat();
       await panel.pickModel(MODEL);
     },
   },

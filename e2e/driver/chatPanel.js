@@ -190,7 +190,9 @@ export class ChatPanel {
     return performance.now() - begin;
   }
 
+  /** Begins a chat, unless one lies there empty: VS Code would set that up anew, over what is written by then. */
   async newChat() {
+    if ((await this.#page.locator(ANSWER).count()) === 0) return;
     await this.#page.locator('.part.auxiliarybar [aria-label^="New Chat"]').first().click();
     await until("an empty chat", async () => (await this.#page.locator(ANSWER).count()) === 0);
   }
