@@ -18,10 +18,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from partstream.tokens.calibration import factor_of, sample_of
-from partstream.tokens.counters import bpe_openai_counter
-from partstream.tokens.estimator import estimate_text
-from partstream.tokens.vocabularies import Vocabulary
+from partstream.tokens.counting.counters import bpe_openai_counter
+from partstream.tokens.counting.estimator import estimate_text
+from partstream.tokens.counting.vocabularies import Vocabulary
+from partstream.tokens.ledger.calibration import factor_of, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

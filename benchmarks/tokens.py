@@ -31,8 +31,8 @@ from benchmarks.grids import Grid, draw
 from partstream.messages import ChatMessage
 from partstream.tokens import Counters, Vocabulary, estimate_text
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counters import bpe_openai_counter, tiktoken_counter
-from partstream.tokens.ledger import open_ledger
+from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.ledger.ledger import open_ledger
 from partstream.usage import Usage
 
 if TYPE_CHECKING:

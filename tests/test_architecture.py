@@ -21,16 +21,16 @@ MAX_FUNCTION_LINES = 60
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "user_folders"}),
     frozenset({"cancellation", "messages", "usage", "sse"}),
-    frozenset({"provider", "streams", "conversation"}),
+    frozenset({"provider", "outputs", "conversation"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"simple", "stream_adapter"}),
-    frozenset({"consumer", "gateway", "rpc", "testing"}),
+    frozenset({"consumer", "upstreams", "rpc", "testing"}),
     frozenset({"configuration"}),
     frozenset({"hosts"}),
     frozenset({"cli"}),
 )
 CORE = {
-    "parts", "messages", "usage", "errors", "events", "cancellation", "streams", "provider", "sse", "framing",
+    "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "contract", "protocols", "conversation",
 }  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_importing_the_package_loads_no_library_and_no_event_loop() -> None:
     loaded = _loaded(["partstream"])
     assert "partstream.parts" in loaded
     assert not loaded & (IO | {"msgspec"})
-    assert not {name for name in loaded if name.startswith(("partstream.gateway", "partstream.consumer"))}
+    assert not {name for name in loaded if name.startswith(("partstream.upstreams", "partstream.consumer"))}
 
 
 def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 from partstream import __version__
 from partstream.configuration import SETTINGS
-from partstream.gateway.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTINGS
-from partstream.gateway.model_settings import MODEL_SETTINGS
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
+from partstream.upstreams.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTINGS
+from partstream.upstreams.model_settings import MODEL_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,8 +33,8 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
-    from partstream.gateway import GatewayProvider
     from partstream.stream_adapter import StreamAdapter, StreamUsage
+    from partstream.upstreams import GatewayProvider
 
 __all__ = [
     "CancellationToken",
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "GatewayProvider": "partstream.gateway",
+    "GatewayProvider": "partstream.upstreams",
     "LanguageModelChat": "partstream.consumer",
     "LanguageModels": "partstream.consumer",
     "StreamAdapter": "partstream.stream_adapter",

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamProtocolError
+from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.registry import CHUNK_PROTOCOLS, PROTOCOLS
-from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
 
+    from partstream.outputs import ResponseStream
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
-    from partstream.streams import ResponseStream
     from partstream.usage import FinishReason, Usage
 
 __all__ = ["StreamAdapter", "StreamUsage"]

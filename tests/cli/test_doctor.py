@@ -7,8 +7,8 @@ from secrets import token_hex
 import pytest
 from commands import call, run
 
-from gateway.upstreams import server_of
 from partstream.testing.steps import document
+from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"
 LIST = json.dumps({"object": "list", "data": [{"id": "small"}, {"id": "large"}]}).encode()

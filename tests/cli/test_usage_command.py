@@ -10,8 +10,8 @@ import pytest
 from cli.commands import call, run
 from partstream import Usage
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import LEDGER_NAME, open_ledger
-from partstream.tokens.ledger_rows import LimitRow
+from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger.rows import LimitRow
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.upstreams import run
 from partstream.configuration.key_places import read_command, read_file, read_keyring, read_variable
-from partstream.gateway.credentials import CredentialError
+from partstream.upstreams.credentials import CredentialError
+from upstreams.upstreams import run
 
 KEY = "sk-planted-0123456789"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes and groups of processes of POSIX")

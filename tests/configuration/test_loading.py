@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gateway.upstreams import HELLO, ask, run, server_of
 from partstream.configuration import Given, Place, load_configuration
-from partstream.gateway import ConfigurationError, GatewayProvider, Timeouts
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
+from partstream.upstreams import ConfigurationError, GatewayProvider, Timeouts
+from upstreams.upstreams import HELLO, ask, run, server_of
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"

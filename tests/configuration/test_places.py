@@ -14,7 +14,7 @@ from partstream.configuration.places import (
     group_layer,
     is_readable_by_all,
 )
-from partstream.gateway import ConfigurationError
+from partstream.upstreams import ConfigurationError
 
 
 def test_variables_are_text_or_json():

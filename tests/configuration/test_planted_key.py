@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from gateway.upstreams import LIMITS, RETRY, ask, run, server_of
 from partstream.configuration import load_configuration
 from partstream.configuration.examination import examine
-from partstream.gateway import GatewayProvider
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import Send, Step, document, event_stream
+from partstream.upstreams import GatewayProvider
+from upstreams.upstreams import LIMITS, RETRY, ask, run, server_of
 
 KEY = "sk-planted-4f1d0c9ba37e"
 SOURCES = (

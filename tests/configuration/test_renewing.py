@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gateway.upstreams import run
 from partstream.configuration.renewing import FetchedKey, RenewingKey, fetched_key, jwt_expiry
-from partstream.gateway.credentials import CredentialError
-from partstream.gateway.secret import Secret
+from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.secret import Secret
+from upstreams.upstreams import run
 
 
 def jwt(claims: object) -> str:

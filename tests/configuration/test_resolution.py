@@ -7,7 +7,7 @@ import pytest
 
 from partstream.configuration.places import Given, Layer, Place
 from partstream.configuration.resolution import Resolved, resolve
-from partstream.gateway import ConfigurationError
+from partstream.upstreams import ConfigurationError
 
 PLACES = [place for place in Place if place is not Place.DEFAULT]
 URL = "https://api.example.com/v1"

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from configuration.test_renewing import jwt
-from gateway.upstreams import run, server_of
 from partstream.configuration.vercel import VercelOidc, login_file
-from partstream.gateway import GatewayConfiguration
-from partstream.gateway.credentials import CredentialError
-from partstream.gateway.secret import Secret
 from partstream.protocols.key_kind import KeyKind
 from partstream.testing.steps import document
+from partstream.upstreams import GatewayConfiguration
+from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.secret import Secret
+from upstreams.upstreams import run, server_of
 
 NOW = 10_000.0
 LOGIN = "login-planted-0123"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.lists import as_bytes
-from partstream.gateway import GatewayConfiguration
-from partstream.gateway.fetching import DocumentFetcher
 from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
+from partstream.upstreams import GatewayConfiguration
+from partstream.upstreams.fetching import DocumentFetcher
 
 CLOSED = (End(EndKind.RESET),)
 

@@ -4,8 +4,8 @@ import pytest
 
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
-from partstream.models.answers import Answer
 from partstream.models.composition import compose, list_question
+from partstream.models.kept_answers import Answer
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gateway.upstreams import run
 from models.lists import (
     ENDPOINTS,
     LM_STUDIO,
@@ -26,6 +25,7 @@ from models.server import Clock, ModelServer, serving, until
 from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.models.discovery import DiscoverySettings, ModelDiscovery
 from partstream.models.disk_cache import DiskCache
+from upstreams.upstreams import run
 
 LIST = "/v1/models"
 CLAUDE = "/v1/models/anthropic/claude-sonnet-4.5/endpoints"

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from partstream.models.answers import Answer
 from partstream.models.disk_cache import DiskCache, default_cache_folder
+from partstream.models.kept_answers import Answer
 
 ANSWERS = {"/v1/models": Answer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": Answer(None, 2.0)}
 

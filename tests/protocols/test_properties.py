@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError
+from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.stream import CHUNKS
 from partstream.protocols.openresponses.serve import PROTOCOL
@@ -29,7 +30,6 @@ from partstream.protocols.serving import (
     ThinkingBlock,
     ToolCallBlock,
 )
-from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.openresponses.wire import Event, Result, check, comparable, sse
 

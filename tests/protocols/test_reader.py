@@ -12,12 +12,12 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.outputs import Finish, Outcome, StreamOptions
 from partstream.parts import TextPart
 from partstream.protocols.openresponses.stream import OpenResponsesStream
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
 from partstream.sse import JSONLinesDecoder, SSEDecoder
-from partstream.streams import Finish, Outcome, StreamOptions
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 
 START, END = sse([created(), delta("Hi")]), sse([terminal()])

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.recording import RecordingError, read_recording
-from partstream.streams import Finish, Outcome
 from protocols.openresponses.wire import created, delta, event, sse, terminal
 
 EVENTS = [created(), delta("Hi"), terminal()]

@@ -8,6 +8,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
+from partstream.outputs import StreamOptions
 from partstream.protocols.claims import Claim
 from partstream.protocols.key_kind import KeyKind
 from partstream.protocols.registry import (
@@ -18,7 +19,6 @@ from partstream.protocols.registry import (
     Upstream,
     make_decoder,
 )
-from partstream.streams import StreamOptions
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)

@@ -17,7 +17,7 @@ from partstream.testing.answering import Answering, Moment
 from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
 from partstream.testing.steps import Send, Step
 from partstream.tokens import Vocabulary
-from partstream.tokens.counters import bpe_openai_counter
+from partstream.tokens.counting.counters import bpe_openai_counter
 
 AROUND_A_MESSAGE, AROUND_A_TOOL, AROUND_A_REQUEST = 4, 11, 60
 """Tokens that no text accounts for; not those that Partstream assumes."""

@@ -11,13 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from gateway.upstreams import MODEL, Answer, configuration
 from partstream import CancellationTokenSource, RequestOptions, ToolCallPart
-from partstream.gateway import GatewayProvider
 from partstream.json_codec import loads
 from partstream.tokens import Counters, CountSource
-from partstream.tokens.ledger import Ledger, open_ledger
+from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.upstreams import GatewayProvider
 from tokens.sessions import Session
+from upstreams.upstreams import MODEL, Answer, configuration
 
 
 @dataclass(frozen=True)

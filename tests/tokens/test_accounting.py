@@ -13,9 +13,9 @@ import pytest
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
-from partstream.tokens.corrections import Correction
-from partstream.tokens.hybrid import Item, residue_of
-from partstream.tokens.ledger_rows import CountRow
+from partstream.tokens.learning.corrections import Correction
+from partstream.tokens.learning.shares import Item, residue_of
+from partstream.tokens.ledger.rows import CountRow
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 OTHER = replace(MODEL, id="n", family="another")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.calibration import (
+from partstream.tokens.counting.counters import Counters
+from partstream.tokens.ledger.calibration import (
     HIGHEST_FACTOR,
     LOWEST_FACTOR,
     MINIMUM_TOKENS,
@@ -20,8 +21,7 @@ from partstream.tokens.calibration import (
     factor_of,
     sample_of,
 )
-from partstream.tokens.counters import Counters
-from partstream.tokens.ledger import Ledger
+from partstream.tokens.ledger.ledger import Ledger
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 WORDS = "the quick brown fox jumps over the lazy dog while seven wizards quietly judge boxing matches ".split()  # noqa: SIM905

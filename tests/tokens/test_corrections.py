@@ -21,9 +21,9 @@ from partstream import (
     Usage,
 )
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import Ledger
-from partstream.tokens.message_counter import MessageCounter
-from partstream.tokens.sizes import size_of_message, size_of_tools
+from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.learning.sizes import size_of_message, size_of_tools
+from partstream.tokens.ledger.ledger import Ledger
 from tokens.ledgers import accounting_in
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)

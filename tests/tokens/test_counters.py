@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
 from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabulary_of
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.counters import bpe_openai_counter, tiktoken_counter
-from partstream.tokens.ledger import open_ledger
+from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
+from partstream.tokens.counting.vocabularies import exact_vocabulary
+from partstream.tokens.ledger.ledger import open_ledger
 from partstream.tokens.upstream_count import COUNT_ENDPOINTS, CountAnswerError, count_request_body, read_count_answer
-from partstream.tokens.vocabularies import exact_vocabulary
 
 NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None, reason="tiktoken is not installed")
@@ -187,7 +187,7 @@ def packed_vocabulary(name):
 @NEEDS_BPE
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
 def test_the_digests_are_those_of_the_vocabularies(name):
-    from partstream.tokens.counters import _TIKTOKEN_CACHE
+    from partstream.tokens.counting.counters import _TIKTOKEN_CACHE
 
     data = packed_vocabulary(name)
     assert base64.b64decode(data.split()[0]) == b"!"

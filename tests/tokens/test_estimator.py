@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.tokens import Vocabulary, characters_of, estimate_text, estimate_tokens, estimator
-from partstream.tokens.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
-from partstream.tokens.estimator import common_han
-from partstream.tokens.estimator_table import MODELS
+from partstream.tokens import Vocabulary, characters_of, estimate_text, estimate_tokens
+from partstream.tokens.counting import estimator
+from partstream.tokens.counting.character_pairs import CLASSES, Alphabet, alphabet_of, classes_of, pairs_of
+from partstream.tokens.counting.estimator import common_han
+from partstream.tokens.counting.estimator_table import MODELS
 
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from partstream import ChatMessage, LanguageModelChatInformation, ToolCallPart
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.digests import message_digest, prefix_digests
-from partstream.tokens.known_messages import KnownMessages
+from partstream.tokens.ledger.digests import message_digest, prefix_digests
+from partstream.tokens.ledger.known_messages import KnownMessages
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from partstream import ChatMessage, Usage
-from partstream.tokens import CountSource, ledger_schema
+from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
-from partstream.tokens.ledger import LEDGER_NAME, Ledger, open_ledger
-from partstream.tokens.ledger_file import LedgerFile, default_data_folder
-from partstream.tokens.ledger_worker import LedgerWorker
-from partstream.tokens.usage_totals import UsageOfOthers, clear_usage
+from partstream.tokens.ledger import schema
+from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.ledger import LEDGER_NAME, Ledger, open_ledger
+from partstream.tokens.ledger.usage_totals import UsageOfOthers, clear_usage
+from partstream.tokens.ledger.worker import LedgerWorker
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, rows_of, settle
 
 SECRETS = ("Be brief", "What is new", "conversation-of-mine", "my-tool")
@@ -138,10 +139,10 @@ def test_it_holds_digests_and_numbers_and_no_word_of_any_conversation(tmp_path: 
 def test_it_does_not_grow_beyond_its_bounds_and_the_rows_used_last_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setitem(ledger_schema.CAPACITIES, "counts", (100, "used"))
-    monkeypatch.setattr("partstream.tokens.ledger_file._TRIMMED_EVERY", 1)
+    monkeypatch.setitem(schema.CAPACITIES, "counts", (100, "used"))
+    monkeypatch.setattr("partstream.tokens.ledger.file._TRIMMED_EVERY", 1)
     for day in range(20):
-        monkeypatch.setattr("partstream.tokens.ledger_worker._today", lambda day=day: 20_000 + day)
+        monkeypatch.setattr("partstream.tokens.ledger.worker._today", lambda day=day: 20_000 + day)
         with accounting_in(tmp_path) as accounting:
             messages = [ChatMessage.user(f"{day} {number}") for number in range(20)]
             estimate = accounting.estimate_request(MODEL, [*CONVERSATION, *messages])

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gateway.upstreams import run
 from partstream.testing import ReplayUpstream
 from partstream.tokens import CountSource
 from tokens.counting_upstream import counting_upstream
 from tokens.session_turns import Ask, Asked, Process, take_turn, take_turn_in_a_new_process
 from tokens.sessions import Session
+from upstreams.upstreams import run
 
 SCENARIOS = ("text", "long=60", "tools", "citations", "thinking")
 TURNS, SWITCH, OTHER_TOOLS = 200, 120, 150

@@ -24,8 +24,8 @@ from partstream import (
     ToolMode,
     ToolResultPart,
 )
-from partstream.gateway import GatewayConfiguration
 from partstream.simple import chat_model
+from partstream.upstreams import GatewayConfiguration
 
 
 class OwnProvider(LanguageModelChatProvider):

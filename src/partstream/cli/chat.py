@@ -20,13 +20,13 @@ from partstream.cli.rendering import StreamRenderer, make_console, printable, re
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.consumer import LanguageModels
 from partstream.errors import LanguageModelError, LanguageModelErrorCode
-from partstream.gateway import GatewayProvider, Timeouts
 from partstream.messages import ChatMessage
+from partstream.outputs import StreamOptions, ThinkingMode
 from partstream.parts import DataPart, TextPart
 from partstream.provider import LanguageModelChatInformation
-from partstream.streams import StreamOptions, ThinkingMode
 from partstream.tokens import Counters
-from partstream.tokens.ledger import open_ledger
+from partstream.tokens.ledger.ledger import open_ledger
+from partstream.upstreams import GatewayProvider, Timeouts
 from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from partstream.gateway import GatewayConfiguration
-    from partstream.tokens.ledger import Ledger
+    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["command"]
 

@@ -18,13 +18,13 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation
+from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.recording import RecordingError, read_recording
-from partstream.streams import Finish, StreamOptions, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from partstream.streams import StreamOutput
+    from partstream.outputs import StreamOutput
 
 __all__ = ["command"]
 

@@ -31,13 +31,13 @@ from partstream.consumer import (
     ToolResultReceived,
     stream_tool_loop,
 )
-from partstream.gateway import GatewayConfiguration, GatewayProvider
 from partstream.messages import ChatMessage, Tool
 from partstream.parts import TextPart
 from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
+from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.usage import Usage
 
 if TYPE_CHECKING:

@@ -14,20 +14,20 @@ from partstream.cli.rendering import make_console, printable
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration import Given
 from partstream.errors import LanguageModelError
-from partstream.gateway.model_list import ModelList
 from partstream.json_codec import dumps
 from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of
 from partstream.models.records import Source
+from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.gateway.configuration import GatewayConfiguration
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
     from partstream.models.records import Fact
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 

@@ -17,12 +17,12 @@ from rich.syntax import Syntax
 from partstream.cli.wrapping import WordWrap
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.json_codec import loads
+from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.streams import Finish, Unmapped
 from partstream.usage import USAGE_MIME_TYPE, Usage
 
 if TYPE_CHECKING:
-    from partstream.streams import StreamOutput
+    from partstream.outputs import StreamOutput
 
 __all__ = ["StreamRenderer", "make_console", "printable", "read_usage", "usage_line"]
 

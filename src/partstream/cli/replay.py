@@ -23,15 +23,15 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.json_codec import dumps
+from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.recording import RecordingError, read_recording
 from partstream.protocols.registry import PROTOCOLS
-from partstream.streams import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.streams import StreamOutput
+    from partstream.outputs import StreamOutput
     from partstream.usage import Usage
 
 __all__ = ["command"]

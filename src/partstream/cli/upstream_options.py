@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.configuration import Configuration
-    from partstream.gateway import GatewayConfiguration
+    from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["UnusableConfigurationError", "configuration_of", "gateway_of", "header_of", "upstream_options"]
 

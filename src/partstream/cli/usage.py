@@ -13,9 +13,9 @@ from rich.text import Text
 
 from partstream.cli.rendering import make_console, printable
 from partstream.json_codec import dumps
-from partstream.tokens.ledger import LEDGER_NAME
-from partstream.tokens.ledger_file import LedgerFile, default_data_folder
-from partstream.tokens.usage_totals import Sum, UsageTotals, add_up, clear_usage, read_usage_rows
+from partstream.tokens.ledger.file import LedgerFile, default_data_folder
+from partstream.tokens.ledger.ledger import LEDGER_NAME
+from partstream.tokens.ledger.usage_totals import Sum, UsageTotals, add_up, clear_usage, read_usage_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

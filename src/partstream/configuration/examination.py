@@ -13,20 +13,20 @@ from urllib.parse import urlsplit
 
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
-from partstream.gateway.checks import ConfigurationError
-from partstream.gateway.credentials import CredentialError
-from partstream.gateway.fetching import DocumentFetcher
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.registry import UPSTREAM_PROTOCOLS
+from partstream.upstreams.checks import ConfigurationError
+from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.fetching import DocumentFetcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
     from partstream.configuration.loading import Configuration
-    from partstream.gateway.configuration import GatewayConfiguration
     from partstream.models.discovery import FetchResponse
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["Finding", "Verdict", "examine"]
 

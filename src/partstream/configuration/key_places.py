@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.places import is_readable_by_all
-from partstream.gateway.credentials import CredentialError
+from partstream.upstreams.credentials import CredentialError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

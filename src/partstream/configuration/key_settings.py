@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.gateway.checks import ConfigurationError, mapping, refuse_unknown, string
+from partstream.upstreams.checks import ConfigurationError, mapping, refuse_unknown, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,13 +12,13 @@ from partstream.configuration.key_places import read_command, read_file, read_ke
 from partstream.configuration.key_settings import LIFETIME, check_file, check_keyring
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
-from partstream.gateway.configuration import GatewayConfiguration
+from partstream.upstreams.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from partstream.configuration.renewing import FetchedKey
-    from partstream.gateway.secret import Secret
+    from partstream.upstreams.secret import Secret
 
 __all__ = ["KeySurroundings", "make_key"]
 

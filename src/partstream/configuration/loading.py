@@ -20,8 +20,8 @@ from partstream.configuration.places import (
 )
 from partstream.configuration.resolution import resolve
 from partstream.configuration.settings import KEY_SETTINGS
-from partstream.gateway.checks import ConfigurationError
-from partstream.gateway.configuration import GatewayConfiguration
+from partstream.upstreams.checks import ConfigurationError
+from partstream.upstreams.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.configuration.settings import SETTINGS, Form
-from partstream.gateway.checks import ConfigurationError
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.upstreams.checks import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

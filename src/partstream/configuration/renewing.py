@@ -9,10 +9,10 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from partstream.gateway.checks import fits_header
-from partstream.gateway.credentials import CredentialError
-from partstream.gateway.secret import Secret
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.upstreams.checks import fits_header
+from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,7 +42,7 @@ class FetchedKey(NamedTuple):
 
 
 class RenewingKey:
-    """A key that its place may replace; a :class:`partstream.gateway.credentials.CredentialSource`.
+    """A key that its place may replace; a :class:`partstream.upstreams.credentials.CredentialSource`.
 
     Args:
         source: How errors call its place.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.places import Layer, Place
 from partstream.configuration.settings import KEY_SETTINGS, SETTINGS
-from partstream.gateway.checks import ConfigurationError
+from partstream.upstreams.checks import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.configuration.key_settings import KEY_CHECKS
-from partstream.gateway.configuration import SETTING_CHECKS
 from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.upstreams.configuration import SETTING_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode
 
 from partstream.configuration.renewing import FetchedKey, fetched_key, jwt_expiry
 from partstream.errors import UpstreamError
-from partstream.gateway.configuration import GatewayConfiguration
-from partstream.gateway.credentials import CredentialError
-from partstream.gateway.fetching import DocumentFetcher
-from partstream.gateway.secret import Secret
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.key_kind import KeyKind
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

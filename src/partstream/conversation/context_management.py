@@ -72,7 +72,7 @@ def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
     """What an upstream says that it took out of the conversation: a phrase for each edit.
 
     Args:
-        provider_metadata: As in :attr:`partstream.streams.Finish.provider_metadata`.
+        provider_metadata: As in :attr:`partstream.outputs.Finish.provider_metadata`.
     """
     phrases = []
     for about in provider_metadata.values():

@@ -16,8 +16,8 @@ from partstream.models.records import merged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from partstream.models.answers import Answer
     from partstream.models.catalogue import Catalogue
+    from partstream.models.kept_answers import Answer
     from partstream.models.records import ModelRecord
 
 __all__ = ["Composition", "Question", "compose", "has_list", "list_question", "list_questions"]

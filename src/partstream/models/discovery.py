@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.models.answers import Answer, Answers
 from partstream.models.composition import compose, has_list, list_questions
+from partstream.models.kept_answers import Answer, Answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

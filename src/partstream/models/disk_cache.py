@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps, loads
-from partstream.models.answers import Answers, answers_from_json, answers_to_json
+from partstream.models.kept_answers import Answers, answers_from_json, answers_to_json
 from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.answers import Answer
+    from partstream.models.kept_answers import Answer
 
 __all__ = ["DiskCache", "default_cache_folder"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
 
+from partstream.outputs import CitationMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart
-from partstream.streams import CitationMode, StreamOutput, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -25,8 +25,8 @@ class Citation(NamedTuple):
     Attributes:
         url: Its address as it came, or None for what has none, such as a file.
         title: What to call it, or None.
-        name: What an :class:`partstream.streams.Unmapped` calls it where it cannot be shown.
-        data: The protocol's own object, for :attr:`partstream.streams.CitationMode.DATA`.
+        name: What an :class:`partstream.outputs.Unmapped` calls it where it cannot be shown.
+        data: The protocol's own object, for :attr:`partstream.outputs.CitationMode.DATA`.
     """
 
     url: str | None

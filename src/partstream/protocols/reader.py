@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
+    from partstream.outputs import ResponseStream, Sink, StreamOutput
     from partstream.sse import EventDecoder, ServerSentEvent
-    from partstream.streams import ResponseStream, Sink, StreamOutput
 
 __all__ = ["StreamReader"]
 
@@ -70,7 +70,7 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the :class:`partstream.streams.Finish` is out; the connection may be closed then."""
+        """Whether the :class:`partstream.outputs.Finish` is out; the connection may be closed then."""
         return self._stream.finished
 
     @property

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.outputs import StreamOptions
 from partstream.protocols.claims import Claim
 from partstream.protocols.registry import FRAMINGS, PROTOCOLS, Protocol, make_decoder
-from partstream.streams import StreamOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.streams import StreamOutput
+    from partstream.outputs import StreamOutput
 
 __all__ = ["RecordingError", "read_recording"]
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
+    from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.claims import Claim
     from partstream.protocols.key_kind import KeyKind
     from partstream.sse import EventDecoder
-    from partstream.streams import ResponseStream, StreamOptions
 
 __all__ = [
     "CHUNK_PROTOCOLS",
@@ -194,34 +194,34 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
         ),
         Protocol(
             name="ai-sdk",
-            stream="partstream.protocols.ai_sdk.readers:full_stream",
+            stream="partstream.protocols.ai_sdk.dialects:full_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             has_chunks=True,
-            claims="partstream.protocols.ai_sdk.readers:claims_full_stream",
+            claims="partstream.protocols.ai_sdk.dialects:claims_full_stream",
             framings=("jsonl", "sse"),
         ),
         Protocol(
             name="ai-sdk-ui",
-            stream="partstream.protocols.ai_sdk.readers:ui_stream",
+            stream="partstream.protocols.ai_sdk.dialects:ui_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             has_chunks=True,
             terminator=MappingProxyType({"type": "finish"}),  # an application's own stream need not say more
-            claims="partstream.protocols.ai_sdk.readers:claims_ui_stream",
+            claims="partstream.protocols.ai_sdk.dialects:claims_ui_stream",
         ),
         Protocol(
             name="ai-sdk-data",
-            stream="partstream.protocols.ai_sdk.readers:data_stream",
+            stream="partstream.protocols.ai_sdk.dialects:data_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             has_chunks=True,
-            claims="partstream.protocols.ai_sdk.readers:claims_data_stream",
+            claims="partstream.protocols.ai_sdk.dialects:claims_data_stream",
             framings=("data",),
         ),
         Protocol(
             name="ai-gateway",
-            stream="partstream.protocols.ai_sdk.readers:provider_stream",
+            stream="partstream.protocols.ai_sdk.dialects:provider_stream",
             frequent="partstream.protocols.ai_sdk.stream:FREQUENT",
             has_chunks=True,
-            claims="partstream.protocols.ai_sdk.readers:claims_provider_stream",
+            claims="partstream.protocols.ai_sdk.dialects:claims_provider_stream",
             upstream=Upstream(
                 request="partstream.protocols.ai_gateway.request:build_request",
                 path="/language-model",

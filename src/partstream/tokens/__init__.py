@@ -1,11 +1,11 @@
 """Token counts, each of which says where it comes from."""
 
-from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
-from partstream.tokens.counters import Counter, Counters
-from partstream.tokens.estimator import CHARACTERS_PER_TOKEN, characters_of, estimate_text, estimate_tokens
-from partstream.tokens.message_counter import MessageCounter
+from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
+from partstream.tokens.counting.counters import Counter, Counters
+from partstream.tokens.counting.estimator import CHARACTERS_PER_TOKEN, characters_of, estimate_text, estimate_tokens
+from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.counting.vocabularies import Vocabulary, vocabulary_of
 from partstream.tokens.upstream_count import UpstreamCounter
-from partstream.tokens.vocabularies import Vocabulary, vocabulary_of
 
 __all__ = [
     "CHARACTERS_PER_TOKEN",

@@ -14,22 +14,22 @@ from partstream._version import __version__
 from partstream.conversation.digest import short_digest
 from partstream.events import EventEmitter
 from partstream.messages import ChatMessage
-from partstream.tokens.corrections import Correction, Corrections
-from partstream.tokens.count import NO_TOKENS, CountSource, TokenCount
-from partstream.tokens.digests import text_digest, tools_digest
-from partstream.tokens.hybrid import Item, estimate_of, learn, residue_of, sum_of, with_transferred
-from partstream.tokens.known_messages import KnownMessages
-from partstream.tokens.ledger import Ledger
-from partstream.tokens.ledger_rows import CountRow, LimitRow, TotalRow, UsageRow
-from partstream.tokens.message_counter import MessageCounter
-from partstream.tokens.sizes import size_of_message, size_of_text, size_of_tools
+from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
+from partstream.tokens.counting.message_counter import MessageCounter
+from partstream.tokens.learning.corrections import Correction, Corrections
+from partstream.tokens.learning.shares import Item, estimate_of, learn, residue_of, sum_of, with_transferred
+from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
+from partstream.tokens.ledger.digests import text_digest, tools_digest
+from partstream.tokens.ledger.known_messages import KnownMessages
+from partstream.tokens.ledger.ledger import Ledger
+from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.messages import Tool
-    from partstream.tokens.counters import Counters
-    from partstream.tokens.digests import Digest
+    from partstream.tokens.counting.counters import Counters
+    from partstream.tokens.ledger.digests import Digest
     from partstream.usage import Usage
 
 __all__ = ["LIMIT_SECONDS", "CountedModel", "RequestEstimate", "TokenAccounting"]

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from partstream.events import Event
     from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation
-    from partstream.tokens.count import TokenCount
+    from partstream.tokens.counting.count import TokenCount
 
 __all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "SourcedTokenCounts"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream.tokens.count import CountSource, TokenCount
+from partstream.tokens.counting.count import CountSource, TokenCount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

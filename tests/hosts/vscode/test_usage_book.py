@@ -3,7 +3,7 @@
 import time
 
 from partstream.hosts.vscode.usage_book import UsageBook
-from partstream.tokens.ledger_rows import UsageRow
+from partstream.tokens.ledger.rows import UsageRow
 
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
 DAY = 24 * 3600.0

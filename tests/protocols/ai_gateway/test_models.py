@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from gateway.upstreams import run
 from models.lists import ENDPOINTS, VERCEL
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
-from partstream.gateway import GatewayConfiguration, GatewayProvider
-from partstream.gateway.secret import Secret
 from partstream.models.catalogue import read_catalogue
 from partstream.protocols.ai_gateway.model_lists import model_lists
 from partstream.protocols.key_kind import KeyKind
+from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from partstream.upstreams.secret import Secret
+from upstreams.upstreams import run
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 LIST, CONFIG, ENDPOINTS_OF_CLAUDE = "/v1/models", "/v3/ai/config", f"/v1/models/{CLAUDE}/endpoints"

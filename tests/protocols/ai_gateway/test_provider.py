@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from conversation.samples import PNG, WEATHER, assistant, gave, user
-from gateway.test_requests import kept
-from gateway.upstreams import Answer, ask, gateway_to, respond, run, server_of
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
-from partstream.gateway import GatewayProvider, RetryPolicy, Secret
 from partstream.protocols.key_kind import KeyKind
 from partstream.testing import ReplayUpstream
 from partstream.testing.connection import HTTPRequest
 from partstream.testing.steps import Step, document
+from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
 from protocols.ai_sdk.messages import call, check_calls, message
+from upstreams.test_requests import kept
+from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of
 
 BASES = {"/v1/ai": "2", "/v3/ai": "3", "/v4/ai": "4"}
 CLAUDE = "anthropic/claude-sonnet-4.5"

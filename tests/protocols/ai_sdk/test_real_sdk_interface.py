@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
+from partstream.outputs import CitationMode, StreamOptions
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.recording import read_recording
-from partstream.streams import CitationMode, StreamOptions
 
 pytestmark = needs_ai_sdk
 

@@ -17,9 +17,9 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions
 from partstream.parts import TextPart
 from partstream.protocols.recording import read_recording
-from partstream.streams import CitationMode, Finish, Outcome, StreamOptions
 from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, parameters
 from protocols.openresponses.wire import Result, check, comparable
 

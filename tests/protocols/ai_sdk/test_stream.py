@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.outputs import CitationMode, Finish, Outcome, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.stream import CHUNKS, AISDKStream
-from partstream.streams import CitationMode, Finish, Outcome, ThinkingMode
 from partstream.usage import UnifiedFinishReason
 from protocols.ai_sdk.wire import Chunk, read
 

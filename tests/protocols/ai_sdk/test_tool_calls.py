@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError
+from partstream.outputs import Outcome
 from partstream.parts import ThinkingPart
-from partstream.streams import Outcome
 from protocols.ai_sdk.wire import Chunk, read
 
 CALL: Chunk = {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}}

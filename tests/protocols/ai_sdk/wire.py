@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from partstream.outputs import StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_stream import CODES
 from partstream.protocols.registry import PROTOCOLS, make_decoder
 from partstream.protocols.serving import (
@@ -17,7 +18,6 @@ from partstream.protocols.serving import (
     ThinkingBlock,
     ToolCallBlock,
 )
-from partstream.streams import StreamOptions, StreamOutput
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]

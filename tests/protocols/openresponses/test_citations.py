@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from partstream.outputs import CitationMode, Outcome
 from partstream.parts import DataPart, TextPart
-from partstream.streams import CitationMode, Outcome
 from protocols.openresponses.wire import (
     OMIT,
     Event,

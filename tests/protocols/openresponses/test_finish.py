@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from partstream.errors import UpstreamFailureError
+from partstream.outputs import Outcome
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
-from partstream.streams import Outcome
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.openresponses.wire import call, created, delta, done, event, read, terminal
 

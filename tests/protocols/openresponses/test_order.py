@@ -3,10 +3,10 @@
 import pytest
 
 from partstream.errors import AdapterUsageError
+from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.openresponses.order import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.openresponses.stream import DISPATCH, EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
-from partstream.streams import Finish, StreamOptions, Unmapped
 from protocols.openresponses.wire import delta, event, terminal
 
 OPEN_STATES = [state for state in State if state is not State.ENDED]

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.outputs import CitationMode, Outcome, StreamOptions
 from partstream.protocols.serving import Answer
-from partstream.streams import CitationMode, Outcome, StreamOptions
 from protocols.openresponses.wire import read_bytes, read_events, sse
 from protocols.test_properties import answers, moderate, write_openresponses
 

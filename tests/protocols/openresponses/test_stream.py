@@ -6,6 +6,7 @@ import pytest
 
 from openresponses_schema import EVENT_MODELS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.outputs import Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses.serve import PROTOCOL
 from partstream.protocols.openresponses.stream import EVENTS, OpenResponsesStream
 from partstream.protocols.serving import (
@@ -17,7 +18,6 @@ from partstream.protocols.serving import (
     ThinkingBlock,
     ToolCallBlock,
 )
-from partstream.streams import Outcome, StreamOptions, Unmapped
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.openresponses.wire import (
     OMIT,

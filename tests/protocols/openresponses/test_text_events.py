@@ -2,9 +2,9 @@
 
 import pytest
 
+from partstream.outputs import Outcome, StreamOptions, ThinkingMode
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.openresponses.stream import OpenResponsesStream
-from partstream.streams import Outcome, StreamOptions, ThinkingMode
 from protocols.openresponses.wire import (
     Event,
     added,

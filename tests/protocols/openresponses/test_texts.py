@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.streams import Outcome
+from partstream.outputs import Outcome
 from protocols.openresponses.wire import (
     OMIT,
     Event,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from partstream.errors import ToolArgumentsError
+from partstream.outputs import Outcome, StreamOptions
 from partstream.parts import ToolCallPart
 from partstream.protocols.openresponses.stream import OpenResponsesStream
-from partstream.streams import Outcome, StreamOptions
 from protocols.openresponses.wire import (
     OMIT,
     Event,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from partstream.errors import LanguageModelError
+from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.stream import OpenResponsesStream
 from partstream.protocols.registry import PROTOCOLS
 from partstream.sse import JSONLinesDecoder, SSEDecoder
-from partstream.streams import Finish, StreamOptions, StreamOutput, Unmapped
 
 Event = dict[str, Any]
 OMIT: Any = object()

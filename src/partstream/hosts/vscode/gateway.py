@@ -80,8 +80,8 @@ class GatewayLoader:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
         from partstream.configuration import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
-        from partstream.gateway import GatewayProvider  # noqa: PLC0415 - comes with it
         from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
+        from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 
         # The empty field of the other kind of group is no setting of the gateway's.
         group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}

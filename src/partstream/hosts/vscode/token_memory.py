@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from partstream.tokens import Counters
-    from partstream.tokens.ledger import Ledger
-    from partstream.tokens.ledger_rows import UsageRow
-    from partstream.tokens.usage_totals import UsageOfOthers
+    from partstream.tokens.ledger.ledger import Ledger
+    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.ledger.usage_totals import UsageOfOthers
 
 __all__ = ["TokenMemory"]
 
@@ -35,7 +35,7 @@ class TokenMemory:
     def open(self) -> tuple[Ledger, Counters]:
         """The ledger, which belongs to the thread of the event loop, and the counters."""
         from partstream.tokens import Counters  # noqa: PLC0415 - the first gateway's thread has the time for it
-        from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - comes with it
 
         with self._lock:
             if self._opened is None:
@@ -56,9 +56,9 @@ class TokenMemory:
             self._opened[0].close()
 
     def _usage_of_others(self, days: int) -> list[UsageRow]:
-        from partstream.tokens.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
-        from partstream.tokens.ledger_file import LedgerFile  # noqa: PLC0415 - comes with it
-        from partstream.tokens.usage_totals import UsageOfOthers  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger.file import LedgerFile  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger.ledger import is_ledger_off  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.ledger.usage_totals import UsageOfOthers  # noqa: PLC0415 - comes with it
 
         path = self._path()
         if is_ledger_off() or not path.is_file():
@@ -73,7 +73,7 @@ class TokenMemory:
             file.close()
 
     def _path(self) -> Path:
-        from partstream.tokens.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
-        from partstream.tokens.ledger_file import default_data_folder  # noqa: PLC0415 - see open
+        from partstream.tokens.ledger.file import default_data_folder  # noqa: PLC0415 - see open
+        from partstream.tokens.ledger.ledger import LEDGER_NAME  # noqa: PLC0415 - see open
 
         return (self._folder or default_data_folder()) / LEDGER_NAME

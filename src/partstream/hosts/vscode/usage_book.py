@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from partstream.hosts.vscode import wire
-    from partstream.tokens.ledger_rows import UsageRow
+    from partstream.tokens.ledger.rows import UsageRow
 
 __all__ = ["DAYS", "UsageBook"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.ai_sdk.fields import (
     BLOCK_ID,
@@ -22,14 +23,13 @@ from partstream.protocols.ai_sdk.fields import (
     take_metadata,
     text,
 )
-from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.outputs import Sink
     from partstream.protocols.ai_sdk.carried import CarriedItems
     from partstream.protocols.citations import RecentText
-    from partstream.streams import Sink
 
 __all__ = ["Blocks"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import is_json
+from partstream.outputs import ThinkingMode
 from partstream.parts import ThinkingPart
-from partstream.streams import ThinkingMode
 
 if TYPE_CHECKING:
+    from partstream.outputs import StreamOutput
     from partstream.protocols.ai_sdk.fields import Chunk
-    from partstream.streams import StreamOutput
 
 __all__ = ["CarriedItems"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.outputs import Finish, Outcome
 from partstream.protocols.ai_sdk.fields import TOTAL_USAGE, Chunk, Names, count, field, identifier, mapping, metadata
-from partstream.streams import Finish, Outcome
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

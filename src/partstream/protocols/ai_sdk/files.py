@@ -9,9 +9,9 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import sniff
 from partstream.json_codec import is_json
+from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import DataPart
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
-from partstream.streams import StreamOutput, Unmapped
 
 __all__ = ["data_part", "file_part"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.json_codec import is_json
+from partstream.outputs import CitationMode, Unmapped
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, SOURCE_ID, Chunk, count, field, identifier, mapping, sequence
 from partstream.protocols.citations import Citation, Citations
-from partstream.streams import CitationMode, Unmapped
 
 if TYPE_CHECKING:
+    from partstream.outputs import StreamOptions, StreamOutput
     from partstream.protocols.citations import RecentText
-    from partstream.streams import StreamOptions, StreamOutput
 
 __all__ = ["Sources"]
 

@@ -19,6 +19,7 @@ from partstream.errors import (
     UpstreamError,
     UpstreamProtocolError,
 )
+from partstream.outputs import Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks
 from partstream.protocols.ai_sdk.carried import CarriedItems
 from partstream.protocols.ai_sdk.ending import Ending
@@ -28,12 +29,11 @@ from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
-from partstream.streams import Outcome, StreamOptions, StreamOutput, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.streams import Sink
+    from partstream.outputs import Sink
 
 __all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect"]
 
@@ -61,7 +61,7 @@ class Dialect:
 
 
 class AISDKStream:
-    """One response; see :class:`partstream.streams.ResponseStream`.
+    """One response; see :class:`partstream.outputs.ResponseStream`.
 
     Args:
         options: How what is read is rendered.

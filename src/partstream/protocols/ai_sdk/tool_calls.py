@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partstream.errors import ToolArgumentsError
 from partstream.json_codec import JSONDecodeError, is_json, loads
+from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import ToolCallPart
 from partstream.protocols.ai_sdk.fields import (
     ARGUMENTS_DELTA,
@@ -22,7 +23,6 @@ from partstream.protocols.ai_sdk.fields import (
     take_metadata,
     text,
 )
-from partstream.streams import StreamOutput, Unmapped
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.carried import CarriedItems
@@ -103,7 +103,7 @@ class ToolCalls:
         return True
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The short way for pieces of input, see :class:`partstream.streams.ResponseStream`."""
+        """The short way for pieces of input, see :class:`partstream.outputs.ResponseStream`."""
         call_id = event.tool_call_id
         if call_id is None:
             call_id = event.id

@@ -17,6 +17,7 @@ from partstream.errors import (
     TruncatedStreamError,
     UpstreamProtocolError,
 )
+from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.parts import ToolCallPart
 from partstream.protocols.claims import Claim
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
@@ -33,7 +34,6 @@ from partstream.protocols.openresponses.tool_calls import (
     ToolCall,
     ToolCalls,
 )
-from partstream.streams import Finish, Outcome, StreamOptions, Unmapped
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ COMPACTION: Final = "compaction"
 
 
 class OpenResponsesStream(TextEvents):
-    """One response of an OpenResponses server; see :class:`partstream.streams.ResponseStream`."""
+    """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.citations import Citations
 from partstream.protocols.openresponses import texts
@@ -20,12 +21,11 @@ from partstream.protocols.openresponses.texts import (
     TextItem,
     TextItems,
 )
-from partstream.streams import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.streams import Sink
+    from partstream.outputs import Sink
 
 __all__ = ["Outputs", "TextEvents"]
 

@@ -14,8 +14,8 @@ from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDIN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.outputs import Sink, StreamOutput
     from partstream.parts import TextPart, ThinkingPart
-    from partstream.streams import Sink, StreamOutput
 
 __all__ = [
     "OUTPUT_TEXT",
@@ -70,7 +70,7 @@ class Slot(StreamedText):
         output_index: The item's place as the slot's events say it, or None.
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
-        sink: The short way for deltas, see :class:`partstream.streams.ResponseStream`.
+        sink: The short way for deltas, see :class:`partstream.outputs.ResponseStream`.
         item: The item that it belongs to, set when it is added to one.
         announced: Whether it is known to be a part of its own, however much its text is like another's.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.

@@ -14,7 +14,7 @@ from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import Item, Items, same_id
 
 if TYPE_CHECKING:
-    from partstream.streams import StreamOutput
+    from partstream.outputs import StreamOutput
 
 __all__ = ["ARGUMENTS_DONE", "ITEM_DONE", "RESPONSE_DONE", "CompleteCall", "ToolCall", "ToolCalls"]
 
@@ -143,7 +143,7 @@ class ToolCalls(Items[ToolCall]):
         self._emitted: set[str] = set()
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The short way for argument deltas, see :class:`partstream.streams.ResponseStream`."""
+        """The short way for argument deltas, see :class:`partstream.outputs.ResponseStream`."""
         call = self._by_index.get(event.output_index)
         delta = event.delta
         if call is None or call.closed or type(delta) is not str:

@@ -1,0 +1,207 @@
+"""Who counts the text of a model family exactly: what users register, and the packages that are installed.
+
+Opens no socket: tiktoken is used only where its vocabulary lies on the disk, since it downloads what is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+from fnmatch import fnmatchcase
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
+
+from partstream.tokens.counting.vocabularies import exact_vocabulary, normal_family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.tokens.counting.vocabularies import Vocabulary
+
+__all__ = ["Counter", "Counters", "bpe_openai_counter", "tiktoken_counter"]
+
+
+@runtime_checkable
+class Counter(Protocol):
+    """Counts the tokens of text with one vocabulary."""
+
+    def count(self, text: str) -> int:
+        """The number of tokens; special tokens in the text are counted as the text that they are."""
+        ...
+
+
+class Counters:
+    """The exact counters that there are; an object that is passed to whoever counts.
+
+    Args:
+        installed: What looks for the counter of a vocabulary; the first that has one wins. Each vocabulary is looked
+            for once, when it is first needed.
+    """
+
+    def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
+        self._installed = (bpe_openai_counter, tiktoken_counter) if installed is None else tuple(installed)
+        self._registered: dict[str, tuple[Counter, str]] = {}
+        self._found: dict[Vocabulary, Counter | None] = {}
+
+    def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
+        """Makes `counter` count for families that fit a pattern; the one registered last wins.
+
+        Args:
+            family_pattern: A family, in lower case and without its creator; `*` and `?` stand for any characters.
+            counter: Counts the text of these families exactly.
+            version: What tells the counter from others of its class, such as the vocabulary or its revision: counts
+                that are remembered from another one are not used.
+
+        Raises:
+            TypeError: `counter` has no method `count`.
+        """
+        if not isinstance(counter, Counter):
+            raise TypeError(f"expected a counter with a method count(text) for {family_pattern!r}, got {counter!r}")
+        self._registered.pop(family_pattern, None)
+        kind = type(counter)
+        self._registered[family_pattern] = (counter, f"{kind.__module__}.{kind.__qualname__} {version}".rstrip())
+
+    def of_family(self, family: str) -> Counter | None:
+        """The exact counter of a family, or None where there is none."""
+        registered = self._registered_for(family)
+        if registered is not None:
+            return registered[0]
+        vocabulary = exact_vocabulary(family)
+        return None if vocabulary is None else self._of_vocabulary(vocabulary)
+
+    def version_of(self, family: str) -> str:
+        """What the counts of a family's counter are told from those of another by; empty where there is none."""
+        registered = self._registered_for(family)
+        if registered is not None:
+            return registered[1]
+        vocabulary = exact_vocabulary(family)
+        return "" if vocabulary is None or self._of_vocabulary(vocabulary) is None else vocabulary.value
+
+    def _registered_for(self, family: str) -> tuple[Counter, str] | None:
+        name = normal_family(family)
+        for pattern, registered in reversed(self._registered.items()):
+            if fnmatchcase(name, pattern):
+                return registered
+        return None
+
+    def _of_vocabulary(self, vocabulary: Vocabulary) -> Counter | None:
+        if vocabulary not in self._found:
+            counters = (find(vocabulary) for find in self._installed)
+            self._found[vocabulary] = next((counter for counter in counters if counter is not None), None)
+        return self._found[vocabulary]
+
+
+class _BpeOpenaiCounter:
+    """Counts with the tokenizer in the wheel of bpe-openai."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def count(self, text: str) -> int:
+        """See :class:`Counter`."""
+        return int(self._tokenizer.count(_encodable(text)))
+
+
+class _TiktokenCounter:
+    """Counts with tiktoken."""
+
+    def __init__(self, encoding: Any) -> None:
+        self._encoding = encoding
+
+    def count(self, text: str) -> int:
+        """See :class:`Counter`."""
+        return len(self._encoding.encode_ordinary(_encodable(text)))
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot hold: each becomes the replacement character."""
+    return text.encode(errors="surrogatepass").decode(errors="replace") if not _is_encodable(text) else text
+
+
+def _is_encodable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
+    """The counter of the package bpe-openai, or None where it is not installed."""
+    bindings = _bpe_openai_bindings()
+    if bindings is None or vocabulary.value not in bindings.supported_encodings():
+        return None
+    return _BpeOpenaiCounter(bindings.tokenizer_for_encoding(vocabulary.value))
+
+
+def _bpe_openai_bindings() -> Any:
+    """The compiled part of bpe-openai, without the Python around it.
+
+    The package's own module reads every vocabulary a second time, into dictionaries: that takes over a second and
+    70 MB, and its encodings refuse long texts (bpe-openai 0.1.4).
+    """
+    spec = importlib.util.find_spec("bpe_openai")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for suffix in EXTENSION_SUFFIXES:
+            path = Path(folder) / f"_bindings{suffix}"
+            if path.is_file():
+                return _load_extension("bpe_openai._bindings", path)
+    return None
+
+
+def _load_extension(name: str, path: Path) -> Any:
+    loader = ExtensionFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    if spec is None:  # only without a loader
+        raise ImportError(f"no module {name} in {path}")
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+class _CachedVocabulary(NamedTuple):
+    """A vocabulary in tiktoken's cache: its file (named by the SHA-1 of its address), and the SHA-256 of its bytes."""
+
+    file: str
+    digest: str
+
+
+_TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
+    "o200k_base": _CachedVocabulary(
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+    "cl100k_base": _CachedVocabulary(
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+}
+"""Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. A file with another digest it would delete
+and fetch again."""
+
+
+def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
+    """The counter of tiktoken, or None where it is not installed or its vocabulary is not on the disk."""
+    if importlib.util.find_spec("tiktoken") is None or not _tiktoken_has(vocabulary.value):
+        return None
+    tiktoken = importlib.import_module("tiktoken")
+    return _TiktokenCounter(tiktoken.get_encoding(vocabulary.value))
+
+
+def _tiktoken_has(encoding: str) -> bool:
+    """Whether tiktoken would find the vocabulary in its cache, whole: see `tiktoken.load.read_file_cached`."""
+    named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if named == "":  # its sign for "keep nothing": it would fetch
+        return False
+    folder = Path(named) if named is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
+    cached = _TIKTOKEN_CACHE[encoding]
+    try:
+        data = (folder / cached.file).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(data).hexdigest() == cached.digest

@@ -1,0 +1,53 @@
+"""Tokens that stand in a prompt beside the words: around messages, names, tools and the answer; a table by family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from partstream.tokens.counting.vocabularies import longest_match
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OVERHEADS", "Overheads", "overheads_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """Tokens that no text accounts for.
+
+    Attributes:
+        message: Around each message.
+        name: For the name of a speaker, beside its text.
+        request: Once for a request: what opens the answer.
+        tools: Once, where a request has tools.
+        tool: Around each tool.
+    """
+
+    message: int = 3
+    name: int = 1
+    request: int = 3
+    tools: int = 16
+    tool: int = 8
+
+
+_COPILOT: Final = Overheads()
+"""As Copilot's tokenizer reckons (`BaseTokensPerMessage`, `BaseTokensPerName`, `BaseTokensPerCompletion`,
+`countToolTokens`), without its margin of 1.1: margins are applied where a decision is made. For messages, names
+and the answer these are the numbers of OpenAI's cookbook, "How to count tokens with tiktoken"."""
+
+OVERHEADS: Final[Mapping[str, Overheads]] = {
+    # Tokens of the system prompt that comes with tools: Anthropic's pages "Tool use pricing" and "Pricing", for the
+    # tool choice `auto`.
+    "claude-3-opus": Overheads(tools=530),
+    "claude-3-sonnet": Overheads(tools=159),
+    "claude-3-haiku": Overheads(tools=264),
+    "claude": Overheads(tools=346),
+}
+"""Families whose overheads are published; all others are counted as Copilot counts them."""
+
+
+def overheads_of(family: str) -> Overheads:
+    """The overheads of a family."""
+    return longest_match(family, OVERHEADS) or _COPILOT

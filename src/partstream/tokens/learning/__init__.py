@@ -1,0 +1,1 @@
+"""What reports teach: shares, sizes and corrections out of what upstreams reported."""

@@ -1,0 +1,160 @@
+"""How estimates are corrected, by family and upstream: keeps samples in the ledger and works out what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from partstream.tokens.ledger.calibration import are_much_closer, are_off, factor_of, sample_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.tokens.learning.shares import Residue
+    from partstream.tokens.ledger.calibration import Sample
+    from partstream.tokens.ledger.ledger import Ledger
+
+__all__ = ["Correction", "Corrections"]
+
+_NOTABLE: Final = 0.02
+"""A change of a factor that is worth counting everything anew."""
+
+_ENOUGH: Final = 3
+"""How many answers have to speak for bytes against an exact count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """How an estimate becomes the best one.
+
+    Attributes:
+        factor: For the tokenizer's estimate.
+        size_factor: For the bytes, where the upstream goes by these; None for all others.
+        counted_factor: For what a tokenizer counted exactly, where the upstream counts with another one; None where
+            exact counts are right.
+        is_learned: Whether anything of the family is known.
+    """
+
+    factor: float = 1.0
+    size_factor: float | None = None
+    counted_factor: float | None = None
+    is_learned: bool = False
+
+    @property
+    def corrects_counts(self) -> bool:
+        """Whether exact counts are none for this upstream, but estimates like all others."""
+        return self.counted_factor is not None
+
+    @property
+    def learned_factor(self) -> float | None:
+        """What the upstream's own answers say that estimates are multiplied with; None where they said nothing."""
+        return self.factor_of_texts if self.is_learned else None
+
+    @property
+    def factor_of_texts(self) -> float:
+        """What estimates are multiplied with where bytes say nothing."""
+        return self.factor if self.counted_factor is None else self.counted_factor
+
+    def is_far_from(self, other: Correction) -> bool:
+        """Whether estimates that somebody keeps are not right any more."""
+        if self.size_factor is not None or other.size_factor is not None:
+            return _are_far(self.size_factor, other.size_factor)
+        return _are_far(self.factor, other.factor) or _are_far(self.counted_factor, other.counted_factor)
+
+
+def _are_far(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return abs(one / other - 1) > _NOTABLE
+
+
+class Corrections:
+    """The corrections of the models of one upstream.
+
+    The factor belongs to the family, wherever it is served: that is the tokenizer. Whether bytes are what is counted,
+    and whether exact counts are right, belongs to the scope, an upstream and a family: that is the server. Of a family
+    whose tokenizer is known, what the server made of the others is believed until it has answered itself.
+
+    Args:
+        ledger: Where samples are kept.
+        upstream: What tells the upstream from others.
+    """
+
+    def __init__(self, ledger: Ledger, upstream: str) -> None:
+        self._ledger = ledger
+        self._upstream = upstream
+        self._known: dict[tuple[str, str], tuple[tuple[Sequence[Sample], ...], Correction]] = {}
+        self._announced: dict[tuple[str, str], Correction] = {}
+
+    def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
+        """The correction as it is now.
+
+        Args:
+            family: The model family.
+            scope: The family at this upstream.
+            is_exact: Whether a tokenizer counts the text of the family.
+        """
+        of_family, own = self._ledger.samples(family), self._samples_of(scope)
+        of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own
+        samples = (of_family, *own, *of_others)
+        known = self._known.get((family, scope))
+        # Asked for with every text, and changed by answers only.
+        if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
+            is_learned = bool(own[0] if is_exact else of_family)
+            correction = _correction(of_family, *of_others, is_exact=is_exact, is_learned=is_learned)
+            known = self._known[family, scope] = (samples, correction)
+            self._announced.setdefault((family, scope), correction)
+        return known[1]
+
+    def learn(self, family: str, scope: str, residue: Residue) -> None:
+        """Takes in what an answer said, and tells all who share the ledger."""
+        is_exact = residue.counted > 0
+        self.of(family, scope, is_exact=is_exact)  # what is kept was asked for before this answer
+        if residue.is_telling:
+            self._keep(family, residue.estimated, residue.of_estimated)
+        if residue.by_size is not None:
+            for owner in (scope, self._upstream) if is_exact else (scope,):
+                of_texts, of_bytes = _keys(owner)
+                self._keep(of_texts, residue.counted + residue.estimated, residue.tokens)
+                self._keep(of_bytes, residue.by_size, residue.tokens)
+        self._ledger.did_learn.fire(family)
+
+    def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
+        """Whether estimates that somebody keeps are not right any more; said once of each such change.
+
+        They are held against what was said to be right the last time, so that many small steps add up.
+        """
+        now = self.of(family, scope, is_exact=is_exact)
+        is_far = now.is_far_from(self._announced[family, scope])
+        if is_far:
+            self._announced[family, scope] = now
+        return is_far
+
+    def _samples_of(self, owner: str) -> tuple[Sequence[Sample], Sequence[Sample]]:
+        of_texts, of_bytes = (self._ledger.samples(key) for key in _keys(owner))
+        return of_texts, of_bytes
+
+    def _keep(self, key: str, estimated: float, reported: float) -> None:
+        if (sample := sample_of(estimated, reported)) is not None:
+            self._ledger.keep_sample(key, sample)
+
+
+def _keys(owner: str) -> tuple[str, str]:
+    return f"{owner} estimates", f"{owner} bytes"
+
+
+def _correction(
+    of_family: Sequence[Sample],
+    of_texts: Sequence[Sample],
+    of_bytes: Sequence[Sample],
+    *,
+    is_exact: bool,
+    is_learned: bool,
+) -> Correction:
+    size_factor = counted_factor = None
+    # What a tokenizer counted is right until the upstream has said otherwise more than once.
+    if are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
+        size_factor = factor_of(of_bytes)
+    if is_exact and (size_factor is not None or are_off(of_texts)):
+        counted_factor = factor_of(of_texts)
+    return Correction(factor_of(of_family), size_factor, counted_factor, is_learned)

@@ -1,0 +1,275 @@
+"""The ledger's SQLite file: opened when it is needed, put aside when it is broken, left alone when it cannot be used.
+
+Belongs to one thread; other processes may use the same file at the same time. Nothing that is wrong with the file or
+its folder is an error to anybody: what is read is then empty, and what was to be written is kept for the next time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from partstream.tokens.ledger.schema import (
+    APPLICATION_ID,
+    CAPACITIES,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRIM,
+)
+from partstream.user_folders import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["LedgerFile", "Statement", "default_data_folder"]
+
+_logger = logging.getLogger("partstream.tokens")
+
+Statement = tuple[str, "Sequence[tuple[Any, ...]]"]
+"""SQL and the parameters of each of its runs."""
+
+Result = TypeVar("Result")
+
+_BUSY: Final = 1.0
+"""Seconds to wait for another process; it holds the file for milliseconds."""
+
+_REST: Final = 10.0
+"""Seconds between two attempts to open a file that cannot be used."""
+
+_KEPT: Final = 3
+"""How many files that were put aside stay."""
+
+_MOST_UNWRITTEN: Final = 20_000
+"""How many rows wait for a file that can be written; the oldest go first."""
+
+_TRIMMED_EVERY: Final = 256
+"""Writes between two looks at the size."""
+
+_BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+"""What SQLite says of a file whose content is not ours; SQLITE_ERROR is a table or column that is not there."""
+
+
+def default_data_folder() -> Path:
+    """Where this system keeps what programs remember; `PARTSTREAM_DATA` names another folder."""
+    return DATA.path()
+
+
+class _ForeignFileError(Exception):
+    """What lies in the place of the file is something else."""
+
+
+class LedgerFile:
+    """The file, for the thread that uses it.
+
+    Args:
+        path: The file; it and its folder are made when they are needed, for the user's eyes only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        self._rests_until = 0.0
+        self._unwritten: list[Statement] = []
+        self._writes = 0
+        self._said: set[str] = set()
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives; none when the file cannot be read."""
+        return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
+
+    def write(self, statements: Sequence[Statement]) -> bool:
+        """Runs statements in one transaction; what cannot be written now goes with the next. Whether it was written."""
+        self._unwritten = _bounded([*self._unwritten, *statements])
+        if not self._unwritten:
+            return True
+        is_written = self._use(self._commit) is not None
+        if is_written:
+            self._unwritten = []
+        return is_written
+
+    def close(self) -> None:
+        """Closes the file; it is opened again when it is used again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    # ---- use ----
+
+    def _use(self, action: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """Does something with the file; None when it cannot be done. A broken file is put aside once on the way."""
+        for _ in range(3):
+            if time.monotonic() < self._rests_until:
+                return None
+            try:
+                return action(self._opened())
+            except (sqlite3.Error, _ForeignFileError, OSError) as error:
+                if not self._is_mended_after(error):
+                    return None
+        return None
+
+    def _is_mended_after(self, error: Exception) -> bool:
+        """Does what can be done about an error; whether it is worth another attempt."""
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            self._say(f"is in use by another process for more than {_BUSY:g} s")
+            return False
+        self.close()
+        is_broken = isinstance(error, _ForeignFileError) or (code is not None and code & 0xFF in _BROKEN)
+        if is_broken and self._is_put_aside(error):
+            return True
+        self._say(f"cannot be used, what is learned is kept in memory: {error}")
+        self._rests_until = time.monotonic() + _REST
+        return False
+
+    def _commit(self, connection: sqlite3.Connection) -> bool:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for sql, rows in self._unwritten:
+                connection.executemany(sql, rows)
+            if self._writes % _TRIMMED_EVERY == 0:
+                _trim(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # SQLite itself rolls back after some errors
+                connection.execute("ROLLBACK")
+            raise
+        self._writes += 1
+        return True
+
+    # ---- opening ----
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._prepare_place()
+            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._identity = connection, _identity(self.path)
+        return self._connection
+
+    def _prepare_place(self) -> None:
+        """Makes folder and file for the user alone; SQLite gives its other files the rights of this one."""
+        if self.path.is_dir():
+            raise _ForeignFileError("it is a folder")
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Never opened where it exists: closing it would take the locks that this process has on it
+        # (sqlite.org/howtocorrupt.html, 2.2).
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    # ---- putting aside ----
+
+    def _is_put_aside(self, error: Exception) -> bool:
+        """Renames the file; where another process has done that already there is nothing left to do."""
+        try:
+            if self._identity not in ((0, 0), _identity(self.path)):
+                self._identity = (0, 0)
+                return True
+            place = self._free_place()
+            self.path.replace(place)
+            for suffix in ("-wal", "-shm", "-journal"):
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        except FileNotFoundError:  # the other process is just between renaming and making it anew
+            return True
+        except OSError:
+            return False
+        self._identity = (0, 0)
+        self._say(f"is put aside as {place.name} and begun anew: {error}")
+        return True
+
+    def _free_place(self) -> Path:
+        places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
+        free = next((place for place in places if not place.exists()), None)
+        return free or min(places, key=lambda place: place.stat().st_mtime)
+
+    def _say(self, what: str) -> None:
+        """Logs each thing once: it would come with every answer."""
+        if what not in self._said and len(self._said) < 10:
+            self._said.add(what)
+            _logger.warning("the ledger of tokens, %s, %s", self.path.name, what)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Makes the tables where there are none.
+
+    Raises:
+        _ForeignFileError: The file is somebody else's, or of another version.
+    """
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")  # damage is found before it is believed
+    _use_write_ahead_log(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if _head(connection) == (APPLICATION_ID, SCHEMA_VERSION):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _make_tables(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Lets others read while one writes, where the file system can do that; else SQLite's old journal serves."""
+    ends = time.monotonic() + _BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # It does not wait for another process that changes the mode at this moment, whatever the timeout.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    head = _head(connection)
+    if head == (APPLICATION_ID, SCHEMA_VERSION):  # another process was first
+        return
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if head != (0, 0) or tables:
+        raise _ForeignFileError(f"it is of another application or version: {head[0]:#x}, {head[1]}")
+    for statement in SCHEMA:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _head(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return application, version
+
+
+def _trim(connection: sqlite3.Connection) -> None:
+    """Lets the oldest tenth of a table go that is full."""
+    for table, (capacity, age) in CAPACITIES.items():
+        (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a name of our own
+        if rows > capacity:
+            connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
+
+
+def _bounded(statements: list[Statement]) -> list[Statement]:
+    rows = sum(len(parameters) for _, parameters in statements)
+    while rows > _MOST_UNWRITTEN and len(statements) > 1:
+        rows -= len(statements.pop(0)[1])
+    return statements

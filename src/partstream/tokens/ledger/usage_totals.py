@@ -1,0 +1,148 @@
+"""Adds up the usage of answers by day and model; what an answer did not say is counted and never taken for 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.ledger.schema import CLEAR_USAGE, READ_LAST_USAGE, READ_USAGE, READ_USAGE_OF_OTHERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.tokens.ledger.file import LedgerFile
+
+__all__ = ["Sum", "UsageOfOthers", "UsageTotals", "add_up", "clear_usage", "read_usage_rows"]
+
+
+@dataclass(slots=True)
+class Sum:
+    """A sum of numbers of which some may be unknown.
+
+    Attributes:
+        known: The sum of those that are known.
+        answers: How many are known.
+        unknown: How many are not.
+    """
+
+    known: float = 0
+    answers: int = 0
+    unknown: int = 0
+
+    def add(self, number: float | None) -> None:
+        """Takes a number in."""
+        if number is None:
+            self.unknown += 1
+        else:
+            self.known += number
+            self.answers += 1
+
+    @property
+    def value(self) -> float | None:
+        """The sum, or None when nothing of it is known."""
+        return self.known if self.answers else None
+
+
+@dataclass(slots=True)
+class UsageTotals:
+    """What answers took together.
+
+    Attributes:
+        answers: How many there were.
+        input: Tokens of their prompts.
+        output: Tokens of the answers.
+        cached: Tokens of the prompts that were read from a cache.
+        reasoning: Tokens of the answers that were spent on reasoning.
+        cost: US dollars.
+        of_cached: Tokens of those prompts of which the cached ones are known.
+    """
+
+    answers: int = 0
+    input: Sum = field(default_factory=Sum)
+    output: Sum = field(default_factory=Sum)
+    cached: Sum = field(default_factory=Sum)
+    reasoning: Sum = field(default_factory=Sum)
+    cost: Sum = field(default_factory=Sum)
+    of_cached: int = 0
+
+    def add(self, row: UsageRow) -> None:
+        """Takes an answer in."""
+        self.answers += 1
+        self.input.add(row.input_tokens)
+        self.output.add(row.output_tokens)
+        self.cached.add(row.cached_tokens)
+        self.reasoning.add(row.reasoning_tokens)
+        self.cost.add(row.cost)
+        if row.cached_tokens is not None and row.input_tokens is not None:
+            self.of_cached += row.input_tokens
+
+    @property
+    def cached_share(self) -> float | None:
+        """The part of the prompts that was read from a cache, from 0 to 1; None where nobody said."""
+        return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
+
+
+def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
+    """The usage of the answers since a day of the local calendar, the oldest first."""
+    return [UsageRow(*row) for row in file.read(READ_USAGE, (_start_of(since),)) if _is_sound(row)]
+
+
+class UsageOfOthers:
+    """The usage that others write into the file while this process goes on; each answer once."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def read(self, file: LedgerFile, since: date, own: str | None) -> list[UsageRow]:
+        """The answers since a day that were not read before.
+
+        Args:
+            file: The ledger's file.
+            since: A day of the local calendar.
+            own: The name of this process's own ledger, whose answers are left out.
+        """
+        last = next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
+        if last < self._last:  # somebody has cleared it, and numbers begin anew
+            self._last = 0
+        rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
+        self._last = max([self._last, last, *(number for number, *_ in rows)])
+        return [UsageRow(*row) for _, *row in rows if _is_sound(tuple(row))]
+
+
+def clear_usage(file: LedgerFile) -> bool:
+    """Forgets the usage of all answers, and nothing else; whether that could be done."""
+    return file.write([(CLEAR_USAGE, [()])])
+
+
+def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
+    """Totals by day and model, the days in order.
+
+    Args:
+        rows: The oldest first.
+        model_pattern: Which models, by their ids; `*` and `?` stand for any characters.
+    """
+    totals: dict[tuple[date, str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.model, model_pattern):
+            totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
+    return dict(sorted(totals.items()))
+
+
+def _start_of(day: date) -> float:
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()
+
+
+def _day(time: float) -> date:
+    """The day of the local calendar."""
+    return datetime.fromtimestamp(time, UTC).astimezone().date()
+
+
+def _is_sound(row: tuple[object, ...]) -> bool:
+    """Whether a row is what was written; a file may be damaged."""
+    time, model, _, _, *numbers = row
+    if not (isinstance(time, float) and 0 <= time < 1e11 and isinstance(model, str)):
+        return False
+    return all(number is None or (isinstance(number, int | float) and number >= 0) for number in numbers)

@@ -1,0 +1,7 @@
+"""Providers of model servers: configuration, transport, limits of time and retries around a protocol."""
+
+from partstream.upstreams.configuration import ConfigurationError, GatewayConfiguration, RetryPolicy, Timeouts
+from partstream.upstreams.provider import GatewayProvider
+from partstream.upstreams.secret import Secret
+
+__all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]

@@ -1,0 +1,64 @@
+"""What an answer costs: what the upstream says, else its tokens by the list prices; knows no provider by name."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partstream.models.records import Pricing
+    from partstream.outputs import Finish
+    from partstream.usage import Usage
+
+__all__ = ["cost_of", "list_cost", "reported_cost"]
+
+
+def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
+    """The cost of an answer in US dollars; None where neither the cost nor all prices that it takes are known."""
+    reported = reported_cost(finish)
+    if reported is None and finish.usage is not None and pricing is not None:
+        reported = list_cost(finish.usage, pricing)
+    return None if reported is None else float(reported)
+
+
+def reported_cost(finish: Finish) -> Decimal | None:
+    """The cost that the upstream reports.
+
+    Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number.
+    """
+    said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
+    if finish.usage is not None:
+        said.append(finish.usage.raw.get("cost"))
+    return next((cost for value in said if (cost := _dollars(value)) is not None), None)
+
+
+def list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
+    """Tokens by prices; None where a price or a number is missing.
+
+    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
+    servers say what they wrote into it; there the true cost may be some per cent higher.
+    """
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    prices = pricing
+    if pricing.long_context is not None and usage.input_tokens >= (pricing.long_context_from or 0):
+        prices = pricing.long_context
+    if prices.input is None or prices.output is None:
+        return None
+    read = min(usage.cached_tokens or 0, usage.input_tokens)
+    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
+    cache_read = prices.input if prices.cache_read is None else prices.cache_read
+    cache_write = prices.input if prices.cache_write is None else prices.cache_write
+    other = (usage.input_tokens - read - written) * prices.input
+    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
+
+
+def _dollars(value: Any) -> Decimal | None:
+    """An amount; None for what is none, for less than nothing and for what no number is."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None

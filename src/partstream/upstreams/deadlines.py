@@ -1,0 +1,54 @@
+"""The limits of time of one request as moments: which comes next, and which one it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import TimeoutPhase, UpstreamTimeoutError
+
+if TYPE_CHECKING:
+    from partstream.upstreams.configuration import Timeouts
+
+__all__ = ["Deadlines"]
+
+_AFTER_ERROR: Final = 2.0
+"""Seconds to wait for what an upstream adds to an error that it has reported already."""
+
+
+class Deadlines:
+    """Computes the next deadline from what has arrived; the clock is the caller's.
+
+    Args:
+        timeouts: The limits.
+        start: The moment of the request, in seconds of any clock.
+    """
+
+    __slots__ = ("_failing", "_first_event", "_idle", "_timeouts", "_total")
+
+    def __init__(self, timeouts: Timeouts, start: float) -> None:
+        self._timeouts = timeouts
+        self._total = start + timeouts.total
+        self._first_event: float | None = start + timeouts.first_event
+        self._idle = 0.0
+        self._failing = False
+
+    def arrived(self, now: float, *, events: bool, failing: bool) -> None:
+        """Bytes arrived: were there events among them by now, and has the upstream reported an error?"""
+        if events:
+            self._first_event = None
+        if not self._failing:  # once it has failed, what still arrives buys it no more time
+            self._idle = now + (min(_AFTER_ERROR, self._timeouts.idle) if failing else self._timeouts.idle)
+        self._failing = failing
+
+    @property
+    def next(self) -> float:
+        """The moment at which patience ends."""
+        return min(self._total, self._idle if self._first_event is None else self._first_event)
+
+    def error(self) -> UpstreamTimeoutError:
+        """The error for the deadline that comes next."""
+        if self.next == self._total:
+            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total)
+        if self._first_event is not None:
+            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event)
+        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle)

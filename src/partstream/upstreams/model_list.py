@@ -1,0 +1,98 @@
+"""The models that a gateway offers: those that are configured, or those that the upstream lists; knows no requests."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from partstream.errors import LanguageModelError
+from partstream.models.discovery import ModelDiscovery
+from partstream.models.disk_cache import DiskCache
+from partstream.models.filters import is_allowed, offered_models
+from partstream.models.information import information_of
+from partstream.protocols.registry import UPSTREAM_PROTOCOLS
+from partstream.upstreams.fetching import DocumentFetcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.models.filters import OfferedModel
+    from partstream.models.records import Pricing
+    from partstream.provider import LanguageModelChatInformation
+    from partstream.upstreams.configuration import GatewayConfiguration
+
+__all__ = ["ModelList"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+
+class ModelList:
+    """The models of one upstream.
+
+    Args:
+        configuration: Which upstream, and what a person says of its models.
+        on_change: Called when the list is another than the one that was given last.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, on_change: Callable[[], object]) -> None:
+        self._configuration = configuration
+        self._fetch = DocumentFetcher(configuration)
+        self._pricing: Mapping[str, Pricing] = {}
+        folder, base_url = configuration.cache_folder, configuration.base_url
+        upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
+        base_path, further_lists = upstream.find_model_lists(urlsplit(base_url).path)
+        self._discovery = ModelDiscovery(
+            self._fetch,
+            base_path,
+            on_change,
+            further_lists=further_lists,
+            cache=DiskCache(folder, base_url) if folder is not None else None,
+            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+        )
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """What VS Code gets.
+
+        Raises:
+            LanguageModelError: There is no list yet, and none can be had now.
+        """
+        if self._configuration.models:
+            return self._configuration.models
+        limits = self._configuration.selection.limits
+        models = await self.offered()
+        self._pricing = {
+            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
+        }
+        return tuple(information_of(model, limits) for model in models)
+
+    async def offered(self) -> Sequence[OfferedModel]:
+        """The models with the source of every fact; what is asked about each comes behind the list.
+
+        Raises:
+            UpstreamError: As in :meth:`information`.
+        """
+        selection = self._configuration.selection
+        if not self._configuration.discovers:
+            return offered_models((), selection)
+        try:
+            records = await self._discovery.records()
+        except LanguageModelError as error:
+            if not selection.overrides:
+                raise
+            _logger.warning("only the configured models are offered: %s", error)
+            records = ()
+        return offered_models(records, selection)
+
+    def pricing(self, model_id: str) -> Pricing | None:
+        """What a model of the last list costs, or None where that is not known."""
+        return self._pricing.get(model_id)
+
+    async def settle(self) -> None:
+        """Returns when nothing more is being asked about the models."""
+        await self._discovery.settle()
+
+    async def aclose(self) -> None:
+        """Stops asking and closes the connections."""
+        await self._discovery.aclose()
+        await self._fetch.aclose()

@@ -1,0 +1,129 @@
+"""The tokens of one request: what is expected of it before it is sent, and what its answer or its refusal teaches."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.context_management import applied_edits
+from partstream.errors import ContextLengthExceededError
+from partstream.tokens.overflow import read_overflow
+from partstream.upstreams.costs import cost_of
+from partstream.usage import usage_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from partstream.errors import UpstreamError
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.models.records import Pricing
+    from partstream.outputs import Finish
+    from partstream.parts import DataPart
+    from partstream.provider import LanguageModelChatInformation
+    from partstream.tokens import TokenCount
+    from partstream.tokens.accounting import TokenAccounting
+    from partstream.tokens.overflow import Overflow
+
+__all__ = ["NEARLY_FULL", "RequestTokens"]
+
+NEARLY_FULL: Final = 0.9
+"""The part of the input limit from which on a request is named in the log. It is sent all the same: an estimate can be
+wrong, and the upstream knows."""
+
+_logger = logging.getLogger("partstream.upstreams")
+
+
+class RequestTokens:
+    """What is known of the tokens of one request.
+
+    Args:
+        accounting: What counts and learns.
+        model: The model that is asked, with its limit as it is known now.
+        messages: The conversation.
+        options: Holds the tools, and the host's name of the conversation.
+        pricing: What the model costs, or None.
+        on_limit_change: Called when the limit of the model is another one from now on.
+    """
+
+    def __init__(
+        self,
+        accounting: TokenAccounting,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        pricing: Pricing | None = None,
+        on_limit_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._accounting = accounting
+        self._model = model
+        self._pricing = pricing
+        self._on_limit_change = on_limit_change
+        self._estimate = accounting.estimate_request(model, messages, options.tools)
+        conversation = options.model_options.get("_conversationId")
+        self._conversation = conversation if isinstance(conversation, str) and conversation else None
+
+    def before_sending(self) -> None:
+        """Says in the log what is expected: as a warning where it is nearly more than the model takes, or more."""
+        total, limit = self._estimate.total, self._model.max_input_tokens
+        if total.tokens >= NEARLY_FULL * limit:
+            _logger.warning(
+                "the request to %s has %s tokens (%s), of %s that it takes; sent all the same",
+                self._model.id,
+                f"{total.tokens:,}",
+                total.source,
+                f"{limit:,}",
+            )
+        else:
+            factor = self._accounting.factor(self._model.family)
+            _logger.info(
+                "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
+            )
+
+    def counted(self, count: TokenCount | None) -> None:
+        """Takes what the upstream itself counted in the place of the estimate; None changes nothing."""
+        if count is not None:
+            self._estimate = replace(self._estimate, total=count)
+
+    def answered(self, finish: Finish) -> DataPart | None:
+        """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
+        cost = cost_of(finish, self._pricing)
+        edits = applied_edits(finish.provider_metadata)
+        if edits:
+            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(edits))
+        if finish.error is None and finish.usage is not None:
+            self._check_limit(finish.usage.input_tokens or 0)
+        self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
+        return None if finish.usage is None else usage_part(finish.usage, cost, edits)
+
+    def _check_limit(self, input_tokens: int) -> None:
+        """A model that took more than its limit has another one: a local server was loaded with more room."""
+        if self._accounting.took(self._model, input_tokens):
+            _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
+            self._on_limit_change()
+
+    def refused(self, error: UpstreamError) -> ContextLengthExceededError | None:
+        """Learns from the refusal of an input that is too long, and gives the error that says so; None for others."""
+        overflow = read_overflow(error)
+        if overflow is None:
+            return None
+        limit = overflow.limit or self._limit_without_a_number(overflow)
+        self._accounting.overflowed(self._estimate, limit=limit, actual=overflow.count)
+        self._on_limit_change()
+        return ContextLengthExceededError(
+            self._model.name,
+            limit=overflow.limit,
+            count=overflow.count,
+            http_status=error.http_status,
+            provider_code=error.provider_code,
+        )
+
+    def _limit_without_a_number(self, overflow: Overflow) -> int | None:
+        """A limit below what was sent, so that the next request is shorter; never less than half of what was known.
+
+        None where the bytes of a request were too many: that says nothing of tokens.
+        """
+        if not overflow.speaks_of_tokens:
+            return None
+        known = self._model.max_input_tokens
+        return max(known // 2, min(known, int(self._estimate.total.tokens * NEARLY_FULL)))

@@ -1,0 +1,124 @@
+"""Settings: what is read from a group, and which sentence answers each wrong one."""
+
+import pytest
+
+from partstream.models import ModelOverride
+from partstream.upstreams import ConfigurationError, GatewayConfiguration, RetryPolicy, Secret, Timeouts
+
+URL = "https://api.example.com/v1"
+KEY = "sk-planted"
+
+
+def test_a_url_alone_is_enough():
+    configuration = GatewayConfiguration.from_json({"baseUrl": URL})
+    assert configuration == GatewayConfiguration(URL)
+    assert (configuration.models, configuration.api_key, configuration.headers) == ((), None, {})
+    assert (configuration.timeouts, configuration.retry) == (Timeouts(), RetryPolicy())
+
+
+def test_every_setting_has_its_field():
+    configuration = GatewayConfiguration.from_json(
+        {
+            "baseUrl": URL,
+            "protocol": "openresponses",
+            "apiKey": KEY,
+            "headers": {"x-team": "blue"},
+            "models": [
+                "small",
+                {
+                    "id": "large",
+                    "name": "Large",
+                    "family": "big",
+                    "version": "2",
+                    "maxInputTokens": 1000,
+                    "maxOutputTokens": 100,
+                    "imageInput": True,
+                    "toolCalling": False,
+                },
+            ],
+        }
+    )
+    assert configuration.api_key == Secret(KEY)
+    assert configuration.headers == {"x-team": "blue"}
+    assert configuration.selection.overrides == {
+        "small": ModelOverride(),
+        "large": ModelOverride(
+            name="Large",
+            family="big",
+            version="2",
+            max_input_tokens=1000,
+            max_output_tokens=100,
+            image_input=True,
+            tool_calling=False,
+        ),
+    }
+    assert not configuration.discovers
+
+
+def test_empty_settings_count_as_left_out():
+    settings = {"baseUrl": URL, "protocol": "", "apiKey": "", "headers": None, "models": None}
+    assert GatewayConfiguration.from_json(settings) == GatewayConfiguration(URL)
+
+
+WRONG = {
+    "no URL": ({"apiKey": KEY}, "baseUrl"),
+    "an empty URL": ({"baseUrl": ""}, "baseUrl"),
+    "a URL of null": ({"baseUrl": None}, "baseUrl"),
+    "a number for a URL": ({"baseUrl": 8080}, "baseUrl"),
+    "a URL without a scheme": ({"baseUrl": "api.example.com/v1"}, "baseUrl"),
+    "another scheme": ({"baseUrl": "ftp://api.example.com"}, "baseUrl"),
+    "no host": ({"baseUrl": "https:///v1"}, "baseUrl"),
+    "an open bracket": ({"baseUrl": "http://[::1/v1"}, "baseUrl"),
+    "a port of words": ({"baseUrl": "http://host:port/v1"}, "baseUrl"),
+    "a port too large": ({"baseUrl": "http://host:70000/v1"}, "baseUrl"),
+    "a line break in the URL": ({"baseUrl": "http://host/v1\n"}, "baseUrl"),
+    "an unknown protocol": ({"baseUrl": URL, "protocol": "telepathy"}, "protocol"),
+    "an unknown setting": ({"baseUrl": URL, "apikey": KEY}, "apikey"),
+    "a key that is a list": ({"baseUrl": URL, "apiKey": [KEY]}, "apiKey"),
+    "a key with a line break": ({"baseUrl": URL, "apiKey": f"{KEY}\n"}, "apiKey"),
+    "a key with an umlaut": ({"baseUrl": URL, "apiKey": f"{KEY}ü"}, "apiKey"),
+    "headers that are a list": ({"baseUrl": URL, "headers": [KEY]}, "headers"),
+    "a header that is a number": ({"baseUrl": URL, "headers": {"x-a": 1}}, "headers.x-a"),
+    "a header with a line break": ({"baseUrl": URL, "headers": {"x-a": f"{KEY}\r\nx-b: 1"}}, "headers.x-a"),
+    "a header without a name": ({"baseUrl": URL, "headers": {"": KEY}}, "headers.''"),
+    "a header name with a blank": ({"baseUrl": URL, "headers": {"x a": KEY}}, "headers.'x a'"),
+    "models that are one": ({"baseUrl": URL, "models": "small"}, "models"),
+    "a model that is a number": ({"baseUrl": URL, "models": ["small", 4]}, "models[1]"),
+    "a model without an id": ({"baseUrl": URL, "models": [{"name": "Small"}]}, "models[0].id"),
+    "a model with an empty id": ({"baseUrl": URL, "models": [""]}, "models[0].id"),
+    "an unknown field of a model": ({"baseUrl": URL, "models": [{"id": "a", "size": 4}]}, "models[0].size"),
+    "no tokens": ({"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": 0}]}, "models[0].maxInputTokens"),
+    "tokens that are true": (
+        {"baseUrl": URL, "models": [{"id": "a", "maxInputTokens": True}]},
+        "models[0].maxInputTokens",
+    ),
+    "yes for tools": ({"baseUrl": URL, "models": [{"id": "a", "toolCalling": "yes"}]}, "models[0].toolCalling"),
+}
+
+
+@pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
+def test_a_wrong_setting_is_named_with_what_could_stand_there_and_no_key(settings: dict, where: str):
+    with pytest.raises(ConfigurationError) as caught:
+        GatewayConfiguration.from_json(settings)
+    assert caught.value.where == where
+    assert caught.value.expected
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["https", "ftp", "nonsense"])
+def test_a_password_in_the_url_is_refused_and_not_repeated(scheme: str):
+    with pytest.raises(ConfigurationError, match="user name or password") as caught:
+        GatewayConfiguration(f"{scheme}://user:hunter2@api.example.com/v1")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["api_key", "headers"])
+def test_what_no_header_can_hold_is_refused_however_the_configuration_is_made(name: str):
+    value = {"api_key": Secret(f"{KEY}\n"), "headers": {"x-key": f"{KEY}\n"}}[name]
+    with pytest.raises(ConfigurationError) as caught:
+        GatewayConfiguration(URL, **{name: value})
+    assert KEY not in str(caught.value)
+
+
+def test_an_at_sign_in_the_path_is_no_password():
+    assert GatewayConfiguration("https://host/accounts/@me/v1").base_url == "https://host/accounts/@me/v1"

@@ -1,0 +1,50 @@
+"""Which limit of time comes next, without a clock: every case is a list of arrivals."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.errors import TimeoutPhase
+from partstream.upstreams import Timeouts
+from partstream.upstreams.deadlines import Deadlines
+
+LIMITS = Timeouts(connect=1, first_event=10, idle=5, total=100)
+START = 1000.0
+COMMENT, EVENT, FAILURE = (False, False), (True, False), (True, True)
+
+# Arrivals as (seconds after the start, what came): the moment at which patience ends, and what is said then.
+CASES = {
+    "nothing": ([], 10, TimeoutPhase.FIRST_EVENT, 10),
+    "only comments": ([(3, COMMENT), (9, COMMENT)], 10, TimeoutPhase.FIRST_EVENT, 10),
+    "an event": ([(3, EVENT)], 8, TimeoutPhase.IDLE, 5),
+    "events": ([(3, EVENT), (7, EVENT)], 12, TimeoutPhase.IDLE, 5),
+    "a comment after an event": ([(3, EVENT), (7, EVENT)], 12, TimeoutPhase.IDLE, 5),
+    "events up to the end": ([(98, EVENT)], 100, TimeoutPhase.TOTAL, 100),
+    "a failure": ([(3, EVENT), (4, FAILURE)], 6, TimeoutPhase.IDLE, 5),
+    "a failure and more": ([(4, FAILURE), (5, FAILURE), (5.5, FAILURE)], 6, TimeoutPhase.IDLE, 5),
+    "a failure at the end": ([(99, FAILURE)], 100, TimeoutPhase.TOTAL, 100),
+}
+
+
+@pytest.mark.parametrize(("arrivals", "moment", "phase", "seconds"), CASES.values(), ids=CASES)
+def test_patience_ends_after(arrivals, moment, phase, seconds):
+    deadlines = Deadlines(LIMITS, START)
+    for after, (events, failing) in arrivals:
+        deadlines.arrived(START + after, events=events, failing=failing)
+    assert deadlines.next == START + moment
+    error = deadlines.error()
+    assert (error.phase, error.seconds) == (phase, seconds)
+
+
+def test_after_a_failure_no_more_is_waited_than_the_idle_limit_allows():
+    deadlines = Deadlines(Timeouts(idle=0.5), START)
+    deadlines.arrived(START + 1, events=True, failing=True)
+    assert deadlines.next == START + 1.5
+
+
+@given(st.lists(st.floats(0, 200), max_size=20))
+def test_whatever_arrives_patience_ends_by_the_total_limit(moments):
+    deadlines = Deadlines(LIMITS, START)
+    for moment in sorted(moments):
+        deadlines.arrived(START + moment, events=True, failing=False)
+        assert deadlines.next <= START + 100

@@ -1,0 +1,149 @@
+"""What a gateway offers: the models that are configured, or those that its upstream lists."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.lists import ENDPOINTS, OPENAI, VERCEL
+from models.server import ModelServer, serving
+from partstream import CancellationTokenSource, LanguageModelChatInformation
+from partstream.errors import UpstreamError
+from partstream.testing import ReplayUpstream
+from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from upstreams.upstreams import run
+
+LIST = "/v1/models"
+CLAUDE = "anthropic/claude-sonnet-4.5"
+
+
+@asynccontextmanager
+async def gateway(documents: dict[str, Any], **settings: Any) -> AsyncIterator[tuple[ModelServer, GatewayProvider]]:
+    """A server of these documents and a gateway to it, configured as by a group of VS Code."""
+    server = ModelServer(documents)
+    async with serving(server):
+        folder = settings.pop("cache_folder", None)
+        configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **settings})
+        configuration = replace(configuration, cache_folder=folder)
+        provider = GatewayProvider(configuration)
+        try:
+            yield server, provider
+        finally:
+            await provider.aclose()
+
+
+async def listed(provider: GatewayProvider) -> list[LanguageModelChatInformation]:
+    token = CancellationTokenSource().token
+    return list(await provider.provide_language_model_chat_information(True, token))
+
+
+def test_without_models_in_the_configuration_the_upstream_is_asked():
+    async def test() -> None:
+        async with gateway({LIST: OPENAI}) as (server, provider):
+            assert [(model.id, model.name, model.family) for model in await listed(provider)] == [
+                ("gpt-4o", "GPT-4o", "gpt-4o"),
+                ("gpt-5.2", "GPT-5.2", "gpt-5.2"),
+            ]
+            assert server.paths()[0] == LIST
+
+    run(test())
+
+
+def test_configured_models_are_offered_without_asking_anybody():
+    async def test() -> None:
+        async with gateway({LIST: OPENAI}, models=["claude-opus-4-1", {"id": "b", "name": "B"}]) as (server, provider):
+            assert [(model.id, model.name) for model in await listed(provider)] == [
+                ("claude-opus-4-1", "Claude Opus 4.1"),
+                ("b", "B"),
+            ]
+            assert server.requests == []
+
+    run(test())
+
+
+def test_configured_models_are_overrides_where_the_upstream_is_asked_too():
+    async def test() -> None:
+        settings = {
+            "models": [{"id": "gpt-4o", "maxInputTokens": 7, "name": "Mine"}, "my-own"],
+            "discover": True,
+            "denyModels": ["gpt-5*"],
+            "defaultModel": "my-own",
+        }
+        async with gateway({LIST: OPENAI}, **settings) as (_, provider):
+            assert [(model.id, model.name, model.max_input_tokens) for model in await listed(provider)] == [
+                ("my-own", "My Own", 128_000),
+                ("gpt-4o", "Mine", 7),
+            ]
+
+    run(test())
+
+
+def test_models_given_as_they_are_stay_as_they_are():
+    async def test() -> None:
+        model = LanguageModelChatInformation("m", "M", "f", "1", 10, 10)
+        provider = GatewayProvider(GatewayConfiguration("http://127.0.0.1:9/v1", (model,)))
+        assert await listed(provider) == [model]
+        await provider.aclose()
+
+    run(test())
+
+
+def test_a_change_behind_the_list_is_told_once_and_is_there_then():
+    async def test() -> None:
+        documents = {LIST: VERCEL, f"{LIST}/{CLAUDE}/endpoints": ENDPOINTS}
+        async with gateway(documents, allowModels=[CLAUDE]) as (server, provider):
+            told: list[None] = []
+            provider.on_did_change_language_model_chat_information(told.append)
+            (first,) = await listed(provider)
+            await provider._models.settle()
+            (second,) = await listed(provider)
+            assert (first.max_output_tokens, second.max_output_tokens, len(told)) == (64_000, 32_000, 1)
+            assert server.paths() == [LIST, f"{LIST}/{CLAUDE}/endpoints"]
+
+    run(test())
+
+
+def test_an_upstream_without_a_list_is_an_error_that_says_so():
+    async def test() -> None:
+        async with gateway({}) as (_, provider):
+            with pytest.raises(UpstreamError, match="there is no list of models at /v1/models"):
+                await listed(provider)
+
+    run(test())
+
+
+def test_configured_models_stay_when_the_upstream_has_no_list(caplog: pytest.LogCaptureFixture):
+    async def test() -> None:
+        async with gateway({}, models=["mine"], discover=True) as (_, provider):
+            assert [model.id for model in await listed(provider)] == ["mine"]
+
+    run(test())
+    assert "only the configured models are offered" in caplog.text
+
+
+def test_lists_that_changed_in_the_settings_take_effect_at_once_from_the_disk(tmp_path: Path):
+    async def test() -> None:
+        async with gateway({LIST: VERCEL}, cache_folder=tmp_path) as (server, provider):
+            assert len(await listed(provider)) == 3
+            await provider._models.settle()
+            denying = GatewayConfiguration.from_json({"baseUrl": server.url, "denyModels": ["anthropic/*"]})
+            configuration = replace(denying, cache_folder=tmp_path)
+            server.gate.clear()
+            changed = GatewayProvider(configuration)
+            assert [model.id for model in await listed(changed)] == ["deepseek/deepseek-r1", "meta/unknown"]
+            await changed.aclose()
+
+    run(test())
+
+
+def test_the_models_of_the_replay_upstream_are_its_scenarios():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            provider = GatewayProvider(GatewayConfiguration(upstream.base_url))
+            assert "text" in [model.id for model in await listed(provider)]
+            await provider.aclose()
+
+    run(test())

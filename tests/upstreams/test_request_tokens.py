@@ -1,0 +1,73 @@
+"""What the end of an answer says of its tokens, for the host, the ledger and the log."""
+
+import logging
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from partstream import ChatMessage, RequestOptions
+from partstream.json_codec import loads
+from partstream.models.records import Pricing
+from partstream.outputs import Finish, Outcome
+from partstream.tokens.accounting import TokenAccounting
+from partstream.tokens.ledger.file import LedgerFile
+from partstream.tokens.ledger.ledger import Ledger, open_ledger
+from partstream.upstreams.request_tokens import RequestTokens
+from partstream.usage import Usage
+from upstreams.upstreams import MODEL
+
+CLEARED = {"type": "clear_tool_uses_20250919", "clearedToolUses": 2, "clearedInputTokens": 5000}
+METADATA = {"anthropic": {"contextManagement": {"appliedEdits": [CLEARED]}}}
+PRICING = Pricing(Decimal("0.001"), Decimal("0.002"))
+
+
+def _tokens(ledger=None, pricing=None, **options):
+    accounting = TokenAccounting("upstream", ledger or Ledger())
+    return RequestTokens(accounting, MODEL, [ChatMessage.user("Hello")], RequestOptions(**options), pricing)
+
+
+def _finish(usage=None, **changes):
+    return replace(Finish(Outcome.COMPLETED, usage=usage), **changes)
+
+
+def test_the_usage_part_holds_numbers_cost_and_what_the_upstream_took_out(caplog):
+    with caplog.at_level(logging.INFO):
+        part = _tokens(pricing=PRICING).answered(_finish(Usage(10, 5, 15), provider_metadata=METADATA))
+    assert loads(part.data) == {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "total_tokens": 15,
+        "partstream_cost": 0.02,
+        "partstream_edits": ["2 tool calls, 5,000 tokens"],
+    }
+    assert "text took out of the conversation by itself: 2 tool calls, 5,000 tokens" in caplog.text
+
+
+@pytest.mark.parametrize("usage", [None, Usage(), Usage(input_tokens=1)])
+def test_without_both_numbers_there_is_no_part(usage):
+    assert _tokens().answered(_finish(usage)) is None
+
+
+def test_the_ledger_keeps_usage_and_cost_by_the_digest_of_the_conversation(tmp_path):
+    ledger = open_ledger(tmp_path)
+    for conversation in ("chat-1", "", 7):
+        options = {"_conversationId": conversation}
+        _tokens(ledger, PRICING, model_options=options).answered(_finish(Usage(10, 5, 15, cached_tokens=4)))
+    ledger.close()
+    file = LedgerFile(tmp_path / "tokens.sqlite3")
+    rows = file.read("SELECT model, conversation, input, output, cached, cost FROM usage")
+    file.close()
+    assert [row[2:] for row in rows] == [(10, 5, 4, 0.02)] * 3
+    first, *others = [conversation for _, conversation, *_ in rows]
+    assert first
+    assert "chat-1" not in first
+    assert others == [None, None]
+
+
+def test_the_log_says_what_is_expected_and_where_the_number_comes_from(caplog):
+    with caplog.at_level(logging.INFO):
+        _tokens().before_sending()
+    (record,) = caplog.records
+    assert record.levelno == logging.INFO
+    assert "(estimated, factor 1.000)" in record.getMessage()

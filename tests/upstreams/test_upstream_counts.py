@@ -1,0 +1,83 @@
+"""An upstream that counts requests: asked only by setting, within bounds, and never in the way of the answer."""
+
+import asyncio
+import logging
+
+import pytest
+
+from partstream.conversation.settings import CountTokens, RequestSettings
+from partstream.json_codec import dumps, loads
+from partstream.models.discovery import FetchResponse
+from partstream.testing.steps import document
+from partstream.upstreams import upstream_counts
+from partstream.upstreams.upstream_counts import UpstreamCounts
+from upstreams.upstreams import HELLO, ask, gateway_to, replay, run, server_of
+
+ASKING = RequestSettings(count_tokens=CountTokens.UPSTREAM, extra_headers={"x-team": "blue"})
+COUNTED = document(200, dumps({"object": "response.input_tokens", "input_tokens": 950}))
+REFUSED = document(400, b"{}")
+
+
+def test_the_upstream_counts_the_request_that_is_sent_next(caplog):
+    async def check() -> None:
+        async with server_of(COUNTED, REFUSED) as (url, requests), gateway_to(url, request=ASKING) as provider:
+            with caplog.at_level(logging.WARNING):
+                await ask(provider, "Hello")
+            counting, sent = requests
+            assert (counting.path, sent.path) == ("/v1/responses/input_tokens", "/v1/responses")
+            assert counting.headers["x-team"] == "blue"
+            body, whole = loads(counting.body), loads(sent.body)
+            assert body["input"] == whole["input"]
+            assert "stream" not in body
+            assert "has 950 tokens (counted), of 1,000" in caplog.text
+
+    run(check())
+
+
+def test_it_is_not_asked_unless_somebody_says_so():
+    async def check() -> None:
+        async with server_of(REFUSED) as (url, requests), gateway_to(url) as provider:
+            await ask(provider, "Hello")
+            assert [request.path for request in requests] == ["/v1/responses"]
+
+    run(check())
+
+
+def test_a_server_that_does_not_count_answers_all_the_same_and_is_soon_not_asked_any_more(caplog):
+    async def check() -> None:
+        async with replay(request=ASKING) as (upstream, provider):
+            with caplog.at_level(logging.INFO):
+                for _ in range(5):
+                    assert (await ask(provider, "Hello")).text == HELLO
+            assert len(upstream.exchanges) >= 5
+            said = [record.getMessage() for record in caplog.records if "did not count" in record.getMessage()]
+            assert len(said) == 3
+            assert said[-1].endswith("it is not asked any more")
+
+    run(check())
+
+
+@pytest.mark.parametrize("answer", [b"no JSON", b"[]", b'{"input_tokens": -1}', b'{"input_tokens": true}'])
+def test_an_answer_without_a_count_is_none(answer):
+    async def fetch(path, headers, body=None):
+        return FetchResponse(200, {}, answer)
+
+    counts = UpstreamCounts(fetch, "/v1", "/responses")
+    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
+    assert counts.failures == 1
+
+
+def test_a_count_that_takes_too_long_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(upstream_counts, "COUNT_SECONDS", 0.01)
+
+    async def fetch(path, headers, body=None):
+        await asyncio.Event().wait()
+
+    counts = UpstreamCounts(fetch, "/v1", "/responses")
+    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
+
+
+def test_where_no_endpoint_counts_nothing_is_asked():
+    counts = UpstreamCounts(None, "/v1", "/something-else")
+    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
+    assert counts.failures == 0

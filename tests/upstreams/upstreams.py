@@ -1,0 +1,140 @@
+"""A gateway in front of the replay upstream, and a server of given steps for what the upstream does not do."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from partstream import (
+    CancellationToken,
+    CancellationTokenSource,
+    ChatMessage,
+    LanguageModelChatInformation,
+    RequestOptions,
+    ResponsePart,
+    TextPart,
+)
+from partstream.errors import LanguageModelError
+from partstream.testing import ReplayUpstream
+from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
+from partstream.testing.steps import Step
+from partstream.tokens.ledger.ledger import Ledger
+from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
+
+MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)
+HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
+LIMITS = Timeouts(connect=2.0, first_event=3.0, idle=3.0, total=6.0)
+RETRY = RetryPolicy(attempts=3, first_wait=0.01, longest_wait=2.0)
+
+
+@dataclass
+class Answer:
+    """What a request has brought so far; what a provider reports to."""
+
+    parts: list[ResponsePart] = field(default_factory=list)
+    error: LanguageModelError | None = None
+    came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def report(self, part: ResponsePart, /) -> None:
+        self.parts.append(part)
+        self.came.set()
+
+    @property
+    def text(self) -> str:
+        return "".join(part.value for part in self.parts if isinstance(part, TextPart))
+
+
+def configuration(base_url: str, **changes: Any) -> GatewayConfiguration:
+    return GatewayConfiguration(base_url, **{"models": (MODEL,), "timeouts": LIMITS, "retry": RETRY, **changes})
+
+
+@asynccontextmanager
+async def gateway_to(base_url: str, ledger: Ledger | None = None, **changes: Any) -> AsyncIterator[GatewayProvider]:
+    provider = GatewayProvider(configuration(base_url, **changes), ledger=ledger)
+    try:
+        yield provider
+    finally:
+        await provider.aclose()
+
+
+async def respond(
+    provider: GatewayProvider,
+    said: str | Sequence[ChatMessage],
+    answer: Answer,
+    token: CancellationToken | None = None,
+    model_id: str = "text",
+    options: RequestOptions = RequestOptions(),  # noqa: B008 - immutable
+) -> None:
+    """Sends a request; what comes of it is in `answer`, also when it raises."""
+    messages = [ChatMessage.user(said)] if isinstance(said, str) else said
+    await provider.provide_language_model_chat_response(
+        replace(MODEL, id=model_id), messages, options, answer, token or CancellationTokenSource().token
+    )
+
+
+async def ask(provider: GatewayProvider, said: str | Sequence[ChatMessage], **changes: Any) -> Answer:
+    """What a request brings, its error included."""
+    answer = Answer()
+    try:
+        await respond(provider, said, answer, **changes)
+    except LanguageModelError as error:
+        answer.error = error
+    return answer
+
+
+@asynccontextmanager
+async def replay(fault: str | None = None, **settings: Any) -> AsyncIterator[tuple[ReplayUpstream, GatewayProvider]]:
+    """The replay upstream and a gateway to it; settings named as in GatewayConfiguration are the gateway's."""
+    names = GatewayConfiguration.__dataclass_fields__.keys() & settings.keys()
+    changes = {name: settings.pop(name) for name in names}
+    async with ReplayUpstream(fault=fault, **settings) as upstream, gateway_to(upstream.base_url, **changes) as gateway:
+        yield upstream, gateway
+
+
+@asynccontextmanager
+async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[HTTPRequest]]]:
+    """A real server that answers its requests with the replies in order, the last one again and again.
+
+    Yields its URL and the requests that came.
+    """
+    requests: list[HTTPRequest] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = ServerConnection(reader, writer, Limits())
+        try:
+            while (request := await connection.next_request()) is not None:
+                requests.append(request)
+                reply = replies[min(len(requests), len(replies)) - 1]
+                await connection.deliver(reply, Delivery(), lambda: None)
+        finally:
+            writer.transport.abort()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.get_running_loop().create_task(serve(reader, writer)))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", requests
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+
+def run(coroutine: Coroutine[Any, Any, None], seconds: float = 10) -> None:
+    """Runs a test within bounds; a task or a socket that it leaves behind is a failure."""
+
+    async def watched() -> None:
+        async with asyncio.timeout(seconds):
+            await coroutine
+            while asyncio.all_tasks() != {asyncio.current_task()}:
+                await asyncio.sleep(0)
+
+    asyncio.run(watched())
+    gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
