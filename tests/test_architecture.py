@@ -21,7 +21,8 @@ MAX_FUNCTION_LINES = 60
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "user_folders"}),
     frozenset({"cancellation", "messages", "usage", "sse"}),
-    frozenset({"provider", "outputs", "conversation"}),
+    frozenset({"outputs", "conversation"}),
+    frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"simple", "stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc", "testing"}),

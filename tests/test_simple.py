@@ -6,12 +6,14 @@ from partstream import (
     CancellationTokenSource,
     ChatMessage,
     DataPart,
+    LanguageModelError,
     RequestOptions,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
 )
+from partstream.outputs import Finish, Outcome
 from partstream.simple import chat_model, text_of, user_request
 
 
@@ -73,6 +75,37 @@ def test_yielding_anything_else_is_a_clear_error(piece):
 
     with pytest.raises(TypeError, match=f"got a yielded {type(piece).__name__}, expected text"):
         _answer(provider)
+
+
+def test_the_error_of_a_yielded_finish_is_raised_after_the_progress_was_told():
+    error = LanguageModelError("broken")
+
+    @chat_model(name="M")
+    async def provider(messages, options):
+        yield "so far"
+        yield Finish(Outcome.FAILED, error=error)
+
+    told = []
+
+    class Progress:
+        def report(self, part):
+            told.append(part)
+
+        def finish(self, finish):
+            told.append(finish)
+
+    with pytest.raises(LanguageModelError, match="broken"):
+        _answer(provider, progress=Progress())
+    assert told == [TextPart("so far"), Finish(Outcome.FAILED, error=error)]
+
+
+def test_a_yielded_finish_does_no_harm_where_nobody_takes_it():
+    @chat_model(name="M")
+    async def provider(messages, options):
+        yield "text"
+        yield Finish(Outcome.COMPLETED)
+
+    assert _answer(provider) == [TextPart("text")]
 
 
 def test_a_function_that_is_no_async_generator_is_refused():

@@ -11,6 +11,7 @@ import pytest
 
 from partstream import StreamAdapter, StreamUsage
 from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import CHUNK_PROTOCOLS
 from partstream.protocols.serving import Answer, TextBlock, ThinkingBlock, ToolCallBlock
@@ -65,6 +66,25 @@ def test_the_parts_can_be_iterated_and_the_usage_asked_for() -> None:
     parts = asyncio.run(run())
     assert parts == _process(WRITERS["full stream"].write(ANSWER))[0]
     assert adapter.get_usage().input_tokens == 7
+
+
+class _Ended(_Kept):
+    """A progress that takes how the answer ended, too."""
+
+    def finish(self, finish: Finish) -> None:
+        self.parts.append(finish)
+
+
+def test_a_progress_that_takes_it_is_told_how_the_stream_ended_also_when_it_failed() -> None:
+    whole, broken = _Ended(), _Ended()
+    asyncio.run(StreamAdapter().process_stream(_stream(WRITERS["full stream"].write(ANSWER)), whole))
+    finish = whole.parts[-1]
+    assert isinstance(finish, Finish)
+    assert finish.reason is not None
+    assert finish.reason.unified is UnifiedFinishReason.TOOL_CALLS
+    with pytest.raises(TruncatedStreamError) as caught:
+        asyncio.run(StreamAdapter().process_stream(_stream([]), broken))
+    assert broken.parts == [Finish(Outcome.TRUNCATED, error=caught.value)]
 
 
 def test_reasoning_can_be_left_out() -> None:

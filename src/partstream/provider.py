@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.events import Event
     from partstream.messages import ChatMessage, RequestOptions
+    from partstream.outputs import Finish
     from partstream.parts import ResponsePart
 
 __all__ = [
     "DrainingProgress",
+    "FinishingProgress",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelChatProvider",
@@ -89,6 +91,27 @@ class DrainingProgress(Progress, Protocol):
 
     async def drain(self) -> None:
         """Returns at once while the consumer keeps up; otherwise when it has caught up."""
+        ...
+
+
+@runtime_checkable
+class FinishingProgress(Progress, Protocol):
+    """A progress that also takes how the answer ended: finish reason, usage, the upstream's id of the response.
+
+    VS Code's API has no place for that. A provider that knows it asks with `isinstance` whether its progress is one;
+    a provider that does not know it, or does not ask, still works.
+    """
+
+    def finish(self, finish: Finish, /) -> None:
+        """Takes how the answer ended; called once, after the last part.
+
+        A provider whose answer failed calls it before it raises, with the error in `finish.error`. After a
+        cancellation it is not called. When it is called more than once, as by a provider that asks two models for one
+        answer, the last call counts.
+
+        Raises:
+            TypeError: `finish` is not a :class:`~partstream.outputs.Finish`.
+        """
         ...
 
 

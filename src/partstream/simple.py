@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.answering import run_until_cancelled
 from partstream.messages import Role
+from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.provider import (
     DrainingProgress,
+    FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
@@ -48,9 +50,10 @@ __all__ = [
 ]
 
 AnswerFunction: TypeAlias = (
-    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart, None]]"
+    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart | Finish, None]]"
 )
-"""An async generator function: it yields text, or parts, as they come."""
+"""An async generator function: it yields text, or parts, as they come; and, if it knows how the model's answer ended,
+a :class:`~partstream.outputs.Finish` as the last of them."""
 
 
 class FunctionProvider(LanguageModelChatProvider):
@@ -87,8 +90,11 @@ class FunctionProvider(LanguageModelChatProvider):
     ) -> None:
         """Runs the function; cancellation closes it where it stands, so its `finally` blocks run.
 
+        A `Finish` that it yields goes to a progress that takes one; the error of a `Finish` is raised.
+
         Raises:
-            TypeError: It yielded something that is neither text nor a part.
+            TypeError: It yielded something that is neither text, a part nor a `Finish`.
+            LanguageModelError: The error of the `Finish` that it yielded.
             Exception: Whatever the function raises.
         """
         del model
@@ -111,6 +117,9 @@ class FunctionProvider(LanguageModelChatProvider):
         draining = progress if isinstance(progress, DrainingProgress) else None
         async with aclosing(self._answer(messages, options)) as answer:
             async for piece in answer:
+                if isinstance(piece, Finish):
+                    _finish(progress, piece)
+                    continue
                 progress.report(_as_part(piece))
                 if draining is not None:
                     await draining.drain()
@@ -187,9 +196,18 @@ def user_request(messages: Sequence[ChatMessage]) -> str:
     return request[1].strip() if request else said
 
 
+def _finish(progress: Progress, finish: Finish) -> None:
+    if isinstance(progress, FinishingProgress):
+        progress.finish(finish)
+    if finish.error is not None:
+        raise finish.error
+
+
 def _as_part(piece: object) -> ResponsePart:
     if isinstance(piece, str):
         return TextPart(piece)
     if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
         return piece
-    raise TypeError(f"got a yielded {type(piece).__name__}, expected text, or a part that a response may hold")
+    raise TypeError(
+        f"got a yielded {type(piece).__name__}, expected text, a part that a response may hold, or a Finish"
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.protocols.registry import CHUNK_PROTOCOLS, PROTOCOLS
+from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
@@ -89,7 +90,7 @@ class StreamAdapter:
         self._last_usage = StreamUsage()
 
     async def process_stream(self, stream: AsyncIterable[Mapping[str, Any]], progress: Progress) -> StreamUsage:
-        """Reports the parts of a stream as they come; returns its tokens.
+        """Reports the parts of a stream as they come, and how it ended to a `FinishingProgress`; returns its tokens.
 
         Raises:
             LanguageModelError: The stream reported an error, broke off or makes no sense.
@@ -100,6 +101,8 @@ class StreamAdapter:
             async for parts in batches:
                 for part in parts:
                     progress.report(part)
+        if isinstance(progress, FinishingProgress):
+            progress.finish(run.finish)
         return self._end(run)
 
     async def adapt_stream(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[ResponsePart]:

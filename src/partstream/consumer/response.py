@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.consumer.running_request import RunningRequest
+    from partstream.outputs import Finish
     from partstream.parts import ResponsePart
+    from partstream.usage import FinishReason, Usage
 
 __all__ = ["LanguageModelChatResponse"]
 
@@ -61,6 +63,33 @@ class LanguageModelChatResponse:
     def is_cancelled(self) -> bool:
         """Whether the response ended because somebody cancelled it."""
         return self._request.buffer.cancelled
+
+    @property
+    def finish(self) -> Finish | None:
+        """How the model's answer ended, as the provider said it: outcome, reason, usage, the response's id, and more.
+
+        None before the provider has said it, which it does at the end of the answer: read the stream to its end first.
+        None stays where the provider says nothing, and after a cancellation. Valid also when the response fails.
+        """
+        return self._request.finish
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the request and of its answer, in counts of tokens.
+
+        None before the end of the answer, see :attr:`finish`, and where nobody said them.
+        """
+        finish = self._request.finish
+        return None if finish is None else finish.usage
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why the model stopped: at its own end, at a limit, at a filter, to have tools called.
+
+        None before the end of the answer, see :attr:`finish`, and where nobody said it.
+        """
+        finish = self._request.finish
+        return None if finish is None else finish.reason
 
     async def read_text(self) -> str:
         """Waits for the end and returns the whole text; after a cancellation, the text that had come.

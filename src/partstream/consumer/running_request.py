@@ -12,6 +12,7 @@ from partstream.cancellation import CancellationTokenSource
 from partstream.consumer.part_buffer import PartBuffer
 from partstream.contract.checker import CheckMode, ContractChecker
 from partstream.errors import ContractViolationError, LanguageModelError, ProviderStuckError
+from partstream.outputs import Finish
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -41,12 +42,13 @@ def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelE
 class _CheckedProgress:
     """What the provider reports to; everything passes the checker first, also what comes too late."""
 
-    __slots__ = ("_buffer", "_checker", "violation")
+    __slots__ = ("_buffer", "_checker", "said_finish", "violation")
 
     def __init__(self, buffer: PartBuffer, checker: ContractChecker) -> None:
         self._buffer = buffer
         self._checker = checker
         self.violation: ContractViolationError | None = None
+        self.said_finish: Finish | None = None
 
     def report(self, part: ResponsePart, /) -> None:
         try:
@@ -57,6 +59,12 @@ class _CheckedProgress:
             raise
         if checked is not None and self.violation is None:
             self._buffer.append(checked)
+
+    def finish(self, finish: Finish, /) -> None:
+        if not isinstance(finish, Finish):
+            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.outputs.Finish")
+        if not self._buffer.settled:  # what comes later is of a response that has ended already
+            self.said_finish = finish
 
 
 class RunningRequest:
@@ -87,6 +95,11 @@ class RunningRequest:
         self._task: asyncio.Task[None] | None = None
         self._winding_down: asyncio.Task[None] | None = None
         self._subscription: Disposable | None = None
+
+    @property
+    def finish(self) -> Finish | None:
+        """What the provider has said of the end of its answer so far; None where it said nothing."""
+        return self._progress.said_finish
 
     def start(self, provide: ProvideResponse, token: CancellationToken | None) -> asyncio.Task[None] | None:
         """Calls the provider in a task of its own and returns it; None if `token` was cancelled before."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.consumer.language_model_chat import LanguageModelChat
+    from partstream.outputs import Finish
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = ["DEFAULT_MAX_ROUNDS", "run_tool_loop", "stream_tool_loop"]
@@ -120,7 +121,7 @@ async def stream_tool_loop(
                 loop.received.append(part)
                 yield PartReceived(part)
         if response.is_cancelled or not loop.calls:
-            yield LoopFinished(loop.finish(response.is_cancelled))
+            yield LoopFinished(loop.finish(response.is_cancelled, response.finish))
             return
         if number == max_rounds:
             break
@@ -130,7 +131,7 @@ async def stream_tool_loop(
                     loop.results[event.call.call_id] = event.result
                 yield event
         if token is not None and token.is_cancellation_requested:
-            yield LoopFinished(loop.finish(True))
+            yield LoopFinished(loop.finish(True, response.finish))
             return
         loop.end_round()
         options = replace(options, tool_mode=ToolMode.AUTO)
@@ -166,10 +167,10 @@ class _Loop:
         if results:
             self.messages += (ChatMessage.user(results),)
 
-    def finish(self, is_cancelled: bool) -> ToolLoopResult:
+    def finish(self, is_cancelled: bool, finish: Finish | None) -> ToolLoopResult:
         self.end_round()
         text = "".join(part.value for part in self.received if isinstance(part, TextPart))
-        return ToolLoopResult(text, self.messages, self.rounds, tuple(self.usage_parts), is_cancelled)
+        return ToolLoopResult(text, self.messages, self.rounds, tuple(self.usage_parts), is_cancelled, finish)
 
 
 def _functions_by_name(

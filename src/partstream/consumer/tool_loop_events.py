@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from partstream.messages import ChatMessage
+    from partstream.outputs import Finish
     from partstream.parts import DataPart, ResponsePart, ToolCallPart, ToolResultPart
 
 __all__ = [
@@ -73,6 +74,7 @@ class ToolLoopResult:
         rounds: How many requests went out.
         usage_parts: The data parts of media type `usage`, in order: normally one a round.
         is_cancelled: Whether the loop ended because somebody cancelled it.
+        finish: How the last round's answer ended, or None where the provider did not say it.
     """
 
     text: str
@@ -80,6 +82,7 @@ class ToolLoopResult:
     rounds: int
     usage_parts: tuple[DataPart, ...]
     is_cancelled: bool
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partstream.outputs import StreamOutput
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
+    from partstream.upstreams.answer_end import AnswerEnd
     from partstream.upstreams.request_tokens import RequestTokens
 
 __all__ = ["AnswerReport"]
@@ -34,6 +35,7 @@ class AnswerReport:
         model_id: The model as the host names it.
         history: Gives the digest of the messages that are answered.
         tokens: Learns how the answer ended, and gives its usage.
+        end: Told how this attempt at the answer ended.
 
     Attributes:
         progress: Where its parts go.
@@ -48,6 +50,7 @@ class AnswerReport:
         model_id: str,
         history: Callable[[], str],
         tokens: RequestTokens,
+        end: AnswerEnd,
     ) -> None:
         self.progress = progress
         self.reported = False
@@ -56,6 +59,7 @@ class AnswerReport:
         self._model_id = model_id
         self._history = history
         self._tokens = tokens
+        self._answer_end = end
         self._unmapped: Counter[str] = Counter()
 
     def hand_on(self, output: StreamOutput) -> None:
@@ -73,6 +77,7 @@ class AnswerReport:
                 self._end(output)
 
     def _end(self, finish: Finish) -> None:
+        self._answer_end.attempt_ended(finish)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
         if finish.error is None:

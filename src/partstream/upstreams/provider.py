@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -16,11 +16,12 @@ from partstream.conversation.digest import short_digest
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens
 from partstream.conversation.state_marker import Origin
-from partstream.errors import UpstreamError
+from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
 from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
+from partstream.upstreams.answer_end import AnswerEnd
 from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
@@ -47,6 +48,27 @@ __all__ = ["GatewayProvider"]
 _logger = logging.getLogger("partstream.upstreams")
 
 _MAX_SAID: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the host asks, whichever models are asked for the answer.
+
+    Attributes:
+        shown_model_id: The model as the host names it.
+        messages: The conversation.
+        options: What goes with it.
+        progress: Where the answer is reported.
+        end: Told how each attempt at the answer ended.
+        token: Cancelled when nobody waits for the answer any more.
+    """
+
+    shown_model_id: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    progress: Progress
+    end: AnswerEnd
+    token: CancellationToken
 
 
 class GatewayProvider(LanguageModelChatProvider):
@@ -97,10 +119,13 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> None:
         """Sends the request and reports the answer as it streams; the usage comes last, as a data part.
 
+        A :class:`~partstream.provider.FinishingProgress` is told how the answer ended, also when it failed.
+
         Raises:
             LanguageModelError: What the upstream did wrong, or what the request cannot express.
         """
-        await run_until_cancelled(self._answer(model, messages, options, progress, token), token)
+        question = _Question(model.id, messages, options, progress, AnswerEnd(progress), token)
+        await run_until_cancelled(self._answer(model, question), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
@@ -122,19 +147,23 @@ class GatewayProvider(LanguageModelChatProvider):
         await self._fetch.aclose()
         await self._transport.aclose()
 
-    async def _answer(
-        self,
-        model: LanguageModelChatInformation,
-        messages: Sequence[ChatMessage],
-        options: RequestOptions,
-        progress: Progress,
-        token: CancellationToken,
-    ) -> None:
+    async def _answer(self, model: LanguageModelChatInformation, question: _Question) -> None:
+        """Asks for the answer, and tells the progress how it ended."""
+        try:
+            await self._ask_in_turn(model, question)
+        except LanguageModelError as error:
+            if not question.token.is_cancellation_requested:
+                question.end.failed(error)
+            raise
+        if not question.token.is_cancellation_requested:
+            question.end.answered()
+
+    async def _ask_in_turn(self, model: LanguageModelChatInformation, question: _Question) -> None:
         """Asks the model, and those that it falls back on while none has reported a part."""
         candidates = [model, *await self._fallbacks_of(model)]
         for number, asked in enumerate(candidates, 1):
-            error = await self._answer_of(asked, model.id, messages, options, progress, token)
-            if error is None or token.is_cancellation_requested:
+            error = await self._answer_of(asked, question)
+            if error is None or question.token.is_cancellation_requested:
                 return
             following = candidates[number] if number < len(candidates) else None
             if following is None or not (helps_another_model(error) or has_more_room(following, asked, error)):
@@ -154,20 +183,12 @@ class GatewayProvider(LanguageModelChatProvider):
         known = {one.id: one for one in models}
         return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
-    async def _answer_of(
-        self,
-        model: LanguageModelChatInformation,
-        shown_model_id: str,
-        messages: Sequence[ChatMessage],
-        options: RequestOptions,
-        progress: Progress,
-        token: CancellationToken,
-    ) -> UpstreamError | None:
+    async def _answer_of(self, model: LanguageModelChatInformation, question: _Question) -> UpstreamError | None:
         """Sends the request; again with less carried state where the upstream refuses what it carries, each once.
 
         Gives back the error of an answer of which no part was reported, and raises that of any other.
         """
-        configuration = self._configuration
+        configuration, messages, options = self._configuration, question.messages, question.options
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
         chosen = configuration.request_settings(model.id).for_model(model.id, model.max_input_tokens)
@@ -183,15 +204,16 @@ class GatewayProvider(LanguageModelChatProvider):
         while True:
             request = prepared.request(carried)
             report = AnswerReport(
-                progress,
+                question.progress,
                 AnswerState(origin, prepared.names),
                 request.settings,
-                shown_model_id,
+                question.shown_model_id,
                 partial(history_digest, messages),
                 tokens,
+                question.end,
             )
             try:
-                await self._stream(request, report, token)
+                await self._stream(request, report, question.token)
             except UpstreamError as error:
                 if (too_long := tokens.refused(error)) is not None:
                     too_long.__cause__ = error
