@@ -198,8 +198,20 @@ export interface ResponseParams {
   progressToken: number | string;
 }
 
-/** The answer is whole. */
-export type ResponseResult = Record<string, never>;
+export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
+
+/**
+ * The answer is whole; a field is left out where the provider did not say it.
+ *
+ * `finishReason` is why the model stopped in one word for all providers, `providerFinishReason` the provider's own
+ * word; `responseId` and `model` are the upstream's names of the response and of the model that answered.
+ */
+export interface ResponseResult {
+  finishReason?: FinishReason;
+  providerFinishReason?: string;
+  responseId?: string;
+  model?: string;
+}
 
 /** The next parts of an answer, in order, at least one. */
 export interface ResponseProgress {

@@ -5,16 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
+from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.conversion import (
     PART_ROWS,
     decode_message,
     decode_options,
     decode_part,
+    encode_finish,
     encode_part,
     encode_response_part,
 )
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
+from partstream.outputs import Finish, Outcome
+from partstream.usage import FinishReason, UnifiedFinishReason
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
 TEXTS = st.builds(TextPart, st.text(max_size=9))
@@ -69,6 +73,31 @@ def test_a_part_of_the_wrong_shape_is_refused_with_its_place(value, said):
 def test_a_provider_may_report_only_parts_of_a_response(value):
     with pytest.raises(TypeError, match="expected one of TextPart, ThinkingPart, ToolCallPart, DataPart"):
         encode_response_part(value)
+
+
+@pytest.mark.parametrize("unified", UnifiedFinishReason)
+def test_an_end_crosses_the_pipe_with_what_was_said_of_it(unified):
+    said = Finish(Outcome.COMPLETED, FinishReason(unified, "own"), response_id="resp_1", model="m-1")
+    result = loads(dumps(encode_finish(said)))
+    check(result, wire.ResponseResult, "result")
+    assert result == {
+        "finishReason": unified.value,
+        "providerFinishReason": "own",
+        "responseId": "resp_1",
+        "model": "m-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        (None, {}),
+        (Finish(Outcome.COMPLETED), {}),
+        (Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP)), {"finishReason": "stop"}),
+    ],
+)
+def test_of_an_end_that_was_not_said_nothing_crosses_the_pipe(said, result):
+    assert encode_finish(said) == result
 
 
 def test_a_message_keeps_its_role_and_an_empty_name_is_none():

@@ -245,6 +245,47 @@ def test_a_usage_of_the_providers_own_is_the_only_one(write):
         assert [usage["total_tokens"] for usage in sidecar.usages(request_id)] == [3]
 
 
+ENDING = """
+from partstream.outputs import Finish, Outcome
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage, usage_part
+
+def finish(**facts):
+    return Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "max_tokens"), **facts)
+
+@chat_model(name="Ending")
+async def ending(messages, options):
+    yield "Hi"
+    yield finish(usage=Usage(100, 20), response_id="r-1", model="m-1")
+
+@chat_model(name="Both")
+async def both(messages, options):
+    yield usage_part(Usage(1, 2))
+    yield "Hi"
+    yield finish(usage=Usage(100, 20))
+"""
+
+
+def test_the_result_of_an_answer_says_how_it_ended_and_its_tokens_are_the_usage(write):
+    with running(f"{write(ENDING)}:ending") as sidecar:
+        request_id = sidecar.respond("own/ending", "go")
+        assert sidecar.wait(request_id).result == {
+            "finishReason": "length",
+            "providerFinishReason": "max_tokens",
+            "responseId": "r-1",
+            "model": "m-1",
+        }
+        assert sidecar.usages(request_id) == [{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}]
+        told = sidecar.until(lambda message: getattr(message, "method", "") == DID_ANSWER)
+        assert told.params["answer"]["source"] == "reported"
+
+
+def test_a_usage_part_wins_over_the_tokens_that_are_said_with_the_end(write):
+    with running(f"{write(ENDING)}:both") as sidecar:
+        request_id = sidecar.respond("own/both", "go")
+        assert sidecar.wait(request_id).result["finishReason"] == "length"
+        assert [usage["total_tokens"] for usage in sidecar.usages(request_id)] == [3]
+
+
 def test_two_answers_stream_side_by_side(write):
     path = write("""
         turns = [asyncio.Event(), asyncio.Event()]

@@ -19,6 +19,7 @@ from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.outputs import Finish
     from partstream.parts import ResponsePart
     from partstream.provider import LanguageModelChatInformation
 
@@ -28,6 +29,7 @@ __all__ = [
     "decode_message",
     "decode_options",
     "decode_part",
+    "encode_finish",
     "encode_information",
     "encode_part",
     "encode_response_part",
@@ -178,6 +180,22 @@ def decode_options(value: wire.RequestOptions) -> RequestOptions:
         model_configuration=value.get("modelConfiguration", {}),
         request_initiator=value.get("requestInitiator"),
     )
+
+
+def encode_finish(finish: Finish | None) -> wire.ResponseResult:
+    """How an answer ended, as it crosses the pipe: only what the provider said."""
+    result: wire.ResponseResult = {}
+    if finish is None:
+        return result
+    if finish.reason is not None:
+        result["finishReason"] = finish.reason.unified.value
+        if finish.reason.raw is not None:
+            result["providerFinishReason"] = finish.reason.raw
+    if finish.response_id is not None:
+        result["responseId"] = finish.response_id
+    if finish.model is not None:
+        result["model"] = finish.model
+    return result
 
 
 def encode_information(information: LanguageModelChatInformation) -> wire.LanguageModelChatInformation:

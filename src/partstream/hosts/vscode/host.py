@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
-from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_information
+from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_finish, encode_information
 from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
@@ -94,8 +94,10 @@ class ProviderHost:
             result["errors"] += errors
         return result
 
-    async def respond(self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken) -> None:
-        """Answers a conversation, with a usage at its end.
+    async def respond(
+        self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken
+    ) -> wire.ResponseResult:
+        """Answers a conversation, with a usage at its end; gives how the answer ended.
 
         Raises:
             ProviderFailedError: The provider failed, or there is no such model.
@@ -111,11 +113,9 @@ class ProviderHost:
             except Exception as error:
                 raise hosted.failed(error, "could not answer") from error
             if watch.usage is None and not token.is_cancellation_requested:
-                said = [*messages, watch.answer()]
-                [*prompt, answer], _ = await count_all(generation.provider, model, said, token)
-                usage = counted_usage(prompt, answer, watch.length, model, options)
-                watch.report(DataPart.json(usage, USAGE_MIME_TYPE))
+                watch.report(watch.said_usage() or await _counted(watch, generation, model, messages, options, token))
             self._note_usage(watch, model, options)
+        return encode_finish(watch.said_finish)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
@@ -237,6 +237,19 @@ class ProviderHost:
             hosted = found
         generation, model = await hosted.find_model(own_id, token)
         return hosted, generation, model
+
+
+async def _counted(
+    watch: UsageWatch,
+    generation: Generation,
+    model: LanguageModelChatInformation,
+    messages: Sequence[ChatMessage],
+    options: RequestOptions,
+    token: CancellationToken,
+) -> DataPart:
+    """The usage part of an answer whose provider says nothing of its tokens."""
+    [*prompt, answer], _ = await count_all(generation.provider, model, [*messages, watch.answer()], token)
+    return DataPart.json(counted_usage(prompt, answer, watch.length, model, options), USAGE_MIME_TYPE)
 
 
 def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, str]]:

@@ -259,8 +259,7 @@ class Session:
     async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
         self._redactor.learn(params["group"])
         running.stream = open_progress_stream(self._outbox, params["progressToken"])
-        await self._host.respond(params, StreamProgress(running.stream), running.source.token)
-        return {}
+        return await self._host.respond(params, StreamProgress(running.stream), running.source.token)
 
     async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
         self._redactor.learn(params["group"])

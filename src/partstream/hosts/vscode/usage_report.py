@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.digest import short_digest
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ChatMessage
+from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.tokens import CountSource, MessageCounter
-from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
+from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, usage_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,17 +36,19 @@ _KEPT: Final = 32_768
 
 
 class UsageWatch:
-    """A progress that hands everything on, and notices whether a usage was among it.
+    """A progress that hands on every part, and notices what the provider says of its answer's tokens and end.
 
     Attributes:
-        usage: The last one that the provider reported, as the host reads it; None while there is none.
+        usage: The last usage part that the provider reported, as the host reads it; None while there is none.
+        said_finish: How the provider said that its answer ended; None while it did not.
     """
 
-    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "usage")
+    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "said_finish", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
         self.usage: dict[str, Any] | None = None
+        self.said_finish: Finish | None = None
         self._parts: list[ResponsePart] = []
         self._kept = self._left_out = 0
 
@@ -61,6 +64,21 @@ class UsageWatch:
             self._kept += len(part.value)
         else:
             self._left_out += len(part.value)
+
+    def finish(self, finish: Finish) -> None:
+        """Takes how the answer ended; VS Code has no place for it among the parts.
+
+        Raises:
+            TypeError: It is no `Finish`.
+        """
+        if not isinstance(finish, Finish):
+            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.outputs.Finish")
+        self.said_finish = finish
+
+    def said_usage(self) -> DataPart | None:
+        """The usage part of the tokens that the provider said with the end of its answer, or None."""
+        finish = self.said_finish
+        return None if finish is None or finish.usage is None else usage_part(finish.usage)
 
     def answer(self) -> ChatMessage:
         """What the model has said so far, as the message that it becomes in the next request; its beginning if long."""

@@ -21,6 +21,7 @@ __all__ = [
     "DayUsage",
     "DidAnswerParams",
     "ErrorData",
+    "FinishReason",
     "Group",
     "InformationParams",
     "InformationResult",
@@ -260,8 +261,20 @@ class ResponseParams(TypedDict):
     progressToken: int | str
 
 
+FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
+
+
 class ResponseResult(TypedDict):
-    """The answer is whole."""
+    """The answer is whole; a field is left out where the provider did not say it.
+
+    `finishReason` is why the model stopped in one word for all providers, `providerFinishReason` the provider's own
+    word; `responseId` and `model` are the upstream's names of the response and of the model that answered.
+    """
+
+    finishReason: NotRequired[FinishReason]
+    providerFinishReason: NotRequired[str]
+    responseId: NotRequired[str]
+    model: NotRequired[str]
 
 
 class ResponseProgress(TypedDict):
