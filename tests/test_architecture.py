@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from partstream.protocols.registry import PROTOCOLS, Protocol
+from partstream.protocols.protocol import Protocol
+from partstream.protocols.registry import PROTOCOLS
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "partstream"
@@ -204,9 +205,8 @@ def _squeezed(word: str) -> str:
 
 
 def _folders(row: Protocol) -> set[str]:
-    """The folders that a row names functions in."""
-    upstream = [] if row.upstream is None else [row.upstream.request]
-    return {place.split(".")[2] for place in (row.stream, row.frequent, *upstream)}
+    """The folders that a row takes functions from."""
+    return {place.__module__.split(".")[2] for place in (row.read_response, row.read_response().claim)}
 
 
 def _spoken_in(folder: str) -> set[str]:

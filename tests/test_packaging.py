@@ -18,7 +18,7 @@ from partstream import __version__
 from partstream.configuration import SETTINGS
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
-from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
 from partstream.upstreams.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTINGS
 from partstream.upstreams.model_settings import MODEL_SETTINGS
 
@@ -193,7 +193,7 @@ def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> No
     assert GROUP["timeouts"]["properties"].keys() == TIMEOUT_SETTINGS.keys()
     assert GROUP["retry"]["properties"].keys() == RETRY_SETTINGS.keys()
     assert GROUP["limitPolicy"]["enum"] == list(LimitPolicy)
-    assert GROUP["protocol"]["enum"] == list(UPSTREAM_PROTOCOLS)
+    assert GROUP["protocol"]["enum"] == list(asked_protocols())
     assert GROUP["protocol"]["default"] == DEFAULT_PROTOCOL
 
 

@@ -13,7 +13,7 @@ from partstream import StreamAdapter, StreamUsage
 from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.registry import CHUNK_PROTOCOLS
+from partstream.protocols.registry import chunk_protocols
 from partstream.protocols.serving import Answer, TextBlock, ThinkingBlock, ToolCallBlock
 from partstream.usage import UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk
@@ -251,5 +251,5 @@ def test_streams_that_run_at_once_never_mix() -> None:
 
 
 def test_a_dialect_that_is_none_is_refused_and_those_that_are_named() -> None:
-    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(CHUNK_PROTOCOLS)):
+    with pytest.raises(ValueError, match=r"got 'morse', expected one of " + ", ".join(chunk_protocols())):
         StreamAdapter(dialect="morse")

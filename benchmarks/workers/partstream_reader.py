@@ -18,13 +18,12 @@ def reader(with_msgspec: bool, protocol: str | None = None) -> Callable[[], Any]
         # None in the table of modules makes every later import of it fail, as if it were not installed.
         sys.modules["msgspec"] = None  # type: ignore[assignment]
     from partstream import json_codec  # noqa: PLC0415 - after msgspec is hidden
-    from partstream.outputs import StreamOptions  # noqa: PLC0415
-    from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS  # noqa: PLC0415
+    from partstream.protocols.reader import StreamReader  # noqa: PLC0415
+    from partstream.protocols.registry import DEFAULT_PROTOCOL  # noqa: PLC0415
 
     if json_codec.FAST is not with_msgspec:
         raise SystemExit("msgspec is not installed, so the reader with it cannot be measured")
-    row = PROTOCOLS[protocol or DEFAULT_PROTOCOL]
-    return lambda: row.make_reader(StreamOptions())
+    return lambda: StreamReader(protocol or DEFAULT_PROTOCOL)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@
     │       └── UpstreamProtocolError       it sent something that its protocol does not allow
     │           ├── EventTooLargeError      one event exceeds the size limit
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is not whole
+    ├── InvalidRequestError                 somebody asked us for something in a form that the protocol does not have
     ├── ToolRoundLimitError                 the model went on calling tools for longer than its consumer allows
     └── CallerError                         our caller did something wrong: a bug in the calling code
         ├── AdapterUsageError               an adapter was fed after it ended
@@ -39,6 +40,7 @@ __all__ = [
     "ContractViolationError",
     "DuplicateVendorError",
     "EventTooLargeError",
+    "InvalidRequestError",
     "LanguageModelError",
     "LanguageModelErrorCode",
     "PartstreamError",
@@ -109,6 +111,22 @@ class LanguageModelError(PartstreamError):
         super().__init__(message)
         self.message = message
         self.code = code
+
+
+class InvalidRequestError(PartstreamError):
+    """A client's request is not what its protocol asks for.
+
+    Attributes:
+        where: The place in the request, such as `input[2].content`.
+        got: What stands there.
+        expected: What could stand there.
+    """
+
+    def __init__(self, where: str, got: str, expected: str) -> None:
+        super().__init__(f"{where}: got {got}, expected {expected}")
+        self.where = where
+        self.got = got
+        self.expected = expected
 
 
 class UnknownModelError(LanguageModelError):

@@ -83,14 +83,15 @@ def make_decoder() -> Callable[[bytes], Any]:
     return decode
 
 
-def make_event_decoder(kind: str, fields: Mapping[str, str]) -> Callable[[bytes], Any]:
-    """A function that reads JSON objects whose `type` is `kind`; it raises one of :data:`DECODE_ERRORS` for others.
+def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) -> Callable[[bytes], Any]:
+    """A function that reads JSON objects of one kind; it raises one of :data:`DECODE_ERRORS` for others.
 
     What it returns has the wanted fields as attributes. Where one is missing in the object, the attribute is None, or
     one of :data:`DECODE_ERRORS` is raised.
 
     Args:
-        kind: The only type that is read.
+        tag: The field that says the kind of an object; None where objects have no such field and all are read.
+        kind: The only kind that is read.
         fields: The attributes, each with the name of its field in the object; a `?` behind the name says that it is
             often missing. Skipping all others makes msgspec more than twice as fast.
     """
@@ -99,9 +100,10 @@ def make_event_decoder(kind: str, fields: Mapping[str, str]) -> Callable[[bytes]
         plain = namedtuple("record", fields)  # type: ignore[misc]
         all_there = not any(field.endswith("?") for field in fields.values())
         read = itemgetter(*names.values()) if all_there else partial(_found, tuple(names.values()))
-        return partial(_quick_record, kind, read, plain)
+        return partial(_quick_record, tag, kind, read, plain)
     attributes = [(name, Any, None) for name in names]
-    record = _msgspec.defstruct("record", attributes, rename=names, tag_field="type", tag=kind, gc=False)
+    tagged = {} if tag is None else {"tag_field": tag, "tag": kind}
+    record = _msgspec.defstruct("record", attributes, rename=names, gc=False, **tagged)
     decode: Callable[[bytes], Any] = _msgspec.json.Decoder(record).decode
     return decode
 
@@ -115,9 +117,15 @@ def _quick_loads(data: bytes) -> Any:
     return value
 
 
-def _quick_record(kind: str, read: Callable[[Any], tuple[Any, ...]], record: type[tuple[Any, ...]], data: bytes) -> Any:
+def _quick_record(
+    tag: str | None,
+    kind: str,
+    read: Callable[[Any], tuple[Any, ...]],
+    record: type[tuple[Any, ...]],
+    data: bytes,
+) -> Any:
     event = _quick_loads(data)
-    if event["type"] != kind:
+    if tag is not None and event[tag] != kind:
         raise KeyError(kind)
     return tuple.__new__(record, read(event))
 

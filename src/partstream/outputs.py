@@ -1,8 +1,11 @@
-"""What an adapter is, and what comes out of one: parts, then exactly one :class:`Finish`.
+"""The values between a wire and everybody else: what an answer is made of, and what a request asks.
 
-An adapter lives for one response, is fed events in order and returns what they mean. It does no I/O, reads no
-clock and logs nothing. What the upstream does wrong comes out as the error of a :class:`Finish`, never as an
-exception; only a mistake of our caller raises (:class:`partstream.errors.AdapterUsageError`).
+An answer is parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one answer from events,
+a writer (:class:`ResponseWriter`) writes one as events. Either lives for one answer, does no I/O, reads no clock and
+logs nothing. What an upstream does wrong comes out as the error of a :class:`Finish`, never as an exception; only a
+mistake of our caller raises (:class:`partstream.errors.AdapterUsageError`).
+
+A request is an :class:`Asked`, whatever wire it came over.
 """
 
 from __future__ import annotations
@@ -18,13 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.errors import LanguageModelError
+    from partstream.messages import ChatMessage, RequestOptions
     from partstream.usage import FinishReason, Usage
 
 __all__ = [
+    "Asked",
     "CitationMode",
     "Finish",
     "Outcome",
+    "Reply",
     "ResponseStream",
+    "ResponseWriter",
     "Sink",
     "StreamOptions",
     "StreamOutput",
@@ -150,8 +157,11 @@ class ResponseStream(Protocol):
         """The same as :meth:`feed`, for loops: appends to a list that is there already."""
         ...
 
-    def end(self) -> list[StreamOutput]:
+    def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Says that no more events come; returns what is left, with the :class:`Finish` if it is still owed.
+
+        Args:
+            whole: Whether the wire has said, beside its events, that nothing is missing.
 
         Raises:
             AdapterUsageError: The stream was already ended.
@@ -170,4 +180,56 @@ class ResponseStream(Protocol):
     @property
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still say more about it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as whoever answers it sees it, whatever wire it came over.
+
+    Attributes:
+        model: The model that is asked for, as the client names it.
+        messages: The conversation in VS Code's own messages; call ids and tool names are the client's.
+        options: Tools and options. What a client chose under a name of its own wire stands in `model_options`; the
+            reasoning effort stands in `model_configuration` under `reasoningEffort`.
+        stream: Whether the client wants events; otherwise it wants one document.
+        unmapped: What the request says and no field above has a place for, by the wire's own names.
+        dialect: Which form of the protocol the client speaks, where there are several; the protocol's own word.
+        body: The JSON object as it came, for protocols whose answers repeat parts of it.
+    """
+
+    model: str
+    messages: tuple[ChatMessage, ...]
+    options: RequestOptions
+    stream: bool = True
+    unmapped: Mapping[str, Any] = field(default_factory=dict)
+    dialect: str = field(default="", compare=False)
+    body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What makes one reply unlike another to the same request.
+
+    Attributes:
+        identity: What all identifiers of the reply are derived from, where the answer brings none of its own.
+        created_at: Seconds since 1970.
+    """
+
+    identity: str
+    created_at: int
+
+
+class ResponseWriter(Protocol):
+    """The opposite of :class:`ResponseStream`: one answer, as outputs in and events out, one by one."""
+
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output and returns the events that say it, which may be none.
+
+        A :class:`Finish` is the last output and closes the response, also one that failed. An output that the
+        protocol has no place for gives no event: the protocol's table of losses names it.
+
+        Raises:
+            AdapterUsageError: The :class:`Finish` was written before.
+        """
         ...

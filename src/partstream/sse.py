@@ -36,8 +36,10 @@ _ONE_READ: Final = 2048
 class EventDecoder(Protocol):
     """Turns bytes into events; what the sender does wrong is kept in `error`, never raised."""
 
-    error: EventTooLargeError | None
-    """Why no more events come, or None."""
+    @property
+    def error(self) -> EventTooLargeError | None:
+        """Why no more events come, or None."""
+        ...
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are complete now."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.protocols.registry import CHUNK_PROTOCOLS, PROTOCOLS
+from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, chunk_protocols
 from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["StreamAdapter", "StreamUsage"]
 
 _logger = logging.getLogger("partstream.stream_adapter")
-
-_DEFAULT: Final = next(iter(CHUNK_PROTOCOLS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class StreamAdapter:
         on_unknown_chunk: Called with every chunk that has no place among the parts, as it came.
         logger: Where such chunks are named, once each kind and stream; by default `partstream.stream_adapter`.
         dialect: Which of the four streams it is: a name of
-            :data:`partstream.protocols.registry.CHUNK_PROTOCOLS`; by default the chunks of `fullStream`.
+            :func:`partstream.protocols.registry.chunk_protocols`; by default the chunks of `fullStream`.
         citations: What becomes of sources.
         call_id_prefix: Put before every call id.
 
@@ -76,17 +74,17 @@ class StreamAdapter:
         on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
         logger: logging.Logger | None = None,
         *,
-        dialect: str = _DEFAULT,
+        dialect: str = DEFAULT_CHUNK_PROTOCOL,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
     ) -> None:
-        if dialect not in CHUNK_PROTOCOLS:
-            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(CHUNK_PROTOCOLS)}")
+        if dialect not in chunk_protocols():
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}")
         thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
         self._options = StreamOptions(thinking, citations, call_id_prefix)
         self._on_unknown_chunk = on_unknown_chunk
         self._logger = logger or _logger
-        self._protocol = PROTOCOLS[dialect]
+        self._open = PROTOCOLS[dialect].read_response().open
         self._last_usage = StreamUsage()
 
     async def process_stream(self, stream: AsyncIterable[Mapping[str, Any]], progress: Progress) -> StreamUsage:
@@ -96,7 +94,7 @@ class StreamAdapter:
             LanguageModelError: The stream reported an error, broke off or makes no sense.
             Exception: What the stream itself raised, as it was, after everything that came before it.
         """
-        run = _Run(self._protocol.make_stream(self._options), self._unknown)
+        run = _Run(self._open(self._options), self._unknown)
         async with aclosing(run.batches(stream)) as batches:
             async for parts in batches:
                 for part in parts:
@@ -113,7 +111,7 @@ class StreamAdapter:
             LanguageModelError: The stream reported an error, broke off or makes no sense.
             Exception: What the stream itself raised, as it was, after everything that came before it.
         """
-        run = _Run(self._protocol.make_stream(self._options), self._unknown)
+        run = _Run(self._open(self._options), self._unknown)
         async with aclosing(run.batches(stream)) as batches:
             async for parts in batches:
                 for part in parts:

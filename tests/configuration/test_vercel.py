@@ -10,7 +10,7 @@ import pytest
 
 from configuration.test_renewing import jwt
 from partstream.configuration.vercel import VercelOidc, login_file
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from partstream.testing.steps import document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError

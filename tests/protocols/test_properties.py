@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import CitationMode, Finish, Outcome, Reply, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.stream import CHUNKS
 from partstream.protocols.openresponses.serve import PROTOCOL
@@ -25,7 +25,6 @@ from partstream.protocols.serving import (
     Failed,
     Incomplete,
     RefusalBlock,
-    Reply,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -242,7 +241,7 @@ def _survives(subject: Subject, events: list[Event]) -> Result:
     chunks = subject.frame(events)
     results = [_read_bytes(subject, chunks), _read_bytes(subject, [b"".join(chunks)])]
     row = PROTOCOLS[subject.protocol]
-    if "jsonl" in row.framings:
+    if "jsonl" in {framing.name for framing in row.framings}:
         lines = [b"\n".join(json.dumps(event).encode() for event in events)]
         results.append(read_framed(lines, subject.protocol, framing="jsonl"))
     for result in results:
@@ -311,7 +310,7 @@ def test_streams_that_are_fed_by_turns_never_mix(
 ) -> None:
     streams = [subject.write(first), subject.write(second)]
     left = [iter(events) for events in streams]
-    adapters = [PROTOCOLS[subject.protocol].make_stream(StreamOptions()) for _ in left]
+    adapters = [PROTOCOLS[subject.protocol].read_response().open(StreamOptions()) for _ in left]
     outputs: list[list[Any]] = [[], []]
     for turn in turns:
         event = next(left[turn], None)

@@ -1,22 +1,27 @@
 """From bytes to outputs: what is no event, what the line before an event says, and where a stream may be cut."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from partstream.errors import (
+    AdapterUsageError,
     EventTooLargeError,
+    LanguageModelError,
     TimeoutPhase,
     TruncatedStreamError,
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish, Outcome, StreamOptions
+from partstream.outputs import Finish, Outcome, Sink, StreamOptions, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.openresponses.stream import OpenResponsesStream
+from partstream.protocols.framings import JSON_LINES, SSE
+from partstream.protocols.protocol import Claim, EndMark, Ends, Protocol, ReadResponse
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS
 from partstream.sse import JSONLinesDecoder, SSEDecoder
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
 
@@ -172,9 +177,10 @@ def test_a_stream_cut_at_any_byte_is_truncated_and_nothing_else(framing: str) ->
 
 
 def test_an_event_over_the_size_limit_fails_the_response_and_what_came_before_stays() -> None:
-    for decoder in (SSEDecoder(200), JSONLinesDecoder(200)):
-        reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), decoder)
-        frame = sse if isinstance(decoder, SSEDecoder) else lambda events: [json.dumps(events[0]).encode() + b"\n"]
+    for framing, decoder in ((SSE, SSEDecoder), (JSON_LINES, JSONLinesDecoder)):
+        small = replace(framing, make_decoder=partial(decoder, 200))
+        reader = StreamReader("openresponses", framing=small)
+        frame = sse if framing is SSE else lambda events: [json.dumps(events[0]).encode() + b"\n"]
         outputs = reader.feed(frame([delta("Hi")])[0])
         for _ in range(3):
             outputs += reader.feed(frame([delta("x" * 300)])[0])
@@ -189,7 +195,7 @@ def test_an_event_over_the_size_limit_fails_the_response_and_what_came_before_st
 
 
 def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
-    reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    reader = StreamReader("openresponses")
     reader.feed(b"".join(START))
     error = UpstreamTimeoutError(TimeoutPhase.IDLE, 5)
     (finish,) = reader.fail(error)
@@ -203,7 +209,7 @@ def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
 
 
 def test_the_reader_says_when_the_response_has_started_and_when_it_is_finished() -> None:
-    reader = PROTOCOLS["openresponses"].make_reader(StreamOptions(), SSEDecoder())
+    reader = StreamReader("openresponses")
     reader.feed(b": a comment is no event\n\n")
     assert not reader.started
     reader.feed(b"".join(START))
@@ -219,8 +225,7 @@ def test_the_reader_says_when_the_response_has_started_and_when_it_is_finished()
 
 
 def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
-    row = PROTOCOLS["openresponses"]
-    readers = [row.make_reader(StreamOptions(), SSEDecoder()) for _ in range(2)]
+    readers = [StreamReader("openresponses") for _ in range(2)]
     streams = [
         sse([created(id=f"resp_{number}"), *(delta(f"{number}") for _ in range(5)), terminal(id=f"resp_{number}")])
         for number in range(2)
@@ -236,23 +241,111 @@ def test_two_readers_that_are_fed_by_turns_never_mix() -> None:
         assert outputs[number][-1].response_id == f"resp_{number}"
 
 
-TERMINATOR = {"type": "response.completed", "response": {}}
+def _parrot(ends: Ends, tag: str | None = "type") -> Protocol:
+    """A protocol whose events are `{"say": TEXT}`, and `{"stop": true}` at the end."""
+    return Protocol(
+        "parrot",
+        lambda: ReadResponse(Parrot, lambda _kind, _event: Claim.NO, {"": {"say": "say"}} if tag is None else {}),
+        tag=tag,
+        ends=ends,
+    )
+
+
+class Parrot:
+    """Says what it hears."""
+
+    def __init__(self, _options: StreamOptions) -> None:
+        self.sink: Sink | None = None
+        self.finished = False
+        self.failing = False
+        self.kinds: list[Any] = []
+
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        self.sink = None
+        if event.get("stop"):
+            outputs += self._finish(Outcome.COMPLETED)
+        elif not self.finished:
+            outputs.append(TextPart(event["say"]))
+            self.sink = self._say
+
+    def _say(self, event: Any, outputs: list[StreamOutput]) -> bool:
+        if event.say is None:
+            return False
+        outputs.append(TextPart(event.say))
+        return True
+
+    def end(self, *, whole: bool = False) -> list[StreamOutput]:
+        return self._finish(Outcome.COMPLETED if whole else Outcome.TRUNCATED)
+
+    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+        return self._finish(Outcome.FAILED, error)
+
+    def _finish(self, outcome: Outcome, error: LanguageModelError | None = None) -> list[StreamOutput]:
+        if self.finished:
+            return []
+        self.finished = True
+        return [Finish(outcome, error=error)]
+
+
+DONE, SAY, STOP = b"data: [DONE]\n\n", b'data: {"say":"Hi"}\n\n', b'data: {"stop":true}\n\n'
+NEAR, WHOLE, CLOSES, CLOSES_WHOLE = (
+    EndMark(),
+    EndMark(completes=True),
+    EndMark(closes=True),
+    EndMark(closes=True, completes=True),
+)
 
 
 @pytest.mark.parametrize(
-    ("data", "terminator", "outcome"),
+    ("mark", "pieces", "finished_before_the_end", "ending", "outcome"),
     [
-        (b"data: [DONE]\n\n", TERMINATOR, Outcome.COMPLETED),
-        (b"data: [DONE]", TERMINATOR, Outcome.COMPLETED),
-        (b"", TERMINATOR, Outcome.TRUNCATED),
-        (b"data: [DONE]\n\ndata: " + _data(type="response.in_progress") + b"\n\n", TERMINATOR, Outcome.TRUNCATED),
-        (b"data: [DONE]\n\n", None, Outcome.TRUNCATED),
+        (NEAR, [SAY, DONE], False, True, Outcome.TRUNCATED),
+        (NEAR, [SAY, DONE, STOP], True, True, Outcome.COMPLETED),
+        (NEAR, [SAY, STOP], True, False, Outcome.COMPLETED),
+        (WHOLE, [SAY, DONE], False, True, Outcome.COMPLETED),
+        (WHOLE, [SAY, DONE[:-2]], False, False, Outcome.COMPLETED),
+        (WHOLE, [SAY, DONE, SAY], False, True, Outcome.TRUNCATED),
+        (WHOLE, [SAY], False, False, Outcome.TRUNCATED),
+        (CLOSES, [SAY, DONE], True, True, Outcome.TRUNCATED),
+        (CLOSES_WHOLE, [SAY, DONE], True, True, Outcome.COMPLETED),
+        (CLOSES_WHOLE, [SAY, DONE, SAY], True, True, Outcome.COMPLETED),
     ],
 )
-def test_the_end_of_the_bytes_is_the_end_of_the_response_where_a_last_done_may_say_so(
-    data: bytes, terminator: dict[str, Any] | None, outcome: Outcome
+def test_what_done_means_for_the_end_is_a_row_of_the_protocol(
+    mark: EndMark, pieces: list[bytes], finished_before_the_end: bool, ending: bool, outcome: Outcome
 ) -> None:
-    reader = StreamReader(SSEDecoder(), OpenResponsesStream(), terminator=terminator)
-    outputs = [*reader.feed(START[0]), *reader.feed(data), *reader.end()]
-    (finish,) = (output for output in outputs if isinstance(output, Finish))
-    assert finish.outcome is outcome
+    for protocol in (_parrot(Ends(data={b"[DONE]": mark})), _parrot(Ends(data={b"[DONE]": mark}), tag=None)):
+        for fed in (pieces, [b"".join(pieces)]):
+            reader = StreamReader(protocol)
+            outputs = [output for piece in fed for output in reader.feed(piece)]
+            assert (reader.finished, reader.ending) == (finished_before_the_end, ending)
+            outputs += reader.end()
+            assert [output for output in outputs if isinstance(output, Finish)] == [Finish(outcome)]
+            assert outputs[0] == TextPart("Hi")
+
+
+def test_a_named_event_or_the_end_of_the_bytes_may_say_that_the_response_is_whole() -> None:
+    named = StreamReader(_parrot(Ends(names={b"done": CLOSES_WHOLE})))
+    assert named.feed(SAY + b"event: done\ndata: {}\n\n") == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
+    assert named.end() == []
+    ends = StreamReader(_parrot(Ends(end_of_bytes=CLOSES_WHOLE)))
+    assert [*ends.feed(SAY), *ends.end()] == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
+
+
+def test_frames_without_a_type_are_read_with_and_without_the_short_way() -> None:
+    protocol = _parrot(Ends(), tag=None)
+    pieces = [SAY, SAY, b'data: {"say":"\\ud83d"}\n\n', SAY, b'data: {"say":"!","more":[1]}\n\n', STOP]
+    expected = ["Hi", "Hi", "\ud83d", "Hi", "!"]
+    for fed in (pieces, [b"".join(pieces)], [bytes((byte,)) for byte in b"".join(pieces)]):
+        reader = StreamReader(protocol)
+        outputs = [output for piece in fed for output in reader.feed(piece)]
+        assert outputs == [*map(TextPart, expected), Finish(Outcome.COMPLETED)]
+
+
+def test_a_reader_that_was_ended_takes_nothing_more() -> None:
+    reader = StreamReader("openresponses")
+    reader.end()
+    with pytest.raises(AdapterUsageError):
+        reader.feed(b"".join(START))
+    with pytest.raises(AdapterUsageError):
+        reader.end()

@@ -9,43 +9,55 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
-from partstream.protocols.claims import Claim
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import Claim, KeyKind, Protocol
+from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import (
+    DEFAULT_CHUNK_PROTOCOL,
     DEFAULT_PROTOCOL,
     PROTOCOLS,
-    UPSTREAM_PROTOCOLS,
-    Protocol,
-    Upstream,
-    make_decoder,
+    asked_protocols,
+    asking,
+    chunk_protocols,
+    loadable_protocols,
 )
 
 
 @pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
-def test_every_row_names_what_exists(row: Protocol) -> None:
-    stream = row.make_stream(StreamOptions())
-    assert not stream.finished
-    assert not stream.failing
-    assert not row.make_reader(StreamOptions()).finished
+def test_every_row_can_be_read(row: Protocol) -> None:
+    corner = row.read_response()
+    assert not corner.open(StreamOptions()).finished
+    assert not corner.open(StreamOptions()).failing
     for framing in row.framings:
-        assert not row.make_reader(StreamOptions(), make_decoder(framing)).finished
-    assert row.claim("no such type", {"type": "no such type"}) <= Claim.POSSIBLE
+        assert not StreamReader(row, framing=framing).finished
+    assert corner.claim("no such type", {"type": "no such type"}) <= Claim.POSSIBLE
 
 
-@pytest.mark.parametrize("row", UPSTREAM_PROTOCOLS.values(), ids=UPSTREAM_PROTOCOLS)
-def test_every_upstream_names_what_exists(row: Upstream) -> None:
-    request = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
-    body, headers = row.build_request(request), row.build_headers(request, KeyKind.API_KEY)
-    assert "m" in (body.get("model"), *headers.values())
-    assert row.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
-    assert row.path.startswith("/")
+@pytest.mark.parametrize("name", asked_protocols())
+def test_every_protocol_that_can_be_asked_writes_requests(name: str) -> None:
+    corner = asking(name)
+    whole = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
+    request = corner.write(whole)
+    assert "m" in (request.body.get("model"), *request.headers.values())
+    assert request.path == corner.path
+    assert request.path.startswith("/")
+    assert "a-key" in " ".join(corner.authorize("a-key", KeyKind.API_KEY).values())
+    assert corner.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
 
 
-def test_the_default_is_one_of_them_and_names_are_unique() -> None:
-    assert DEFAULT_PROTOCOL in UPSTREAM_PROTOCOLS
+def test_the_defaults_are_among_them_and_every_row_has_its_name() -> None:
+    assert DEFAULT_PROTOCOL in asked_protocols()
+    assert chunk_protocols()[0] == DEFAULT_CHUNK_PROTOCOL
     assert all(name == row.name for name, row in PROTOCOLS.items())
+    assert loadable_protocols() == (dict(PROTOCOLS), ())
+    assert len(PROTOCOLS) == len(set(PROTOCOLS))
+
+
+@pytest.mark.parametrize("name", ["no such protocol", "ai-sdk"])
+def test_what_nobody_is_asked_in_has_no_corner_that_asks(name: str) -> None:
+    with pytest.raises(KeyError):
+        asking(name)
 
 
 def test_two_streams_of_one_row_share_nothing() -> None:
-    row = PROTOCOLS[DEFAULT_PROTOCOL]
-    assert row.make_stream(StreamOptions()) is not row.make_stream(StreamOptions())
+    corner = PROTOCOLS[DEFAULT_PROTOCOL].read_response()
+    assert corner.open(StreamOptions()) is not corner.open(StreamOptions())

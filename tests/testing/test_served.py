@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.protocols.serving import InvalidRequestError
+from partstream.errors import InvalidRequestError
 from partstream.testing.scenarios import UnknownScenarioError
 from partstream.testing.served import DEFAULT_PATH, SERVED_PROTOCOLS, reply_identity, scenario_events
 

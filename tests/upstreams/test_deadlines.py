@@ -29,8 +29,8 @@ CASES = {
 @pytest.mark.parametrize(("arrivals", "moment", "phase", "seconds"), CASES.values(), ids=CASES)
 def test_patience_ends_after(arrivals, moment, phase, seconds):
     deadlines = Deadlines(LIMITS, START)
-    for after, (events, failing) in arrivals:
-        deadlines.arrived(START + after, events=events, failing=failing)
+    for after, (events, ending) in arrivals:
+        deadlines.arrived(START + after, events=events, ending=ending)
     assert deadlines.next == START + moment
     error = deadlines.error()
     assert (error.phase, error.seconds) == (phase, seconds)
@@ -38,7 +38,7 @@ def test_patience_ends_after(arrivals, moment, phase, seconds):
 
 def test_after_a_failure_no_more_is_waited_than_the_idle_limit_allows():
     deadlines = Deadlines(Timeouts(idle=0.5), START)
-    deadlines.arrived(START + 1, events=True, failing=True)
+    deadlines.arrived(START + 1, events=True, ending=True)
     assert deadlines.next == START + 1.5
 
 
@@ -46,5 +46,5 @@ def test_after_a_failure_no_more_is_waited_than_the_idle_limit_allows():
 def test_whatever_arrives_patience_ends_by_the_total_limit(moments):
     deadlines = Deadlines(LIMITS, START)
     for moment in sorted(moments):
-        deadlines.arrived(START + moment, events=True, failing=False)
+        deadlines.arrived(START + moment, events=True, ending=False)
         assert deadlines.next <= START + 100

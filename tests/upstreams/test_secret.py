@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from partstream.upstreams import GatewayConfiguration, Secret
 from partstream.upstreams.secret import without_secrets
 

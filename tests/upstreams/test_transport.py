@@ -26,16 +26,18 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
+from partstream.protocols.protocol import WireRequest, bearer
+from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, document, event_stream
 from partstream.upstreams import RetryPolicy, Secret
+from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.transport import Transport
 from upstreams.upstreams import HELLO, LIMITS, RETRY, configuration, run, server_of
 
 PROTOCOL = PROTOCOLS["openresponses"]
-PATH = UPSTREAM_PROTOCOLS["openresponses"].path
+PATH = asking("openresponses").path
 ONE_ATTEMPT = replace(RETRY, attempts=1)
 
 
@@ -60,6 +62,10 @@ class Streamed:
         return self.raised or (self.finish and self.finish.error)
 
 
+def exchange(body: dict[str, Any]) -> Exchange:
+    return Exchange(WireRequest(PATH, body), PROTOCOL, bearer, StreamOptions())
+
+
 async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
     """Sends one request and reads its answer to the end."""
     transport = Transport(configuration(base_url, **changes))
@@ -67,7 +73,7 @@ async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
     streamed = Streamed()
     start = time.monotonic()
     try:
-        async for outputs in transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions())):
+        async for outputs in transport.stream(exchange(body)):
             streamed.outputs += outputs
     except UpstreamError as error:
         streamed.raised = error
@@ -141,7 +147,7 @@ def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
             transport = Transport(configuration(upstream.base_url))
             for number in (1, 2, 3):
                 body = {"model": "text", "input": f"{number}", "stream": True}
-                answer = transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions()))
+                answer = transport.stream(exchange(body))
                 assert [batch async for batch in answer]
                 assert (await upstream.wait_for_end(number)).delivery.outcome is Delivered.WHOLE
             assert len(upstream._connections) == 1
@@ -528,7 +534,7 @@ def test_a_stream_closed_in_the_middle_closes_the_connection():
     async def test() -> None:
         async with ReplayUpstream(scenario="long", pace=0.01) as upstream:
             transport = Transport(configuration(upstream.base_url))
-            answer = transport.stream(PATH, {"stream": True}, lambda: PROTOCOL.make_reader(StreamOptions()))
+            answer = transport.stream(exchange({"stream": True}))
             assert await anext(answer)
             await answer.aclose()
             ended = await upstream.wait_for_end()
@@ -550,7 +556,7 @@ def test_one_transport_serves_one_event_loop_after_the_other(closed_in_time: boo
     async def test() -> None:
         async with ReplayUpstream(port=port):
             body = {"model": "text", "input": "Hi", "stream": True}
-            answer = transport.stream(PATH, body, lambda: PROTOCOL.make_reader(StreamOptions()))
+            answer = transport.stream(exchange(body))
             outputs = [output async for batch in answer for output in batch]
             assert outputs[-1].outcome is Outcome.COMPLETED
             if closed_in_time:

@@ -33,7 +33,7 @@ from partstream.consumer import (
 )
 from partstream.messages import ChatMessage, Tool
 from partstream.parts import TextPart
-from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS
@@ -118,7 +118,7 @@ async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
                 (model,) = await models.select_chat_models()
                 await narrator.step(f"A gateway to it is registered: vendor {model.vendor}, model {model.name}.")
                 await narrator.step(f"Tools of ours: {', '.join(tool.tool.name for tool in _TOOLS)}.")
-                result = await _converse(model, narrator, base_url + UPSTREAM_PROTOCOLS[protocol].path)
+                result = await _converse(model, narrator, base_url + asking(protocol).path)
         finally:
             await provider.aclose()
         events = sum(exchange.delivery.events_sent for exchange in upstream.exchanges)

@@ -9,7 +9,6 @@ import click
 
 from partstream.configuration import Given, load_configuration
 from partstream.errors import CallerError
-from partstream.protocols.registry import UPSTREAM_PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ class UnusableConfigurationError(click.ClickException):
 
 _OPTIONS: Final = (
     click.option("--base-url", metavar="URL", help="Where the API begins, as https://host/v1."),
-    click.option("--protocol", type=click.Choice(sorted(UPSTREAM_PROTOCOLS)), help="What the server speaks."),
+    click.option("--protocol", metavar="NAME", help="What the server speaks."),
     click.option("--api-key-env", metavar="VARIABLE", help="The environment variable that holds the key."),
     click.option(
         "--header-env",

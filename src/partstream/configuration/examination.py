@@ -16,7 +16,7 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
-from partstream.protocols.registry import UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import asking
 from partstream.upstreams.checks import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
@@ -113,8 +113,7 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> F
 
 
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
-    upstream = UPSTREAM_PROTOCOLS[gateway.protocol]
-    base_path, further_lists = upstream.find_model_lists(urlsplit(gateway.base_url).path)
+    base_path, further_lists = asking(gateway.protocol).find_model_lists(urlsplit(gateway.base_url).path)
     try:
         async with _fetcher(gateway) as fetch, asyncio.timeout(_SECONDS):
             lists = list_questions(base_path, further_lists)

@@ -17,7 +17,7 @@ from partstream.upstreams.secret import Secret
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from partstream.protocols.key_kind import KeyKind
+    from partstream.protocols.protocol import KeyKind
 
 __all__ = ["FetchedKey", "RenewingKey", "fetched_key", "jwt_expiry"]
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from partstream.configuration.renewing import FetchedKey, fetched_key, jwt_expiry
 from partstream.errors import UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher

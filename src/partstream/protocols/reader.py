@@ -1,69 +1,90 @@
-"""Puts the layers together for one response: bytes to events to JSON to an adapter's outputs; knows no protocol.
+"""Reads the bytes of one response: decoder, JSON and adapter, put together; knows no protocol by name.
 
-Sans-IO like everything below it: whoever owns the socket or the file feeds it.
+Sans-IO like everything below it: whoever owns the socket or the file feeds it. An event is decoded once. Nearly all
+events of a response are of one kind, so the adapter offers a short way for more of the kind that came last, its sink
+(docs/decisions/0006-the-sink.md). This module alone decides when the short way is taken.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from partstream.errors import UpstreamProtocolError
+from partstream.errors import AdapterUsageError, UpstreamProtocolError
 from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder, make_event_decoder
+from partstream.outputs import StreamOptions
+from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import ResponseStream, Sink, StreamOutput
-    from partstream.sse import EventDecoder, ServerSentEvent
+    from partstream.outputs import Sink, StreamOutput
+    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import EndMark, Protocol, WireEvent
+    from partstream.sse import ServerSentEvent
 
 __all__ = ["StreamReader"]
 
 
 class StreamReader:
-    """Reads one response.
+    """Reads one response, from its bytes to parts, :class:`partstream.outputs.Unmapped` and one
+    :class:`partstream.outputs.Finish`.
 
     Args:
-        decoder: Turns the bytes into events.
-        stream: The protocol's adapter.
-        frequent: For event types that come by the thousand, what the adapter's sinks read of them; see
-            :func:`partstream.json_codec.make_event_decoder`.
-        terminator: The event that a last `[DONE]` stands for, where that may be all that is said of the end.
+        protocol: What the bytes are, or its name.
+        options: How what is read is rendered.
+        framing: How the events are told apart; None for the framing of the wire.
+
+    Raises:
+        KeyError: There is no protocol of that name.
+        ProtocolLoadError: An installed package promises the protocol, and it cannot be loaded.
 
     Attributes:
         started: Whether an event was read.
+        ending: Whether the wire has said, beside its events, that the end is near: what still comes, comes at once.
     """
 
     __slots__ = (
+        "_closed",
         "_decode",
         "_decode_any",
         "_decoder",
+        "_ended",
+        "_ends",
+        "_events_of",
         "_frequent",
         "_repeated",
         "_sink",
         "_sink_name",
         "_stream",
-        "_terminated",
-        "_terminator",
+        "_tag",
+        "_whole",
+        "ending",
         "started",
     )
 
     def __init__(
         self,
-        decoder: EventDecoder,
-        stream: ResponseStream,
-        frequent: Mapping[str, Mapping[str, str]] | None = None,
-        terminator: Mapping[str, Any] | None = None,
+        protocol: Protocol | str = DEFAULT_PROTOCOL,
+        options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+        *,
+        framing: Framing | None = None,
     ) -> None:
+        row = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
+        corner = row.read_response()
         self.started = False
-        self._terminator = terminator
-        self._terminated = False
-        self._decoder = decoder
-        self._repeated = decoder.repeated
-        self._stream = stream
+        self.ending = False
+        self._closed = False
+        self._ended = False
+        self._whole = False
+        self._ends = row.ends
+        self._tag = row.tag
+        self._stream = corner.open(options)
+        self._events_of = corner.events_of
+        self._decoder = (framing or row.framings[0]).make_decoder()
+        self._repeated = self._decoder.repeated
         self._decode_any = make_decoder()
-        self._frequent = {kind: make_event_decoder(kind, fields) for kind, fields in (frequent or {}).items()}
-        # Where events of the last type go while they repeat: nearly all of a response is one type, again and again.
+        self._frequent = _event_decoders(row.tag, corner.frequent)
         self._sink: Sink | None = None
         self._sink_name = b""
         self._decode = self._decode_any
@@ -79,7 +100,11 @@ class StreamReader:
         return self._stream.failing
 
     def feed(self, data: bytes) -> list[StreamOutput]:
-        """Takes more bytes and returns what they mean; never raises for what the upstream sent."""
+        """Takes more bytes and returns what they mean; never raises for what the upstream sent.
+
+        Raises:
+            AdapterUsageError: The reader was ended.
+        """
         sink = self._sink
         if sink is not None:
             value = self._repeated(data)
@@ -92,13 +117,39 @@ class StreamReader:
                     pass  # not what its name says; read below with more patience
         return self._read(self._decoder.feed(data))
 
+    def feed_document(self, data: bytes) -> list[StreamOutput]:
+        """Takes the whole document that a server sent in place of a stream, and returns what it means.
+
+        Raises:
+            AdapterUsageError: The protocol has no such document.
+        """
+        if self._events_of is None:
+            raise AdapterUsageError("this protocol has no document in place of a stream")
+        self.started = True
+        try:
+            document = loads(data)
+        except JSONDecodeError:
+            document = None
+        if not isinstance(document, dict):
+            return self._not_an_object(data)
+        return self._feed_events(self._events_of(document))
+
     def end(self) -> list[StreamOutput]:
-        """Says that no more bytes come; with this the Finish is out, whatever came before."""
+        """Says that no more bytes come; with this the Finish is out, whatever came before.
+
+        Raises:
+            AdapterUsageError: The reader was ended before.
+        """
+        if self._ended:
+            raise AdapterUsageError("the stream was ended before")
+        self._ended = True
+        if self._closed:
+            return []
         # What has no end of its own and is no JSON was cut: the stream is truncated, not wrong.
-        outputs = self._read([event for event in self._decoder.end() if self._decode_again(*event) is not None])
-        if self._terminated and self._terminator is not None and not self._stream.finished:
-            self._stream.feed_into(self._terminator, outputs)
-        outputs.extend(self._stream.end())
+        outputs = self._read([event for event in self._decoder.end() if self._is_whole(*event)])
+        self._sink = None
+        if not self._closed:
+            outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
         return outputs
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
@@ -106,7 +157,7 @@ class StreamReader:
         self._sink = None
         return self._stream.fail(error)
 
-    def _read(self, events: list[ServerSentEvent]) -> list[StreamOutput]:
+    def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
         sink, decode = self._sink, self._decode
         for name, data in events:
@@ -116,43 +167,76 @@ class StreamReader:
                         continue
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
-            self._stream_event(name, data, outputs)
+            self._read_event(name, data, outputs)
             sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
             outputs += self._stream.fail(self._decoder.error)
         return outputs
 
-    def _stream_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
-        """Reads one event of any type, and asks the adapter how to read more of the same."""
+    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
+        """Reads one event of any kind, and asks the adapter how to read more of the same."""
+        self._sink = None
+        if self._closed:
+            if self._ended:
+                raise AdapterUsageError("fed after the stream was ended")
+            return
         self.started = True
+        mark = self._ends.names.get(name)
+        if mark is not None:
+            self._mark(mark, outputs)
+            return
         try:
             event = self._decode_any(data)
-            event["type"]
         except DECODE_ERRORS:
-            event = self._decode_again(name, data)
-        self._terminated = event is _NOTHING and data.strip() == _DONE
-        if type(event) is dict:
-            self._stream.feed_into(event, outputs)
-        elif event is not _NOTHING:
+            self._read_odd_data(name, data, outputs)
+            return
+        self._hand_on(name, data, event, outputs)
+
+    def _read_odd_data(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
+        """Reads what the fast decoder refused: lone surrogates, broken UTF-8, a mark of the end, or no JSON at all."""
+        stripped = data.strip()
+        mark = self._ends.data.get(stripped)
+        if mark is not None:
+            self._mark(mark, outputs)
+        elif stripped:
+            self._hand_on(name, data, _lenient(data), outputs)
+
+    def _hand_on(self, name: bytes, data: bytes, event: Any, outputs: list[StreamOutput]) -> None:
+        self._whole = False
+        if type(event) is not dict:
             outputs += self._not_an_object(data)
-        self._sink = None
+            return
+        tag = self._tag
+        kind: Any = ""
+        if tag is not None:
+            if name and tag not in event:  # a server-sent event may name its kind in its own field alone
+                event[tag] = name.decode(errors="replace")
+            kind = event.get(tag)
+        self._stream.feed_into(event, outputs)
         sink = self._stream.sink
-        if sink is not None and type(event) is dict and not self._stream.finished:
-            decode = self._frequent.get(event["type"])
+        if sink is not None and not self._stream.finished:
+            decode = self._frequent.get(kind)
             if decode is not None:
                 self._sink, self._sink_name, self._decode = sink, name, decode
 
-    def _decode_again(self, name: bytes, data: bytes) -> object:
-        """Reads what the fast decoder refused: lone surrogates, broken UTF-8, `[DONE]`, no type, or no JSON at all."""
-        if data.strip() in _NOTHINGS:
-            return _NOTHING
-        try:
-            event = loads(data.decode(errors="replace"))
-        except JSONDecodeError:
-            return None
-        if name and isinstance(event, dict):
-            event.setdefault("type", name.decode(errors="replace"))
-        return event
+    def _mark(self, mark: EndMark, outputs: list[StreamOutput]) -> None:
+        self.ending = True
+        self._whole = mark.completes
+        if mark.closes:
+            outputs += self._close(mark.completes)
+
+    def _close(self, whole: bool) -> list[StreamOutput]:
+        self._closed = True
+        return self._stream.end(whole=whole)
+
+    def _feed_events(self, events: Sequence[WireEvent]) -> list[StreamOutput]:
+        outputs: list[StreamOutput] = []
+        for event in events:
+            self._stream.feed_into(event, outputs)
+        return outputs
+
+    def _is_whole(self, _name: bytes, data: bytes) -> bool:
+        return data.strip() in self._ends.data or _lenient(data) is not None
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         got = data[:80].decode(errors="replace")
@@ -161,9 +245,13 @@ class StreamReader:
         )
 
 
-_NOTHING: Final = object()
+def _lenient(data: bytes) -> Any:
+    """The value of JSON text with lone surrogates or broken UTF-8 in it, or None for what is no JSON."""
+    try:
+        return loads(data.decode(errors="replace"))
+    except JSONDecodeError:
+        return None
 
-_DONE: Final = b"[DONE]"
 
-_NOTHINGS: Final = frozenset({b"", _DONE})
-"""No events of the response. OpenRouter sends both too early, others leave `[DONE]` out: facts 7.2."""
+def _event_decoders(tag: str | None, frequent: Mapping[str, Mapping[str, str]]) -> dict[str, Callable[[bytes], Any]]:
+    return {kind: make_event_decoder(tag, kind, fields) for kind, fields in frequent.items()}

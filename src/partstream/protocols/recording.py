@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -10,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import StreamOptions
-from partstream.protocols.claims import Claim
-from partstream.protocols.registry import FRAMINGS, PROTOCOLS, Protocol, make_decoder
+from partstream.protocols.protocol import Claim
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.registry import PROTOCOLS, known_framings, loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from partstream.outputs import StreamOutput
+    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Protocol
 
 __all__ = ["RecordingError", "read_recording"]
 
@@ -62,26 +64,24 @@ def read_recording(
     """
     framing = _framing(data, path, _known(protocol, path))
     row = _protocol(data, path, framing, protocol)
-    reader = row.make_reader(options, make_decoder(framing))
+    reader = StreamReader(row, options, framing=framing)
     size = chunk_size or len(data) or 1
     for start in range(0, len(data), size):
         yield from reader.feed(data[start : start + size])
     yield from reader.end()
 
 
-def _framing(data: bytes, path: str, protocol: str | None) -> str:
+def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
     """By what the ending promises, as far as the protocol comes in it; else by the first bytes."""
     ending = path.rpartition(".")[2]
-    known = PROTOCOLS[protocol].framings if protocol is not None else tuple(FRAMINGS)
+    all_known = known_framings()
+    known = all_known if protocol is None else {framing.name: framing for framing in PROTOCOLS[protocol].framings}
     if ending in known:
-        return ending
+        return known[ending]
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    guessed = next((name for name, looks in _LOOKS.items() if looks.match(begins)), "sse")
-    return guessed if guessed in known else known[0]
-
-
-_LOOKS: Final = {"jsonl": re.compile(rb"\{"), "data": re.compile(rb'[0-9a-z]:\s*["{\[]')}
-"""How the first bytes of a framing look."""
+    looks = (one.name for one in all_known.values() if one.looks is not None and one.looks.match(begins))
+    guessed = next(looks, "sse")
+    return known.get(guessed) or next(iter(known.values()))
 
 
 def _known(name: str | None, path: str) -> str | None:
@@ -90,19 +90,19 @@ def _known(name: str | None, path: str) -> str | None:
     return name
 
 
-def _protocol(data: bytes, path: str, framing: str, name: str | None) -> Protocol:
+def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:
     """The protocol that is named; else the first that is sure of one of the first events; else the one that takes
     most of them for its own."""
     if name is not None:
         return PROTOCOLS[name]
-    rows = [row for row in PROTOCOLS.values() if framing in row.framings]
+    rows = [row for row in loadable_protocols()[0].values() if framing.name in {one.name for one in row.framings}]
     claims: Counter[str] = Counter()
     types: list[str] = []
-    for event in _first_events(data, framing):
-        kind = event.get("type") if isinstance(event.get("type"), str) else None
-        types += [kind] if kind is not None else []
+    for name_of_event, event in _first_events(data, framing):
         for row in rows:
-            claim = row.claim(kind, event)
+            kind = row.kind(event) or (name_of_event or None)
+            types += [kind] if kind and row is rows[0] else []
+            claim = row.read_response().claim(kind, event)
             if claim is Claim.SURE:
                 return row
             claims[row.name] += claim
@@ -116,24 +116,20 @@ def _protocol(data: bytes, path: str, framing: str, name: str | None) -> Protoco
     raise RecordingError(path, f"it holds {seen}; expected events of one of: {', '.join(PROTOCOLS)}")
 
 
-def _first_events(data: bytes, framing: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the first events; what names its type only in the line before it has it inside."""
-    decoder = make_decoder(framing)
+def _first_events(data: bytes, framing: Framing) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The JSON objects among the first events, each with the name in the line before it."""
+    decoder = framing.make_decoder()
     for name, payload in islice((*decoder.feed(data), *decoder.end()), _LOOKED_AT):
         try:
             event = loads(payload)
         except JSONDecodeError:
             continue
         if isinstance(event, dict):
-            yield {"type": name.decode(errors="replace"), **event} if name else event
+            yield name.decode(errors="replace"), event
 
 
-def _is_cut(data: bytes, framing: str) -> bool:
+def _is_cut(data: bytes, framing: Framing) -> bool:
     """Whether it begins as a stream does and ends inside its first event, so that nobody can tell its protocol."""
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    ends = data.endswith(_ENDS_OF_EVENTS[framing]) or begins.rstrip().endswith(b"}")
-    return begins.startswith(_BEGINNINGS[framing]) and not ends
-
-
-_BEGINNINGS: Final = {"jsonl": (b'{"',), "data": (b"",), "sse": (b"event:", b"data:", b"id:", b"retry:", b":")}
-_ENDS_OF_EVENTS: Final = {"jsonl": (b"\n", b"\r"), "data": (b"\n", b"\r"), "sse": (b"\n\n", b"\r\r", b"\r\n\r\n")}
+    ends = data.endswith(framing.event_ends) or begins.rstrip().endswith(b"}")
+    return begins.startswith(framing.begins) and not ends

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from partstream.errors import PartstreamError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.messages import Tool
+    from partstream.outputs import Reply
 
 __all__ = [
     "Answer",
@@ -24,9 +23,7 @@ __all__ = [
     "Ending",
     "Failed",
     "Incomplete",
-    "InvalidRequestError",
     "RefusalBlock",
-    "Reply",
     "ServedProtocol",
     "ServedRequest",
     "TextBlock",
@@ -36,22 +33,6 @@ __all__ = [
     "count_tokens",
     "grouped",
 ]
-
-
-class InvalidRequestError(PartstreamError):
-    """A request body is not what the protocol asks for.
-
-    Attributes:
-        where: The place in the body, such as `input[2].content`.
-        got: What stands there.
-        expected: What could stand there.
-    """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,19 +168,6 @@ def grouped(
         else:
             groups.append([block])
     return groups
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What makes one reply unlike another to the same request.
-
-    Attributes:
-        identity: What all identifiers of the reply are derived from.
-        created_at: Seconds since 1970.
-    """
-
-    identity: str
-    created_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.errors import CallerError
+from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
-from partstream.protocols.serving import InvalidRequestError, Reply, ServedProtocol, ServedRequest
+from partstream.outputs import Reply
 from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace, read_scenario
 from partstream.testing.faults import END_OF_STREAM, Situation, apply_faults
 from partstream.testing.recording import read_recording
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from partstream.protocols.serving import ServedProtocol, ServedRequest
     from partstream.testing.connection import HTTPRequest
 
 __all__ = ["FAULT_HEADER", "PACE_HEADER", "Answering", "Moment", "Plan", "error_document"]

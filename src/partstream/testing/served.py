@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
+from partstream.outputs import Reply
 from partstream.protocols.ai_gateway.serve import PROTOCOL as AI_GATEWAY
 from partstream.protocols.ai_gateway.serve import config, model_entry
 from partstream.protocols.openresponses.serve import PROTOCOL as OPENRESPONSES
-from partstream.protocols.serving import Reply
 from partstream.testing.scenarios import find_scenario
 
 if TYPE_CHECKING:

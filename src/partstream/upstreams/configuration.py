@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from partstream.conversation.settings import PROTOCOL_SETTINGS, RequestSettings
 from partstream.models.filters import ModelSelection
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import DEFAULT_PROTOCOL, UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import DEFAULT_PROTOCOL, ProtocolLoadError, asked_protocols, asking
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.checks import (
     ConfigurationError,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from partstream.protocols.registry import Upstream
+    from partstream.protocols.protocol import WriteRequest
     from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.credentials import CredentialSource
 
@@ -82,7 +82,7 @@ class GatewayConfiguration:
     Attributes:
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
-        protocol: A name of :data:`partstream.protocols.registry.UPSTREAM_PROTOCOLS`.
+        protocol: A name of :func:`partstream.protocols.registry.asked_protocols`.
         api_key: Sent as a bearer token, or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         headers: Sent with every request; they win over our own.
@@ -127,7 +127,7 @@ class GatewayConfiguration:
         if self.api_key is not None:
             _check_key(self.api_key.reveal(), "apiKey")
         check_headers(self.headers, "headers")
-        upstream = UPSTREAM_PROTOCOLS[_protocol(self.protocol, "protocol")]
+        upstream = asking(_protocol(self.protocol, "protocol"))
         for model_id, request in (("", self.request), *self.model_requests.items()):
             where = f"modelRequests.{model_id}" if model_id else "request"
             check_headers(request.extra_headers, f"{where}.extraHeaders")
@@ -186,7 +186,7 @@ def _check_url(url: str, *, allow_insecure_http: bool) -> None:
         )
 
 
-def _check_has_place(request: RequestSettings, upstream: Upstream, where: str) -> None:
+def _check_has_place(request: RequestSettings, upstream: WriteRequest, where: str) -> None:
     """Refuses what somebody set in vain: settings that only other protocols have a place for."""
     for field_name in sorted(PROTOCOL_SETTINGS - upstream.own_settings):
         if getattr(request, field_name):
@@ -210,8 +210,12 @@ def _secret(value: Any, where: str) -> Secret:
 
 def _protocol(value: Any, where: str) -> str:
     name = string(value, where)
-    if name not in UPSTREAM_PROTOCOLS:
-        raise ConfigurationError(where, repr(name), f"one of {', '.join(UPSTREAM_PROTOCOLS)}")
+    try:
+        asking(name)
+    except KeyError:
+        raise ConfigurationError(where, repr(name), f"one of {', '.join(asked_protocols())}") from None
+    except ProtocolLoadError as error:
+        raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
     return name
 
 

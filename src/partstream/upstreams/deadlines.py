@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlines"]
 
-_AFTER_ERROR: Final = 2.0
-"""Seconds to wait for what an upstream adds to an error that it has reported already."""
+_LAST_WORDS: Final = 2.0
+"""Seconds to wait for what an upstream adds to an error, or to its word that the end is near."""
 
 
 class Deadlines:
@@ -23,22 +23,22 @@ class Deadlines:
         start: The moment of the request, in seconds of any clock.
     """
 
-    __slots__ = ("_failing", "_first_event", "_idle", "_timeouts", "_total")
+    __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
 
     def __init__(self, timeouts: Timeouts, start: float) -> None:
         self._timeouts = timeouts
         self._total = start + timeouts.total
         self._first_event: float | None = start + timeouts.first_event
         self._idle = 0.0
-        self._failing = False
+        self._ending = False
 
-    def arrived(self, now: float, *, events: bool, failing: bool) -> None:
-        """Bytes arrived: were there events among them by now, and has the upstream reported an error?"""
+    def arrived(self, now: float, *, events: bool, ending: bool) -> None:
+        """Bytes arrived: were there events among them by now, and has the upstream said that the end is near?"""
         if events:
             self._first_event = None
-        if not self._failing:  # once it has failed, what still arrives buys it no more time
-            self._idle = now + (min(_AFTER_ERROR, self._timeouts.idle) if failing else self._timeouts.idle)
-        self._failing = failing
+        if not self._ending:  # what still arrives then buys no more time
+            self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
+        self._ending = ending
 
     @property
     def next(self) -> float:

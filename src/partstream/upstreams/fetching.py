@@ -11,7 +11,7 @@ import httpx2
 from partstream._version import __version__
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.models.discovery import FetchResponse
-from partstream.protocols.registry import UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import asking
 from partstream.upstreams.client import make_client
 from partstream.upstreams.credentials import FixedKey
 from partstream.upstreams.secret import SECRET_HEADERS, without_secrets
@@ -37,7 +37,7 @@ class DocumentFetcher:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
-        self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
+        self._corner = asking(configuration.protocol)
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -92,10 +92,9 @@ class DocumentFetcher:
         return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
     def _headers(self, headers: Mapping[str, str], key: Secret | None) -> dict[str, str]:
-        kind = None if key is None else key.kind
-        own = {"user-agent": f"partstream/{__version__}", **self._upstream.build_document_headers(kind)}
+        own = {"user-agent": f"partstream/{__version__}", **self._corner.document_headers}
         if key is not None:
-            own["authorization"] = f"Bearer {key.reveal()}"
+            own |= self._corner.authorize(key.reveal(), key.kind)
         return own | {name.lower(): text for name, text in self._configuration.headers.items()} | dict(headers)
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:

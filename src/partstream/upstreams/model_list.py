@@ -11,7 +11,7 @@ from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
-from partstream.protocols.registry import UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import asking
 from partstream.upstreams.fetching import DocumentFetcher
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class ModelList:
         self._fetch = DocumentFetcher(configuration)
         self._pricing: Mapping[str, Pricing] = {}
         folder, base_url = configuration.cache_folder, configuration.base_url
-        upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
-        base_path, further_lists = upstream.find_model_lists(urlsplit(base_url).path)
+        base_path, further_lists = asking(configuration.protocol).find_model_lists(urlsplit(base_url).path)
         self._discovery = ModelDiscovery(
             self._fetch,
             base_path,

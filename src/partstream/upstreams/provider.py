@@ -18,11 +18,12 @@ from partstream.conversation.settings import CountTokens
 from partstream.conversation.state_marker import Origin
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
-from partstream.protocols.registry import PROTOCOLS, UPSTREAM_PROTOCOLS
+from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.provider import DrainingProgress, LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_end import AnswerEnd
 from partstream.upstreams.answer_report import AnswerReport
+from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.learned_limits import with_learned_limits
@@ -86,7 +87,7 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
-        self._upstream = UPSTREAM_PROTOCOLS[configuration.protocol]
+        self._upstream = asking(configuration.protocol)
         self._transport = Transport(configuration)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
         self._fetch = DocumentFetcher(configuration)
@@ -231,17 +232,17 @@ class GatewayProvider(LanguageModelChatProvider):
                 return None
 
     async def _counted_upstream(self, request: ChatRequest) -> TokenCount | None:
-        return await self._counts.count(self._upstream.build_request(request), request.settings.extra_headers)
+        return await self._counts.count(self._upstream.write(request).body, request.settings.extra_headers)
 
     async def _stream(self, request: ChatRequest, report: AnswerReport, token: CancellationToken) -> None:
-        stream_options = self._configuration.stream
-        batches = self._transport.stream(
-            self._upstream.path,
-            self._upstream.build_request(request),
-            lambda: self._protocol.make_reader(stream_options),
+        exchange = Exchange(
+            self._upstream.write(request),
+            self._protocol,
+            self._upstream.authorize,
+            self._configuration.stream,
             request.settings.extra_headers,
-            partial(self._upstream.build_headers, request),
         )
+        batches = self._transport.stream(exchange)
         async with aclosing(batches):
             async for outputs in batches:
                 for output in outputs:

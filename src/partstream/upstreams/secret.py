@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
@@ -36,13 +36,13 @@ from partstream.upstreams.http_errors import http_error
 from partstream.upstreams.secret import without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.key_kind import KeyKind
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource
+    from partstream.upstreams.exchange import Exchange
     from partstream.upstreams.secret import Secret
 
 __all__ = ["Transport"]
@@ -54,12 +54,29 @@ _ERROR_BODY_SECONDS: Final = 2.0
 _REST_SECONDS: Final = 0.1
 _PLAIN_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "accept": "text/event-stream",
         "content-type": "application/json",
         "user-agent": f"partstream/{__version__}",
     }
 )
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+class _Request(NamedTuple):
+    """One attempt as HTTP.
+
+    Attributes:
+        method: The method.
+        url: The whole URL.
+        content: The body.
+        headers: All headers.
+        own_headers: Those of them that may hold a secret.
+    """
+
+    method: str
+    url: str
+    content: bytes
+    headers: Mapping[str, str]
+    own_headers: Mapping[str, str]
 
 
 class Transport:
@@ -77,14 +94,11 @@ class Transport:
 
     async def stream(
         self,
-        path: str,
-        body: dict[str, Any],
-        make_reader: Callable[[], StreamReader],
-        headers: Mapping[str, str] = MappingProxyType({}),
-        protocol_headers: Callable[[KeyKind | None], Mapping[str, str]] = lambda key_kind: MappingProxyType({}),
+        exchange: Exchange,
     ) -> AsyncGenerator[list[StreamOutput]]:
-        """Posts `body` and yields outputs as they arrive, a Finish the last of them; `headers` win over all others,
-        those of the configuration over `protocol_headers`, which are told the kind of the key.
+        """Sends a request and yields the outputs of its answer as they arrive, a Finish the last of them.
+
+        The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
 
         Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
         was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
@@ -94,16 +108,16 @@ class Transport:
             CredentialError: The key cannot be had.
             UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
         """
-        url = _join(self._configuration.base_url, path)
-        content = dumps(body)
+        url = _join(self._configuration.base_url, exchange.request.path, exchange.request.query)
+        content = dumps(exchange.request.body)
         key = await self._credentials.get()
         renewed = False
         attempt = 1
         while True:
-            reader = make_reader()
-            own = self._headers(headers, key)
-            kind = None if key is None else key.kind
-            answer = self._attempt(url, content, {**protocol_headers(kind), **own}, own, reader)
+            reader = exchange.make_reader()
+            own = self._headers(exchange, key)
+            request = _Request(exchange.request.method, url, content, {**exchange.request.headers, **own}, own)
+            answer = self._attempt(request, reader)
             try:
                 async for outputs in answer:
                     yield _without_secrets_in(outputs, own)
@@ -132,20 +146,17 @@ class Transport:
 
     async def _attempt(
         self,
-        url: str,
-        content: bytes,
-        headers: Mapping[str, str],
-        may_be_secret: Mapping[str, str],
+        request: _Request,
         reader: StreamReader,
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         client = self._client_of(loop)
         deadlines = Deadlines(self._configuration.timeouts, loop.time())
-        response = await self._send(
-            client, client.build_request("POST", url, content=content, headers=headers), deadlines
-        )
+        url = request.url
+        built = client.build_request(request.method, url, content=request.content, headers=request.headers)
+        response = await self._send(client, built, deadlines)
         try:
-            refusal = await self._refusal(response, may_be_secret)
+            refusal = await self._refusal(response, request.own_headers)
             if refusal is not None:
                 raise refusal
             chunks = response.aiter_bytes()
@@ -166,7 +177,7 @@ class Transport:
                     yield outputs
                     return
                 outputs = reader.feed(chunk)
-                deadlines.arrived(loop.time(), events=reader.started, failing=reader.failing)
+                deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
                 if outputs:
                     yield outputs
             await _read_away(chunks)
@@ -216,12 +227,12 @@ class Transport:
             self._loop = loop
         return self._client
 
-    def _headers(self, extra: Mapping[str, str], key: Secret | None) -> dict[str, str]:
-        """Those of every protocol, the key's and those that somebody set: what of them is secret is not known."""
-        headers = dict(_PLAIN_HEADERS)
+    def _headers(self, exchange: Exchange, key: Secret | None) -> dict[str, str]:
+        """The headers of every request, those of the key and those that somebody set: any of them may be secret."""
+        headers = {"accept": exchange.protocol.accept, **_PLAIN_HEADERS}
         if key is not None:
-            headers["authorization"] = f"Bearer {key.reveal()}"
-        for wins in (self._configuration.headers, extra):
+            headers |= exchange.authorize(key.reveal(), key.kind)
+        for wins in (self._configuration.headers, exchange.headers):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
 
@@ -296,7 +307,7 @@ def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
     """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
     if not reader.started:
         raise error
-    return reader.end() if reader.failing else reader.fail(error)
+    return reader.end() if reader.failing or reader.ending else reader.fail(error)
 
 
 def _connection_error(url: str, error: httpx2.RequestError, *, established: bool = False) -> UpstreamConnectionError:
@@ -304,10 +315,11 @@ def _connection_error(url: str, error: httpx2.RequestError, *, established: bool
     return UpstreamConnectionError(_without_query(url), reason, established=established)
 
 
-def _join(base_url: str, path: str) -> str:
-    """The path of the protocol behind that of the base URL, before its query."""
+def _join(base_url: str, path: str, query: str) -> str:
+    """The path of the protocol behind that of the base URL, and both queries."""
     address = urlsplit(base_url)
-    return urlunsplit((address.scheme, address.netloc, address.path.rstrip("/") + path, address.query, ""))
+    queries = "&".join(filter(None, (address.query, query)))
+    return urlunsplit((address.scheme, address.netloc, address.path.rstrip("/") + path, queries, ""))
 
 
 def _without_query(url: str) -> str:

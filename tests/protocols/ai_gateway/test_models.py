@@ -14,7 +14,7 @@ from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
 from partstream.models.catalogue import read_catalogue
 from partstream.protocols.ai_gateway.model_lists import model_lists
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.upstreams.secret import Secret
 from upstreams.upstreams import run

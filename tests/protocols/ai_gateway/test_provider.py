@@ -12,7 +12,7 @@ from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from partstream.testing import ReplayUpstream
 from partstream.testing.connection import HTTPRequest
 from partstream.testing.steps import Step, document

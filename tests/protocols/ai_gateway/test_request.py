@@ -16,11 +16,11 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import SPECIFICATION_VERSIONS, Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
-from partstream.protocols.ai_gateway.headers import build_headers, document_headers
+from partstream.protocols.ai_gateway.headers import authorize, build_headers
 from partstream.protocols.ai_gateway.refusals import refuses_reasoning
 from partstream.protocols.ai_gateway.request import build_request
 from partstream.protocols.ai_gateway.specification import complete_settings
-from partstream.protocols.key_kind import KeyKind
+from partstream.protocols.protocol import KeyKind
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,
     HIDDEN,
@@ -111,7 +111,8 @@ def test_the_recorded_request_is_reproduced(folder: Path):
     )
     expected = {name: value for name, value in recording["body"].items() if name not in ("headers", "includeRawChunks")}
     assert _without_bytes(build_request(request)) == _without_bytes(expected)
-    headers = build_headers(request, KeyKind.API_KEY)
+    headers = {**build_headers(request), **authorize("key", KeyKind.API_KEY)}
+    assert headers.pop("authorization") == "Bearer key"
     assert headers == {name: value for name, value in recording["headers"].items() if name.startswith("ai-")}
 
 
@@ -457,12 +458,11 @@ def test_what_cannot_be_sent_is_refused_with_its_place(options: dict[str, Any], 
 
 @pytest.mark.parametrize(("kind", "said"), [(KeyKind.API_KEY, "api-key"), (KeyKind.OIDC, "oidc")])
 def test_the_kind_of_the_key_is_in_a_header(kind: KeyKind, said: str):
-    assert build_headers(asked(user("Hi")), kind)["ai-gateway-auth-method"] == said
-    assert document_headers(kind) == {"ai-gateway-protocol-version": "0.0.1", "ai-gateway-auth-method": said}
+    assert authorize("key", kind) == {"authorization": "Bearer key", "ai-gateway-auth-method": said}
 
 
 def test_without_a_key_no_header_speaks_of_one():
-    headers = build_headers(asked(user("Hi"), settings=RequestSettings(team="acme"), version=2), None)
+    headers = build_headers(asked(user("Hi"), settings=RequestSettings(team="acme"), version=2))
     assert headers == {
         "ai-gateway-protocol-version": "0.0.1",
         "ai-language-model-specification-version": "2",
@@ -475,7 +475,7 @@ def test_without_a_key_no_header_speaks_of_one():
 @pytest.mark.parametrize("model", ["a/b\r\nx: y", "a/ü", " a/b"])
 def test_an_id_that_no_header_holds_is_refused(model: str):
     with pytest.raises(RequestNotExpressibleError, match="the model id"):
-        build_headers(asked(user("Hi"), model=model), None)
+        build_headers(asked(user("Hi"), model=model))
 
 
 VERSIONS = {

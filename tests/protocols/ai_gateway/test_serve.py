@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.outputs import Reply
 from partstream.protocols.ai_gateway.serve import error_body, write_document, write_events
 from partstream.protocols.ai_gateway.serve_request import read_request, signature
 from partstream.protocols.serving import (
@@ -14,7 +15,6 @@ from partstream.protocols.serving import (
     Failed,
     Incomplete,
     RefusalBlock,
-    Reply,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ai_sdk import FIXTURES
+from partstream.errors import InvalidRequestError
 from partstream.protocols.ai_gateway.serve_request import read_request, signature
-from partstream.protocols.serving import InvalidRequestError, ServedRequest, ToolOutput
+from partstream.protocols.serving import ServedRequest, ToolOutput
 
 PIXEL = "iVBORw0KGgo="
 RECORDED = [

@@ -26,7 +26,7 @@ def _served(messages: list[ChatMessage], options: RequestOptions, version: int) 
     settings = RequestSettings(specification_version=version)
     request = prepare(GATEWAY, messages, options, settings, "gw-").request()
     body = build_request(request)
-    return read_request(body, build_headers(request, None)), body
+    return read_request(body, build_headers(request)), body
 
 
 @versions

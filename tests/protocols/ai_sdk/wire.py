@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from partstream.outputs import StreamOptions, StreamOutput
-from partstream.protocols.ai_sdk.data_stream import CODES
-from partstream.protocols.registry import PROTOCOLS, make_decoder
+from partstream.protocols.ai_sdk.data_lines import CODES
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.serving import (
     Answer,
     Completed,
@@ -29,7 +30,7 @@ USAGE = {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
 
 
 def read_chunks(chunks: Iterable[Chunk], protocol: str = "ai-sdk", options: StreamOptions = DEFAULTS) -> Result:
-    stream = PROTOCOLS[protocol].make_stream(options)
+    stream = PROTOCOLS[protocol].read_response().open(options)
     outputs: list[StreamOutput] = []
     for chunk in chunks:
         outputs += stream.feed(chunk)
@@ -39,8 +40,7 @@ def read_chunks(chunks: Iterable[Chunk], protocol: str = "ai-sdk", options: Stre
 def read_framed(
     pieces: Iterable[bytes], protocol: str, options: StreamOptions = DEFAULTS, framing: str | None = None
 ) -> Result:
-    row = PROTOCOLS[protocol]
-    reader = row.make_reader(options, make_decoder(framing or row.framings[0]))
+    reader = StreamReader(protocol, options, framing=None if framing is None else known_framings()[framing])
     outputs: list[StreamOutput] = []
     for piece in pieces:
         outputs += reader.feed(piece)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openresponses_schema import EVENT_MODELS, validate_event, validate_response
+from partstream.outputs import Reply
 from partstream.protocols.openresponses.serve import PROTOCOL, error_body, frame, write_document, write_events
 from partstream.protocols.serving import (
     Answer,
@@ -17,7 +18,6 @@ from partstream.protocols.serving import (
     Failed,
     Incomplete,
     RefusalBlock,
-    Reply,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.errors import InvalidRequestError
+from partstream.outputs import Reply
 from partstream.protocols.openresponses.serve import write_events
 from partstream.protocols.openresponses.serve_request import read_request
 from partstream.protocols.served_items import IMAGE_TOKENS
-from partstream.protocols.serving import Answer, InvalidRequestError, Reply, ServedRequest, ToolOutput
+from partstream.protocols.serving import Answer, ServedRequest, ToolOutput
 
 PIXEL = "data:image/png;base64,AAAAAA=="
 

@@ -10,8 +10,8 @@ from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.stream import OpenResponsesStream
-from partstream.protocols.registry import PROTOCOLS
-from partstream.sse import JSONLinesDecoder, SSEDecoder
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.registry import known_framings
 
 Event = dict[str, Any]
 OMIT: Any = object()
@@ -195,8 +195,7 @@ def sse(events: Iterable[Event | bytes], named: bool = True, line_end: bytes = b
 
 
 def read_bytes(chunks: Iterable[bytes], options: StreamOptions = DEFAULTS, framing: str = "sse") -> Result:
-    decoder = {"sse": SSEDecoder, "jsonl": JSONLinesDecoder}[framing]()
-    reader = PROTOCOLS["openresponses"].make_reader(options, decoder)
+    reader = StreamReader("openresponses", options, framing=known_framings()[framing])
     outputs: list[StreamOutput] = []
     for chunk in chunks:
         outputs += reader.feed(chunk)

@@ -1,1 +1,29 @@
-"""Everything that knows the protocol of the Vercel AI Gateway, and nothing else does."""
+"""The Vercel AI Gateway: the language model specification of the AI SDK over HTTP, versions 2, 3 and 4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from partstream.protocols.protocol import ReadResponse, WriteRequest
+
+__all__ = ["PROTOCOL"]
+
+
+def _read_response() -> ReadResponse:
+    from partstream.protocols.ai_sdk.dialects import PROVIDER_STREAM  # noqa: PLC0415 - a corner loads when needed
+
+    return PROVIDER_STREAM
+
+
+def _write_request() -> WriteRequest:
+    from partstream.protocols.ai_gateway.request import WRITE_REQUEST  # noqa: PLC0415
+
+    return WRITE_REQUEST
+
+
+PROTOCOL: Final = Protocol(
+    name="ai-gateway", read_response=_read_response, write_request=_write_request, has_chunks=True
+)

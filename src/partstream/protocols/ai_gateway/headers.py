@@ -5,26 +5,30 @@ Source: `gateway-stream-request.json` and `gateway-config.json` of the recording
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ai_gateway.specification import specification_version
+from partstream.protocols.protocol import bearer
 
 if TYPE_CHECKING:
-    from partstream.conversation.chat_request import ChatRequest
-    from partstream.protocols.key_kind import KeyKind
+    from collections.abc import Mapping
 
-__all__ = ["build_headers", "document_headers"]
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.protocols.protocol import KeyKind
+
+__all__ = ["DOCUMENT_HEADERS", "authorize", "build_headers"]
 
 _PROTOCOL_VERSION: Final = "0.0.1"
 
 
-def build_headers(request: ChatRequest, key_kind: KeyKind | None) -> dict[str, str]:
-    """The headers of a request for a streamed answer, beside those of HTTP and the key.
+DOCUMENT_HEADERS: Final[Mapping[str, str]] = MappingProxyType({"ai-gateway-protocol-version": _PROTOCOL_VERSION})
+"""The headers of every request, also of one that asks no model."""
 
-    Args:
-        request: What is asked.
-        key_kind: What kind of key goes with it, or None for none.
+
+def build_headers(request: ChatRequest) -> dict[str, str]:
+    """The headers of a request for a streamed answer, beside those of HTTP and the key.
 
     Raises:
         RequestNotExpressibleError: No header can hold the id of the model.
@@ -32,7 +36,8 @@ def build_headers(request: ChatRequest, key_kind: KeyKind | None) -> dict[str, s
     model_id = request.model_id
     if not (model_id.isascii() and model_id.isprintable() and model_id == model_id.strip()):
         raise RequestNotExpressibleError(f"the model id {model_id[:80]!r}", "the header", "printable ASCII")
-    headers = document_headers(key_kind) | {
+    headers = {
+        **DOCUMENT_HEADERS,
         "ai-language-model-specification-version": str(specification_version(request.settings)),
         "ai-language-model-id": model_id,
         "ai-language-model-streaming": "true",
@@ -42,9 +47,6 @@ def build_headers(request: ChatRequest, key_kind: KeyKind | None) -> dict[str, s
     return headers
 
 
-def document_headers(key_kind: KeyKind | None) -> dict[str, str]:
-    """The headers of every request, also of one that asks no model."""
-    headers = {"ai-gateway-protocol-version": _PROTOCOL_VERSION}
-    if key_kind is not None:
-        headers["ai-gateway-auth-method"] = key_kind.value
-    return headers
+def authorize(key: str, kind: KeyKind) -> dict[str, str]:
+    """The headers that carry a key and say who issued it."""
+    return {**bearer(key, kind), "ai-gateway-auth-method": kind.value}

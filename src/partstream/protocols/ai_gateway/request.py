@@ -8,19 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.carried import Carried
 from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
+from partstream.protocols.ai_gateway.headers import DOCUMENT_HEADERS, authorize, build_headers
+from partstream.protocols.ai_gateway.model_lists import model_lists
 from partstream.protocols.ai_gateway.prompt import prompt
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
-from partstream.protocols.ai_gateway.specification import specification_version
-from partstream.protocols.extra_fields import with_extra_fields
+from partstream.protocols.ai_gateway.refusals import refuses_reasoning
+from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
+from partstream.protocols.bodies import with_extra_fields
+from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
+    from partstream.errors import UpstreamError
     from partstream.messages import Tool
 
-__all__ = ["build_request"]
+__all__ = ["PATH", "WRITE_REQUEST", "build_request"]
+
+PATH: Final = "/language-model"
 
 _HAS_REASONING: Final = 4
 """The first version with a word of its own for the reasoning effort."""
@@ -66,3 +74,23 @@ def _reasoning(request: ChatRequest, effort: str | None, version: int) -> tuple[
 def _tool(tool: Tool) -> dict[str, Any]:
     described = {"description": tool.description} if tool.description else {}
     return {"type": "function", "name": tool.name, **described, "inputSchema": tool.input_schema}
+
+
+def _write(request: ChatRequest) -> WireRequest:
+    return WireRequest(PATH, build_request(request), build_headers(request))
+
+
+def _refused(error: UpstreamError) -> Carried:
+    return Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING
+
+
+WRITE_REQUEST: Final = WriteRequest(
+    write=_write,
+    path=PATH,
+    authorize=authorize,
+    document_headers=DOCUMENT_HEADERS,
+    find_model_lists=model_lists,
+    complete_settings=complete_settings,
+    own_settings=frozenset({"specification_version", "provider_options", "context_management", "team"}),
+    refused=_refused,
+)

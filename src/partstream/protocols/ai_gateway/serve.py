@@ -21,7 +21,6 @@ from partstream.protocols.serving import (
     Ending,
     Failed,
     RefusalBlock,
-    Reply,
     ServedProtocol,
     ServedRequest,
     TextBlock,
@@ -32,6 +31,8 @@ from partstream.protocols.serving import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from partstream.outputs import Reply
 
 __all__ = ["PROTOCOL", "config", "error_body", "frame", "model_entry", "write_document", "write_events"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.errors import InvalidRequestError
 from partstream.protocols.ai_gateway.serve_shapes import (
     Shape,
     any_json,
@@ -22,7 +23,6 @@ from partstream.protocols.ai_gateway.serve_shapes import (
     tagged,
     type_name,
 )
-from partstream.protocols.serving import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,6 +11,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.errors import InvalidRequestError
 from partstream.json_codec import dumps
 from partstream.messages import Tool
 from partstream.protocols.ai_gateway.serve_prompt import PROVIDER_OPTIONS, VERSIONS, prompt_of
@@ -30,7 +31,6 @@ from partstream.protocols.ai_gateway.serve_shapes import (
     whole_number,
 )
 from partstream.protocols.served_items import ItemKind, ServedItem, describe_bytes, served_request
-from partstream.protocols.serving import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.protocols.serving import InvalidRequestError
+from partstream.errors import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

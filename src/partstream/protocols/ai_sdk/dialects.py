@@ -1,62 +1,41 @@
-"""The four streams of the AI SDK: the dialect of each, and by which chunks a recording of it is known."""
+"""The four streams of the AI SDK: what differs between them, and by which chunks a recording of each is known."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.ai_sdk.stream import CHUNKS, THROWN, AISDKStream, Dialect
-from partstream.protocols.claims import Claim
+from partstream.protocols.ai_sdk.stream import CHUNKS, FREQUENT, THROWN, AISDKStream, Dialect
+from partstream.protocols.protocol import Claim, ReadResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.protocols.ai_sdk.fields import Chunk
 
-__all__ = [
-    "claims_data_stream",
-    "claims_full_stream",
-    "claims_provider_stream",
-    "claims_ui_stream",
-    "data_stream",
-    "full_stream",
-    "provider_stream",
-    "ui_stream",
-]
-
-full_stream: Final = partial(AISDKStream, dialect=Dialect())
-"""`fullStream` of `streamText`: chunks as objects, here as lines of JSON."""
-
-ui_stream: Final = partial(AISDKStream, dialect=Dialect(goes_on=True))
-"""The UI message stream of versions 5 to 7: server-sent events for browsers."""
-
-data_stream: Final = partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True))
-"""The data stream of version 4."""
-
-provider_stream: Final = partial(AISDKStream, dialect=Dialect(runs_tools=False))
-"""What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""
+__all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]
 
 
-def claims_full_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_full_stream(kind: str | None, chunk: Chunk) -> Claim:
     """Whether a chunk is of `fullStream`."""
     if THROWN in chunk:
         return Claim.SURE
     return _claim(kind, chunk, _FULL_STREAM, _NOT_FULL_STREAM)
 
 
-def claims_ui_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_ui_stream(kind: str | None, chunk: Chunk) -> Claim:
     """Whether a chunk is of the UI message stream."""
     if kind is not None and kind.startswith("data-"):
         return Claim.SURE
     return _claim(kind, chunk, _UI_STREAM, _NOT_UI_STREAM)
 
 
-def claims_data_stream(kind: str | None, _chunk: Chunk) -> Claim:
+def _claims_data_stream(kind: str | None, _chunk: Chunk) -> Claim:
     """Whether a chunk is of the data stream: its framing has told already."""
     return Claim.SURE if kind in CHUNKS or kind in _CODES_WITHOUT_CHUNKS else Claim.POSSIBLE
 
 
-def claims_provider_stream(kind: str | None, chunk: Chunk) -> Claim:
+def _claims_provider_stream(kind: str | None, chunk: Chunk) -> Claim:
     """Whether a chunk is of a provider's stream."""
     return _claim(kind, chunk, _PROVIDER_STREAM, _NOT_PROVIDER_STREAM)
 
@@ -200,3 +179,20 @@ _NOT_PROVIDER_STREAM: Final[_Signs] = {
 }
 
 _CODES_WITHOUT_CHUNKS: Final = frozenset({"data-data", "message-annotations"})
+
+
+FULL_STREAM: Final = ReadResponse(partial(AISDKStream, dialect=Dialect()), _claims_full_stream, FREQUENT)
+"""`fullStream` of `streamText`: chunks as objects, in recordings as lines of JSON."""
+
+UI_STREAM: Final = ReadResponse(partial(AISDKStream, dialect=Dialect(goes_on=True)), _claims_ui_stream, FREQUENT)
+"""The UI message stream of versions 5 to 7: server-sent events for browsers."""
+
+DATA_STREAM: Final = ReadResponse(
+    partial(AISDKStream, dialect=Dialect(errors_are_text=True, goes_on=True)), _claims_data_stream, FREQUENT
+)
+"""The data stream of version 4."""
+
+PROVIDER_STREAM: Final = ReadResponse(
+    partial(AISDKStream, dialect=Dialect(runs_tools=False)), _claims_provider_stream, FREQUENT
+)
+"""What a provider streams to the SDK (LanguageModelV2, V3 and V4), and the AI Gateway to its clients."""

@@ -13,7 +13,7 @@ from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.protocols.ai_sdk.exchanges import exchanges
 from partstream.protocols.ai_sdk.replay import is_own_part, options_by_call
-from partstream.protocols.call_arguments import call_arguments
+from partstream.protocols.bodies import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -121,15 +121,17 @@ class AISDKStream:
         except UpstreamProtocolError as error:
             outputs += self.fail(error)
 
-    def end(self) -> Outputs:
-        """Says that no more chunks come."""
+    def end(self, *, whole: bool = False) -> Outputs:
+        """Says that no more chunks come; an application's own stream need not say more of its end than the wire."""
         if self._ended:
             raise AdapterUsageError("the stream was ended before")
         outputs: Outputs = []
+        if whole and not self._finished:
+            self.feed_into({"type": "finish"}, outputs)
         if self._answered:
             self._conclude(outputs)
         elif not self._finished:
-            outputs = self.fail(self._error or TruncatedStreamError(self._state))
+            outputs += self.fail(self._error or TruncatedStreamError(self._state))
         self._ended = True
         return outputs
 

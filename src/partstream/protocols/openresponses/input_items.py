@@ -13,7 +13,7 @@ from partstream.conversation.settings import SystemAs, ToolImages
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
-from partstream.protocols.call_arguments import call_arguments
+from partstream.protocols.bodies import call_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.carried import Carried
 from partstream.conversation.settings import OWN_FIELDS, EncryptedReasoning
 from partstream.errors import UpstreamHTTPError
 from partstream.messages import ToolMode
-from partstream.protocols.extra_fields import with_extra_fields
+from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.input_items import input_items
+from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.errors import UpstreamError
     from partstream.messages import Tool
 
-__all__ = ["build_request", "refuses_reasoning", "refuses_response_id"]
+__all__ = ["PATH", "WRITE_REQUEST", "build_request", "refuses_reasoning", "refuses_response_id"]
+
+PATH: Final = "/responses"
 
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
@@ -124,3 +128,21 @@ def _tool(tool: Tool) -> dict[str, Any]:
         "parameters": tool.input_schema,
         "strict": False,  # servers default to true, which arbitrary schemas of tools do not satisfy: facts 3
     }
+
+
+def _write(request: ChatRequest) -> WireRequest:
+    return WireRequest(PATH, build_request(request))
+
+
+def _refused(error: UpstreamError) -> Carried:
+    response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
+    return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
+
+
+WRITE_REQUEST: Final = WriteRequest(
+    write=_write,
+    path=PATH,
+    own_settings=frozenset({"truncation", "compact_at"}),
+    continues=True,
+    refused=_refused,
+)

@@ -22,7 +22,6 @@ from partstream.protocols.serving import (
     Failed,
     Incomplete,
     RefusalBlock,
-    Reply,
     ServedProtocol,
     ServedRequest,
     TextBlock,
@@ -34,6 +33,8 @@ from partstream.protocols.serving import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.outputs import Reply
 
 __all__ = ["PROTOCOL", "error_body", "frame", "write_document", "write_events"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.errors import InvalidRequestError
 from partstream.messages import Tool
 from partstream.protocols.served_items import ItemKind, ServedItem, describe_bytes, served_request
-from partstream.protocols.serving import InvalidRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -19,7 +19,6 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.parts import ToolCallPart
-from partstream.protocols.claims import Claim
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
 from partstream.protocols.openresponses.items import in_order, same_id, same_place
@@ -34,12 +33,13 @@ from partstream.protocols.openresponses.tool_calls import (
     ToolCall,
     ToolCalls,
 )
+from partstream.protocols.protocol import Claim, ReadResponse
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["EVENTS", "FREQUENT", "OpenResponsesStream", "claims"]
+__all__ = ["EVENTS", "FREQUENT", "READ_RESPONSE", "OpenResponsesStream", "claims"]
 
 
 COMPACTION: Final = "compaction"
@@ -92,7 +92,7 @@ class OpenResponsesStream(TextEvents):
             self._state = min(self._state, State.OPEN)
             outputs += self.fail(error)
 
-    def end(self) -> Outputs:
+    def end(self, *, whole: bool = False) -> Outputs:
         """Says that no more events come."""
         if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
@@ -385,3 +385,5 @@ def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Chann
 
 
 DISPATCH: Final = {state: _dispatch(state) for state in State}
+
+READ_RESPONSE: Final = ReadResponse(open=OpenResponsesStream, claim=claims, frequent=FREQUENT)

@@ -1,0 +1,37 @@
+"""What every writer of a request body needs, whichever protocol it writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from partstream.errors import RequestNotExpressibleError
+from partstream.json_codec import dumps, is_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.conversation.turns import Call
+
+__all__ = ["call_arguments", "with_extra_fields"]
+
+
+def with_extra_fields(body: Mapping[str, Any], extras: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with the fields of `extras`, which win; the value None removes a field."""
+    removed = {name for name, value in extras.items() if value is None}
+    return {name: value for name, value in {**body, **extras}.items() if name not in removed}
+
+
+def call_arguments(call: Call) -> bytes:
+    """The arguments of a call as a JSON object.
+
+    Raises:
+        RequestNotExpressibleError: They hold something that JSON has no form for.
+    """
+    arguments = dict(call.input)
+    try:
+        document = dumps(arguments)
+        if (b"NaN" in document or b"Infinity" in document) and not is_json(arguments):
+            raise ValueError("a number that JSON has no form for")  # noqa: TRY301 - the same refusal
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
+    return document

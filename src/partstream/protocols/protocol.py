@@ -1,0 +1,260 @@
+"""What a folder of this package offers: one typed :class:`Protocol` with up to four corners, all of them sans-IO.
+
+::
+
+    read_response    bytes of an answer   ──► parts, Unmapped, one Finish      asking a server
+    write_request    ChatRequest          ──► WireRequest                      asking a server
+    read_request     WireRequest          ──► Asked                            being asked
+    write_response   parts and a Finish   ──► events, or one document          being asked
+
+A corner is a function that imports its module and returns the typed object in it: a program that only reads answers
+loads no writer. docs/adding-a-protocol.md adds one, step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from partstream.conversation.carried import Carried
+from partstream.protocols.framings import JSON_LINES, SSE, Framing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
+    from partstream.errors import UpstreamError
+    from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
+
+__all__ = [
+    "Claim",
+    "EndMark",
+    "Ends",
+    "KeyKind",
+    "Protocol",
+    "ReadRequest",
+    "ReadResponse",
+    "WireEvent",
+    "WireRequest",
+    "WriteRequest",
+    "WriteResponse",
+    "bearer",
+    "key_in_header",
+]
+
+WireEvent: TypeAlias = dict[str, Any]
+"""One event of a wire as a JSON object."""
+
+
+class Claim(IntEnum):
+    """A protocol's word on one event of a recording."""
+
+    NO = 0
+    POSSIBLE = 1
+    SURE = 2
+    """No other protocol has an event like it."""
+
+
+class KeyKind(StrEnum):
+    """Who issued a key: some protocols name it in a header of their own."""
+
+    API_KEY = "api-key"
+    """The upstream issued it to a person or a program."""
+    OIDC = "oidc"
+    """An identity provider issued it: a token of OpenID Connect, which expires by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndMark:
+    """What something that is no event says about the end of a response.
+
+    Attributes:
+        closes: Whether nothing behind it is read: the response ends at once. Otherwise the end is near, and whoever
+            owns the socket waits only briefly for what still comes.
+        completes: Whether the response is whole then, even if no event has said so.
+    """
+
+    closes: bool = False
+    completes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How a wire says that a response is over, beside its own events.
+
+    Attributes:
+        data: The data of a frame that is no JSON, such as `[DONE]`, and what it means.
+        names: The name of a server-sent event, and what it means, whatever its data.
+        end_of_bytes: What the end of the bytes means.
+    """
+
+    data: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({b"[DONE]": EndMark()}))
+    names: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({}))
+    end_of_bytes: EndMark = EndMark(closes=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResponse:
+    """The corner that reads an answer.
+
+    Attributes:
+        open: Makes the adapter of one response.
+        claim: Says how sure the protocol is that an event, with its kind or None, is one of its own.
+        frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
+            see :func:`partstream.json_codec.make_event_decoder`. Without a tag, the kind is the empty string.
+        events_of: Turns the document that a server sends in place of a stream into the events that it stands for; None
+            where the protocol has no such document.
+    """
+
+    open: Callable[[StreamOptions], ResponseStream]
+    claim: Callable[[str | None, WireEvent], Claim]
+    frequent: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """A request as it stands on the wire, without the key.
+
+    Attributes:
+        path: The path of the endpoint below the base URL, such as `/responses`.
+        body: The JSON object.
+        headers: The headers that the protocol itself has, names in lower case.
+        query: The query of the URL, without its question mark.
+        method: The HTTP method.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    query: str = ""
+    method: str = "POST"
+
+
+def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:
+    """The header that carries a key as a bearer token (RFC 6750 section 2.1)."""
+    return {"authorization": f"Bearer {key}"}
+
+
+def key_in_header(name: str) -> Callable[[str, KeyKind], Mapping[str, str]]:
+    """A function for :attr:`WriteRequest.authorize` that puts the key itself into a header, such as `x-api-key`."""
+    return lambda key, _kind: {name: key}
+
+
+def _below_base_path(base_path: str) -> tuple[str, tuple[str, ...]]:
+    return base_path, ()
+
+
+def _as_they_are(settings: RequestSettings, _base_url: str) -> RequestSettings:
+    return settings
+
+
+def _nothing_refused(_error: UpstreamError) -> Carried:
+    return Carried.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """The corner that asks a server.
+
+    Attributes:
+        write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
+        path: The path of the endpoint, as far as no request has to be known for it: for messages to people.
+        authorize: The headers that carry a key, given the key and its kind.
+        document_headers: The headers of requests that ask no model, such as the one for the list of models.
+        find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
+        complete_settings: Completes the settings of a request with what the base URL says.
+        own_settings: The fields of :class:`partstream.conversation.settings.RequestSettings` that only some protocols
+            have a place for, and that this one has a place for.
+        continues: Whether a request can go on from a stored response.
+        refused: Which carried state an error of the upstream refuses; nothing where it is about something else.
+    """
+
+    write: Callable[[ChatRequest], WireRequest]
+    path: str
+    authorize: Callable[[str, KeyKind], Mapping[str, str]] = bearer
+    document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
+    complete_settings: Callable[[RequestSettings, str], RequestSettings] = _as_they_are
+    own_settings: frozenset[str] = frozenset()
+    continues: bool = False
+    refused: Callable[[UpstreamError], Carried] = _nothing_refused
+
+    @property
+    def carries(self) -> Carried:
+        """Which state of earlier answers its requests can carry."""
+        return Carried.EVERYTHING if self.continues else Carried.REASONING
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """The corner that is asked.
+
+    Attributes:
+        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand.
+    """
+
+    read: Callable[[WireRequest], Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResponse:
+    """The corner that answers.
+
+    Attributes:
+        open: Makes the writer of one response to a request.
+        frame: The bytes of one event.
+        document: The events of a whole response as what a client gets that wants no stream: HTTP status and JSON.
+        error: The JSON object of an HTTP error, given its status and message.
+        end_of_stream: The bytes behind the last event.
+        content_type: The media type of the stream.
+    """
+
+    open: Callable[[Asked, Reply], ResponseWriter]
+    frame: Callable[[WireEvent], bytes]
+    document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
+    error: Callable[[int, str], WireEvent]
+    end_of_stream: bytes = b""
+    content_type: str = "text/event-stream; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One wire protocol.
+
+    Attributes:
+        name: What configuration and command line call it.
+        read_response: Loads the corner that reads answers.
+        write_request: Loads the corner that asks, or None for a stream that nobody asks a server for.
+        read_request: Loads the corner that is asked, or None.
+        write_response: Loads the corner that answers, or None.
+        framings: The forms that its events come in, that of the wire first.
+        tag: The field of an event that says its kind; None where events have no such field.
+        ends: How it says that a response is over, beside its own events.
+        has_chunks: Whether programs hold its events as objects, without a wire.
+    """
+
+    name: str
+    read_response: Callable[[], ReadResponse]
+    write_request: Callable[[], WriteRequest] | None = None
+    read_request: Callable[[], ReadRequest] | None = None
+    write_response: Callable[[], WriteResponse] | None = None
+    framings: tuple[Framing, ...] = (SSE, JSON_LINES)
+    tag: str | None = "type"
+    ends: Ends = field(default_factory=Ends)
+    has_chunks: bool = False
+
+    @property
+    def accept(self) -> str:
+        """The media type that a request asks for."""
+        return self.framings[0].media_type
+
+    def kind(self, event: WireEvent) -> str | None:
+        """The kind of an event: None where it says none, the empty string where all events are of one kind."""
+        if self.tag is None:
+            return ""
+        kind = event.get(self.tag)
+        return kind if isinstance(kind, str) else None

@@ -1,0 +1,40 @@
+"""One request to an upstream and how its answer is read, as a value: everything that a transport has to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from partstream.protocols.reader import StreamReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.outputs import StreamOptions
+    from partstream.protocols.protocol import KeyKind, Protocol, WireRequest
+
+__all__ = ["Exchange"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, and how its answer is read.
+
+    Attributes:
+        request: What is sent.
+        protocol: What the answer is in.
+        authorize: The headers that carry a key.
+        options: How the answer is rendered.
+        headers: Headers that somebody set for this request; they win over all others.
+    """
+
+    request: WireRequest
+    protocol: Protocol
+    authorize: Callable[[str, KeyKind], Mapping[str, str]]
+    options: StreamOptions
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    def make_reader(self) -> StreamReader:
+        """A new reader, for one attempt."""
+        return StreamReader(self.protocol, self.options)
