@@ -5,11 +5,12 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from partstream.configuration.key_places import read_command, read_file, read_keyring, read_variable
+from partstream.configuration.key_places import _end, read_command, read_file, read_keyring, read_variable
 from partstream.upstreams.credentials import CredentialError
 from upstreams.upstreams import run
 
@@ -163,6 +164,19 @@ def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(tmp_pat
                 await asyncio.sleep(0.02)
 
     run(gone())
+
+
+@POSIX
+def test_a_command_that_has_ended_by_itself_needs_no_end():
+    async def test() -> None:
+        process = await asyncio.create_subprocess_exec(*python(""), start_new_session=True)
+        with suppress(ChildProcessError):  # the event loop's own watcher was faster
+            os.waitpid(process.pid, 0)
+        assert process.returncode is None  # as long as the event loop has not run
+        await _end(process)
+        assert process.returncode is not None
+
+    run(test())
 
 
 def _is_running(process: int) -> bool:

@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import signal
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -135,7 +136,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
     if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended, and nobody has told us yet
+            os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
     await process.wait()
