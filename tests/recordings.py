@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,3 +45,15 @@ def recordings(folder: str) -> list[Any]:
         pytest.param(Recording(path), id=path.name.removesuffix(".jsonl"), marks=pytest.mark.recordings)
         for path in found
     ]
+
+
+def count_recordings() -> str:
+    """How many recordings there are, by folder; a stream that is kept in two forms counts once."""
+    streams = {
+        path.with_suffix("") for path in FOLDER.rglob("*") if path.suffix in {".jsonl", ".sse", ".ndjson", ".txt"}
+    }
+    if not streams:
+        return f"recordings: none in {FOLDER}; what replays them is skipped (set PARTSTREAM_RECORDINGS to their folder)"
+    counts = Counter(path.relative_to(FOLDER).parts[0] for path in streams)
+    listed = ", ".join(f"{folder} {count}" for folder, count in sorted(counts.items()))
+    return f"recordings: {len(streams)} in {FOLDER} ({listed})"
