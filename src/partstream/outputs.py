@@ -214,10 +214,13 @@ class Reply:
     Attributes:
         identity: What all identifiers of the reply are derived from, where the answer brings none of its own.
         created_at: Seconds since 1970.
+        argument_size: How many characters of a call's arguments one event holds at the most; None for all of them,
+            since a part is a whole call.
     """
 
     identity: str
     created_at: int
+    argument_size: int | None = None
 
 
 class ResponseWriter(Protocol):
