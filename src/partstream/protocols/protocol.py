@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
+    from partstream.protocols.losses import Losses
 
 __all__ = [
     "Claim",
@@ -235,6 +236,7 @@ class Protocol:
         tag: The field of an event that says its kind; None where events have no such field.
         ends: How it says that a response is over, beside its own events.
         has_chunks: Whether programs hold its events as objects, without a wire.
+        loses: Loads the table of what it has no place for.
     """
 
     name: str
@@ -246,6 +248,7 @@ class Protocol:
     tag: str | None = "type"
     ends: Ends = field(default_factory=Ends)
     has_chunks: bool = False
+    loses: Callable[[], Losses] | None = None
 
     @property
     def accept(self) -> str:

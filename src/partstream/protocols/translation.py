@@ -1,0 +1,147 @@
+"""One corner of a protocol after the other: requests and answers out of one wire and into another, sans-IO.
+
+Any two protocols with the corners it takes translate into each other, through the values in the middle:
+:class:`partstream.outputs.Asked` and the outputs of an answer. What is lost on the way stands in the protocols' tables
+(:mod:`partstream.protocols.losses`), and for every pair in docs/translation.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from partstream.conversation.preparation import prepare
+from partstream.conversation.settings import RequestSettings
+from partstream.conversation.state_marker import Origin
+from partstream.errors import CallerError
+from partstream.outputs import StreamOptions
+from partstream.protocols.reader import StreamReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.protocols.protocol import Protocol, WireEvent, WireRequest, WriteResponse
+
+__all__ = [
+    "MissingCornerError",
+    "frame_answer",
+    "read_answer",
+    "read_document",
+    "read_question",
+    "write_answer",
+    "write_document",
+    "write_question",
+]
+
+
+class MissingCornerError(CallerError):
+    """A protocol lacks the corner that a translation takes.
+
+    Attributes:
+        protocol: The protocol's name.
+        corner: The corner, such as `write_response`.
+    """
+
+    def __init__(self, protocol: str, corner: str) -> None:
+        super().__init__(f"the protocol {protocol!r} has no {corner}")
+        self.protocol = protocol
+        self.corner = corner
+
+
+def write_question(
+    protocol: Protocol,
+    asked: Asked,
+    settings: RequestSettings = RequestSettings(),  # noqa: B008 - immutable
+    *,
+    upstream: str = "",
+) -> WireRequest:
+    """A request as it stands on the wire.
+
+    Args:
+        protocol: The wire.
+        asked: What is asked.
+        settings: How requests are written.
+        upstream: The fingerprint of the server that is asked: opaque state goes back only to the one that gave it.
+
+    Raises:
+        MissingCornerError: The protocol cannot be asked in.
+        RequestNotExpressibleError: Something in the request has no form in this protocol.
+    """
+    if protocol.write_request is None:
+        raise MissingCornerError(protocol.name, "write_request")
+    prepared = prepare(Origin(upstream, asked.model), asked.messages, asked.options, settings)
+    corner = protocol.write_request()
+    return corner.write(prepared.request(corner.carries))
+
+
+def read_question(protocol: Protocol, request: WireRequest) -> Asked:
+    """What a request on the wire asks.
+
+    Raises:
+        MissingCornerError: The protocol cannot be served.
+        InvalidRequestError: The request is not what the protocol asks for.
+    """
+    if protocol.read_request is None:
+        raise MissingCornerError(protocol.name, "read_request")
+    return protocol.read_request().read(request)
+
+
+def write_answer(protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> list[WireEvent]:
+    """All events of an answer, from its first to its last.
+
+    Raises:
+        MissingCornerError: The protocol cannot be served.
+    """
+    writer = _answering(protocol).open(asked, reply)
+    return [event for output in outputs for event in writer.write(output)]
+
+
+def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
+    """The bytes of an answer's events.
+
+    Raises:
+        MissingCornerError: The protocol cannot be served.
+    """
+    corner = _answering(protocol)
+    return b"".join(map(corner.frame, events)) + corner.end_of_stream
+
+
+def write_document(
+    protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply
+) -> tuple[int, WireEvent]:
+    """An answer as one document: HTTP status and JSON.
+
+    Raises:
+        MissingCornerError: The protocol cannot be served.
+    """
+    return _answering(protocol).document(write_answer(protocol, asked, outputs, reply))
+
+
+def read_answer(
+    protocol: Protocol,
+    data: bytes,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+) -> list[StreamOutput]:
+    """What the bytes of an answer mean; a Finish is the last."""
+    reader = StreamReader(protocol, options)
+    return [*reader.feed(data), *reader.end()]
+
+
+def read_document(
+    protocol: Protocol,
+    data: bytes,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+) -> list[StreamOutput]:
+    """What an answer in one document means; a Finish is the last.
+
+    Raises:
+        AdapterUsageError: The protocol has no such document.
+    """
+    reader = StreamReader(protocol, options)
+    return [*reader.feed_document(data), *reader.end()]
+
+
+def _answering(protocol: Protocol) -> WriteResponse:
+    if protocol.write_response is None:
+        raise MissingCornerError(protocol.name, "write_response")
+    return protocol.write_response()
