@@ -1,0 +1,129 @@
+"""What is written in a protocol is read again as it was, but for the losses that the protocol names: all of them, and
+no others."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import recordings
+from partstream.errors import CallerError
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import Asked, CitationMode, Reply, StreamOptions, StreamOutput
+from partstream.protocols.losses import request_form, response_form
+from partstream.protocols.protocol import Protocol
+from partstream.protocols.reader import StreamReader
+from partstream.protocols.recording import read_recording
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import (
+    frame_answer,
+    read_document,
+    read_question,
+    write_answer,
+    write_document,
+    write_question,
+)
+from protocols.ai_sdk.streams import FOREIGN, OWN
+from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
+from protocols.answers import answers, requests
+
+WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
+SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None}
+DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().events_of is not None}
+
+EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="")
+ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+REPLY = Reply("identity", 1)
+
+every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN)
+every_server = pytest.mark.parametrize("protocol", SERVED.values(), ids=SERVED)
+moderate = settings(
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+
+
+def _losses(protocol: Protocol) -> Any:
+    assert protocol.loses is not None, f"{protocol.name} writes and names no losses"
+    return protocol.loses()
+
+
+def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int | None = None) -> list[StreamOutput]:
+    data = frame_answer(protocol, write_answer(protocol, ASKED, outputs, REPLY))
+    reader = StreamReader(protocol, EVERYTHING)
+    pieces = [data] if size is None else [data[start : start + size] for start in range(0, len(data), size)]
+    return [*(output for piece in pieces for output in reader.feed(piece)), *reader.end()]
+
+
+def _recorded() -> list[Any]:
+    """Every recorded answer with the protocol that it is in."""
+    openresponses = [
+        pytest.param(one.values[0].path, None, id=f"openresponses/{one.id}", marks=one.marks)
+        for one in recordings.recordings("openresponses")
+    ]
+    sdk = [
+        pytest.param(one.values[0].path, one.values[0].protocol, id=f"ai_sdk/{one.id}", marks=one.marks)
+        for one in [*streams_of_the_sdk(OWN), *streams_of_the_sdk(FOREIGN)]
+    ]
+    return [*openresponses, *sdk]
+
+
+@pytest.mark.parametrize(("path", "spoken"), _recorded())
+def test_a_recorded_answer_survives_every_protocol(path: Path, spoken: str | None) -> None:
+    outputs = list(read_recording(path.read_bytes(), str(path), spoken, EVERYTHING))
+    for name, protocol in WRITTEN.items():
+        expected = response_form(outputs, _losses(protocol).response)
+        assert response_form(_there_and_back(protocol, outputs)) == expected, name
+
+
+@every_writer
+@given(outputs=answers())
+@moderate
+def test_a_made_up_answer_survives_every_protocol(protocol: Protocol, outputs: list[StreamOutput]) -> None:
+    expected = response_form(outputs, _losses(protocol).response)
+    assert response_form(_there_and_back(protocol, outputs)) == expected
+    assert response_form(_there_and_back(protocol, outputs, size=7)) == expected
+
+
+@pytest.mark.parametrize("protocol", DOCUMENTED.values(), ids=DOCUMENTED)
+@given(outputs=answers())
+@moderate
+def test_an_answer_in_one_document_says_what_its_stream_says(protocol: Protocol, outputs: list[StreamOutput]) -> None:
+    status, document = write_document(protocol, ASKED, outputs, REPLY)
+    if status != 200:
+        assert response_form(outputs).error is not None
+        return
+    read = read_document(protocol, json.dumps(document).encode(), EVERYTHING)
+    assert response_form(read) == response_form(_there_and_back(protocol, outputs))
+
+
+@every_server
+@given(asked=requests())
+@moderate
+def test_a_made_up_request_survives_every_protocol(protocol: Protocol, asked: Asked) -> None:
+    read = read_question(protocol, write_question(protocol, asked))
+    assert request_form(read) == request_form(asked, _losses(protocol).request)
+
+
+@every_writer
+@given(outputs=answers())
+@moderate
+def test_a_writer_that_has_written_the_end_writes_nothing_more(protocol: Protocol, outputs: list[StreamOutput]) -> None:
+    assert protocol.write_response is not None
+    writer = protocol.write_response().open(ASKED, REPLY)
+    for output in outputs:
+        writer.write(output)
+    with pytest.raises(CallerError):
+        writer.write(outputs[-1])
+
+
+@every_writer
+def test_every_loss_has_a_name_of_its_own_and_a_sentence(protocol: Protocol) -> None:
+    losses = _losses(protocol)
+    for table in (losses.response, losses.request):
+        names = [loss.name for loss in table]
+        assert len(set(names)) == len(names)
+        assert all(loss.says.endswith(".") for loss in table)
