@@ -14,6 +14,7 @@ from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError
 from partstream.events import Disposable, Event, EventEmitter
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import (
     DataPart,
     MessagePart,
@@ -33,17 +34,23 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
+    from partstream.protocols.reader import StreamReader
+    from partstream.protocols.registry import PROTOCOLS
+    from partstream.reading import read_stream
     from partstream.stream_adapter import StreamAdapter, StreamUsage
     from partstream.upstreams import GatewayProvider
 
 __all__ = [
+    "PROTOCOLS",
     "CancellationToken",
     "CancellationTokenSource",
     "ChatMessage",
+    "CitationMode",
     "DataPart",
     "Disposable",
     "Event",
     "EventEmitter",
+    "Finish",
     "FinishReason",
     "GatewayProvider",
     "LanguageModelChat",
@@ -54,26 +61,35 @@ __all__ = [
     "LanguageModelErrorCode",
     "LanguageModels",
     "MessagePart",
+    "Outcome",
     "PartstreamError",
     "Progress",
     "RequestOptions",
     "ResponsePart",
     "Role",
     "StreamAdapter",
+    "StreamOptions",
+    "StreamReader",
     "StreamUsage",
     "TextPart",
+    "ThinkingMode",
     "ThinkingPart",
     "Tool",
     "ToolCallPart",
     "ToolMode",
     "ToolResultPart",
     "UnifiedFinishReason",
+    "Unmapped",
     "Usage",
     "__version__",
+    "read_stream",
     "run_tool_loop",
 ]
 
 _LAZY = {
+    "PROTOCOLS": "partstream.protocols.registry",
+    "StreamReader": "partstream.protocols.reader",
+    "read_stream": "partstream.reading",
     "GatewayProvider": "partstream.upstreams",
     "LanguageModelChat": "partstream.consumer",
     "LanguageModels": "partstream.consumer",

@@ -1,0 +1,83 @@
+"""The short door: bytes of an answer in any pieces, parts and then one Finish."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+import partstream
+from partstream import Finish, TextPart, Unmapped, read_stream
+from partstream.outputs import Outcome
+from protocols.openresponses.wire import created, delta, sse, terminal
+
+ANSWER = b"".join(sse([created(), delta("Hel"), delta("lo"), {"type": "response.odd"}, terminal()]))
+
+
+def _pieces(size: int) -> Iterator[bytes]:
+    return (ANSWER[start : start + size] for start in range(0, len(ANSWER), size))
+
+
+async def _later(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_bytes_in_pieces_of_any_size_give_parts_and_then_the_finish(size: int) -> None:
+    *parts, finish = read_stream(_pieces(size))
+    assert parts == [TextPart("Hel"), TextPart("lo")]
+    assert isinstance(finish, Finish)
+    assert finish.outcome is Outcome.COMPLETED
+
+
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_an_asynchronous_iterable_gives_an_asynchronous_one(size: int) -> None:
+    async def read() -> list[object]:
+        return [output async for output in read_stream(_later(_pieces(size)))]
+
+    assert asyncio.run(read()) == list(read_stream(_pieces(size)))
+
+
+def test_what_has_no_part_is_told_to_whoever_asks() -> None:
+    unmapped: list[Unmapped] = []
+    list(read_stream([ANSWER], on_unmapped=unmapped.append))
+    assert [one.type for one in unmapped] == ["response.odd"]
+
+
+def test_bytes_that_end_early_end_in_a_finish_that_says_so() -> None:
+    *parts, finish = read_stream([ANSWER[: len(ANSWER) // 2]])
+    assert isinstance(finish, Finish)
+    assert finish.outcome is Outcome.TRUNCATED
+    assert all(isinstance(part, TextPart) for part in parts)
+
+
+def test_an_exception_of_the_iterable_passes_through_behind_the_parts_before_it() -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"".join(sse([created(), delta("Hi")]))
+        raise OSError("cable")
+
+    read = read_stream(broken())
+    assert next(read) == TextPart("Hi")
+    with pytest.raises(OSError, match="cable"):
+        next(read)
+
+
+def test_nothing_behind_the_finish_is_read() -> None:
+    def endless() -> Iterator[bytes]:
+        yield ANSWER
+        raise AssertionError("read on")
+
+    assert len(list(read_stream(endless()))) == 3
+
+
+def test_the_names_of_all_protocols_are_public_and_any_other_name_is_refused() -> None:
+    assert "openresponses" in partstream.PROTOCOLS
+    with pytest.raises(KeyError, match="morse"):
+        read_stream([], protocol="morse")
+
+
+def test_whoever_feeds_has_the_reader_itself() -> None:
+    reader = partstream.StreamReader("openresponses")
+    outputs = [output for piece in _pieces(5) for output in reader.feed(piece)]
+    outputs += reader.end()
+    assert outputs[-1].outcome is Outcome.COMPLETED  # type: ignore[union-attr]
