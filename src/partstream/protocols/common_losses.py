@@ -1,0 +1,157 @@
+"""Losses that several protocols share; a protocol's own `losses.py` picks from them and adds its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.media import MediaKind, read_media
+from partstream.messages import ChatMessage
+from partstream.outputs import Asked, Outcome
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolResultPart
+from partstream.protocols.losses import RequestLoss, ResponseForm, ResponseLoss
+from partstream.usage import FinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from partstream.parts import MessagePart, ResponsePart
+
+__all__ = [
+    "DATA_PARTS",
+    "ERROR_CODE",
+    "ERROR_KIND",
+    "FAILURE_REASON",
+    "FINISH_WORD",
+    "MODEL",
+    "PROVIDER_METADATA",
+    "RESPONSE_ID",
+    "SPEAKER_NAMES",
+    "TEXT_DOCUMENTS",
+    "THINKING_IDS",
+    "THINKING_STATE",
+    "TRUNCATION",
+    "each_part_of_a_request",
+    "each_part_of_a_response",
+]
+
+
+def each_part_of_a_response(
+    change: Callable[[ResponsePart], ResponsePart | None],
+) -> Callable[[ResponseForm], ResponseForm]:
+    """A function that takes a loss part by part; None leaves the part out."""
+
+    def take(form: ResponseForm) -> ResponseForm:
+        changed = (change(part) for part in form.parts)
+        return replace(form, parts=tuple(part for part in changed if part is not None))
+
+    return take
+
+
+def each_part_of_a_request(change: Callable[[MessagePart], MessagePart | None]) -> Callable[[Asked], Asked]:
+    """A function that takes a loss part by part, inside the results of tools as well; None leaves the part out."""
+
+    def take(asked: Asked) -> Asked:
+        messages = tuple(replace(one, content=tuple(_changed(one.content, change))) for one in asked.messages)
+        return replace(asked, messages=messages)
+
+    return take
+
+
+def _changed(
+    parts: Iterable[MessagePart], change: Callable[[MessagePart], MessagePart | None]
+) -> Iterable[MessagePart]:
+    for part in parts:
+        changed = change(part)
+        if isinstance(changed, ToolResultPart):
+            content = tuple(one for one in _changed(changed.content, change) if isinstance(one, TextPart | DataPart))
+            yield replace(changed, content=content)
+        elif changed is not None:
+            yield changed
+
+
+# ---- answers ----
+
+
+def _without_thinking_id(part: ResponsePart) -> ResponsePart:
+    return ThinkingPart(part.value, None, part.metadata) if isinstance(part, ThinkingPart) else part
+
+
+def _without_thinking_state(part: ResponsePart) -> ResponsePart:
+    return ThinkingPart(part.value, part.id) if isinstance(part, ThinkingPart) else part
+
+
+def _without_data(part: ResponsePart) -> ResponsePart | None:
+    return None if isinstance(part, DataPart) else part
+
+
+def _without_word(form: ResponseForm) -> ResponseForm:
+    return form if form.reason is None else replace(form, reason=FinishReason(form.reason.unified))
+
+
+def _without_failure_reason(form: ResponseForm) -> ResponseForm:
+    return form if form.error is None else replace(form, reason=None)
+
+
+def _without_error_code(form: ResponseForm) -> ResponseForm:
+    return form if form.error is None else replace(form, error=replace(form.error, code=None))
+
+
+def _with_one_kind_of_error(form: ResponseForm) -> ResponseForm:
+    return form if form.error is None else replace(form, error=replace(form.error, kind="UpstreamFailureError"))
+
+
+def _as_failed(form: ResponseForm) -> ResponseForm:
+    return replace(form, outcome=Outcome.FAILED) if form.outcome is Outcome.TRUNCATED else form
+
+
+THINKING_IDS: Final = ResponseLoss(
+    "thinking-ids", "The ids of thoughts.", each_part_of_a_response(_without_thinking_id)
+)
+THINKING_STATE: Final = ResponseLoss(
+    "thinking-state",
+    "The opaque state of thinking, which its model wants back.",
+    each_part_of_a_response(_without_thinking_state),
+)
+DATA_PARTS: Final = ResponseLoss(
+    "data-parts", "Data parts: files and citations.", each_part_of_a_response(_without_data)
+)
+FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for why the model stopped.", _without_word)
+FAILURE_REASON: Final = ResponseLoss("failure-reason", "The finish reason beside an error.", _without_failure_reason)
+ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)
+ERROR_KIND: Final = ResponseLoss(
+    "error-kind",
+    "What kind of error it was: every error becomes a failure that the upstream reports.",
+    _with_one_kind_of_error,
+)
+TRUNCATION: Final = ResponseLoss("truncation", "That an answer broke off: it is reported as failed.", _as_failed)
+RESPONSE_ID: Final = ResponseLoss(
+    "response-id", "The identifier of the response.", lambda form: replace(form, response_id=None)
+)
+MODEL: Final = ResponseLoss("model", "The model that answered.", lambda form: replace(form, model=None))
+PROVIDER_METADATA: Final = ResponseLoss(
+    "provider-metadata",
+    "What the provider says of the answer beside its tokens.",
+    lambda form: replace(form, provider_metadata={}),
+)
+
+# ---- requests ----
+
+
+def _text_of_document(part: MessagePart) -> MessagePart:
+    """Text is what servers take of a text document; its label is gone."""
+    if isinstance(part, DataPart) and (media := read_media(part)).kind is MediaKind.TEXT:
+        return TextPart(media.text)
+    return part
+
+
+def _without_names(asked: Asked) -> Asked:
+    return replace(asked, messages=tuple(ChatMessage(one.role, one.content) for one in asked.messages))
+
+
+TEXT_DOCUMENTS: Final = RequestLoss(
+    "text-documents",
+    "That a text document was a document: its text stands in its place.",
+    each_part_of_a_request(_text_of_document),
+)
+SPEAKER_NAMES: Final = RequestLoss("speaker-names", "The names of speakers.", _without_names)
