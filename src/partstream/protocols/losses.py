@@ -2,8 +2,10 @@
 
 A protocol states its losses in its folder's `losses.py`; two properties prove that there are no others::
 
-    response_form(read_response(write_response(x)), ()) == response_form(x, LOSES.response)
-    request_form(read_request(write_request(x)), ()) == request_form(x, LOSES.request)
+    response_form(read_response(write_response(x)), LOSES.response) == response_form(x, LOSES.response)
+    request_form(read_request(write_request(x)), LOSES.request) == request_form(x, LOSES.request)
+
+The losses are taken out on both sides: what a wire has no place for, it may replace by a word of its own.
 
 The forms below join what any wire may cut anew: the pieces of a text, and messages of one speaker that follow each
 other. Everything else that differs is a loss, has a row, and stands in docs/translation.md.
