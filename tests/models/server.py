@@ -12,6 +12,7 @@ from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerC
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
 
 CLOSED = (End(EndKind.RESET),)
 
@@ -85,11 +86,11 @@ async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator
 
     listener = await asyncio.start_server(accept, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-    fetch = DocumentFetcher(GatewayConfiguration(server.url))
+    http = UpstreamHTTP(GatewayConfiguration(server.url))
     try:
-        yield fetch
+        yield DocumentFetcher(http)
     finally:
-        await fetch.aclose()
+        await http.aclose()
         listener.close()
         for task in tasks:
             task.cancel()

@@ -26,13 +26,14 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
-from partstream.protocols.protocol import WireRequest, bearer
+from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.testing import Outcome as Delivered
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, document, event_stream
 from partstream.upstreams import RetryPolicy, Secret
 from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.transport import Transport
 from upstreams.upstreams import HELLO, LIMITS, RETRY, configuration, run, server_of
 
@@ -63,12 +64,18 @@ class Streamed:
 
 
 def exchange(body: dict[str, Any]) -> Exchange:
-    return Exchange(WireRequest(PATH, body), PROTOCOL, bearer, StreamOptions())
+    return Exchange(WireRequest(PATH, body), PROTOCOL, StreamOptions())
+
+
+def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Transport]:
+    settings = configuration(base_url, **changes)
+    http = UpstreamHTTP(settings)
+    return http, Transport(http, settings.timeouts, settings.retry)
 
 
 async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
     """Sends one request and reads its answer to the end."""
-    transport = Transport(configuration(base_url, **changes))
+    http, transport = transport_to(base_url, **changes)
     body = {"model": "any", "input": text, "stream": True}
     streamed = Streamed()
     start = time.monotonic()
@@ -79,7 +86,7 @@ async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
         streamed.raised = error
     finally:
         streamed.seconds = time.monotonic() - start
-        await transport.aclose()
+        await http.aclose()
     return streamed
 
 
@@ -144,14 +151,14 @@ def test_an_answer_ends_at_once_when_the_connection_stays_open_after_its_last_ev
 def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
     async def test() -> None:
         async with ReplayUpstream() as upstream:
-            transport = Transport(configuration(upstream.base_url))
+            http, transport = transport_to(upstream.base_url)
             for number in (1, 2, 3):
                 body = {"model": "text", "input": f"{number}", "stream": True}
                 answer = transport.stream(exchange(body))
                 assert [batch async for batch in answer]
                 assert (await upstream.wait_for_end(number)).delivery.outcome is Delivered.WHOLE
             assert len(upstream._connections) == 1
-            await transport.aclose()
+            await http.aclose()
 
     run(test())
 
@@ -533,13 +540,13 @@ def test_bytes_that_do_not_decode_as_their_header_says_are_a_broken_connection()
 def test_a_stream_closed_in_the_middle_closes_the_connection():
     async def test() -> None:
         async with ReplayUpstream(scenario="long", pace=0.01) as upstream:
-            transport = Transport(configuration(upstream.base_url))
+            http, transport = transport_to(upstream.base_url)
             answer = transport.stream(exchange({"stream": True}))
             assert await anext(answer)
             await answer.aclose()
             ended = await upstream.wait_for_end()
             assert ended.delivery.outcome is Delivered.CLIENT_CLOSED
-            await transport.aclose()
+            await http.aclose()
 
     run(test())
 
@@ -551,7 +558,7 @@ def test_one_transport_serves_one_event_loop_after_the_other(closed_in_time: boo
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    transport = Transport(configuration(f"http://127.0.0.1:{port}/v1"))
+    http, transport = transport_to(f"http://127.0.0.1:{port}/v1")
 
     async def test() -> None:
         async with ReplayUpstream(port=port):
@@ -560,9 +567,9 @@ def test_one_transport_serves_one_event_loop_after_the_other(closed_in_time: boo
             outputs = [output async for batch in answer for output in batch]
             assert outputs[-1].outcome is Outcome.COMPLETED
             if closed_in_time:
-                await transport.aclose()
+                await http.aclose()
 
     run(test())
     run(test())
-    asyncio.run(transport.aclose())
+    asyncio.run(http.aclose())
     gc.collect()

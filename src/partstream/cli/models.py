@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +20,8 @@ from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of
 from partstream.models.records import Source
+from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
@@ -77,14 +80,14 @@ def command(
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
-    models = ModelList(configuration, lambda: None)
-    try:
+    async with (
+        aclosing(UpstreamHTTP(configuration)) as http,
+        aclosing(ModelList(configuration, DocumentFetcher(http), lambda: None)) as models,
+    ):
         await models.offered()
         if details:
             await models.settle()
         return await models.offered()
-    finally:
-        await models.aclose()
 
 
 def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:

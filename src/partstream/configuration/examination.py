@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,9 +20,10 @@ from partstream.protocols.registry import asking
 from partstream.upstreams.checks import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from partstream.configuration.loading import Configuration
     from partstream.models.discovery import FetchResponse
@@ -115,7 +116,8 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> F
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
     base_path, further_lists = asking(gateway.protocol).find_model_lists(urlsplit(gateway.base_url).path)
     try:
-        async with _fetcher(gateway) as fetch, asyncio.timeout(_SECONDS):
+        async with aclosing(UpstreamHTTP(gateway)) as http, asyncio.timeout(_SECONDS):
+            fetch = DocumentFetcher(http)
             lists = list_questions(base_path, further_lists)
             answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
     except TimeoutError:
@@ -131,15 +133,6 @@ def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
     """The answer that says most: that the key is refused, also where another list needs none, else a list."""
     refused = (answer for answer in answers if answer.status in (401, 403))
     return next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
-
-
-@asynccontextmanager
-async def _fetcher(gateway: GatewayConfiguration) -> AsyncIterator[DocumentFetcher]:
-    fetch = DocumentFetcher(gateway)
-    try:
-        yield fetch
-    finally:
-        await fetch.aclose()
 
 
 def _connection_advice(error: UpstreamError) -> str:

@@ -7,6 +7,7 @@ the upstream.
 from __future__ import annotations
 
 import sys
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from partstream.protocols.protocol import KeyKind
 from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
@@ -86,13 +88,12 @@ class VercelOidc:
 
     async def _ask(self, project: str, login: str) -> FetchedKey:
         query = {"source": "vercel-oidc-refresh"} | ({"teamId": self.team} if self.team else {})
-        fetch = DocumentFetcher(_with(self.connection, login, urlencode(query)))
+        path = f"/v1/projects/{quote(project, safe='')}/token"
         try:
-            answer = await fetch(f"/v1/projects/{quote(project, safe='')}/token", {"accept": "application/json"}, b"")
+            async with aclosing(UpstreamHTTP(_with(self.connection, login, urlencode(query)))) as http:
+                answer = await DocumentFetcher(http)(path, {"accept": "application/json"}, b"")
         except UpstreamError as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
-        finally:
-            await fetch.aclose()
         if answer.status in (401, 403):
             raise CredentialError(SOURCE, f"HTTP {answer.status} for the CLI's login", _RENEWED_BY)
         if answer.status != 200:

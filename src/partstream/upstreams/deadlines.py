@@ -27,8 +27,12 @@ class Deadlines:
 
     def __init__(self, timeouts: Timeouts, start: float) -> None:
         self._timeouts = timeouts
-        self._total = start + timeouts.total
-        self._first_event: float | None = start + timeouts.first_event
+        self.restart(start)
+
+    def restart(self, start: float) -> None:
+        """Begins anew, because the request is sent once more."""
+        self._total = start + self._timeouts.total
+        self._first_event: float | None = start + self._timeouts.first_event
         self._idle = 0.0
         self._ending = False
 

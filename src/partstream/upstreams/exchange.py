@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from partstream.outputs import StreamOptions
-    from partstream.protocols.protocol import KeyKind, Protocol, WireRequest
+    from partstream.protocols.protocol import Protocol, WireRequest
 
 __all__ = ["Exchange"]
 
@@ -24,14 +24,12 @@ class Exchange:
     Attributes:
         request: What is sent.
         protocol: What the answer is in.
-        authorize: The headers that carry a key.
         options: How the answer is rendered.
         headers: Headers that somebody set for this request; they win over all others.
     """
 
     request: WireRequest
     protocol: Protocol
-    authorize: Callable[[str, KeyKind], Mapping[str, str]]
     options: StreamOptions
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 

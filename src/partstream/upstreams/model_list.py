@@ -12,11 +12,11 @@ from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
 from partstream.protocols.registry import asking
-from partstream.upstreams.fetching import DocumentFetcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from partstream.models.discovery import Fetch
     from partstream.models.filters import OfferedModel
     from partstream.models.records import Pricing
     from partstream.provider import LanguageModelChatInformation
@@ -32,17 +32,17 @@ class ModelList:
 
     Args:
         configuration: Which upstream, and what a person says of its models.
+        fetch: Asks the upstream; whoever made it closes its connections.
         on_change: Called when the list is another than the one that was given last.
     """
 
-    def __init__(self, configuration: GatewayConfiguration, on_change: Callable[[], object]) -> None:
+    def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
         self._configuration = configuration
-        self._fetch = DocumentFetcher(configuration)
         self._pricing: Mapping[str, Pricing] = {}
         folder, base_url = configuration.cache_folder, configuration.base_url
         base_path, further_lists = asking(configuration.protocol).find_model_lists(urlsplit(base_url).path)
         self._discovery = ModelDiscovery(
-            self._fetch,
+            fetch,
             base_path,
             on_change,
             further_lists=further_lists,
@@ -92,6 +92,5 @@ class ModelList:
         await self._discovery.settle()
 
     async def aclose(self) -> None:
-        """Stops asking and closes the connections."""
+        """Stops asking."""
         await self._discovery.aclose()
-        await self._fetch.aclose()

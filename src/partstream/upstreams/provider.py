@@ -7,7 +7,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from partstream.answering import run_until_cancelled
 from partstream.conversation.answer import AnswerState
@@ -26,6 +25,7 @@ from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.learned_limits import with_learned_limits
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.request_tokens import RequestTokens
@@ -88,16 +88,17 @@ class GatewayProvider(LanguageModelChatProvider):
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
         self._upstream = asking(configuration.protocol)
-        self._transport = Transport(configuration)
+        self._http = UpstreamHTTP(configuration)
+        self._transport = Transport(self._http, configuration.timeouts, configuration.retry)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
-        self._fetch = DocumentFetcher(configuration)
-        self._counts = UpstreamCounts(self._fetch, urlsplit(configuration.base_url).path, self._upstream.path)
+        fetch = DocumentFetcher(self._http)
+        self._counts = UpstreamCounts(fetch, self._http.base_path, self._upstream.path)
         self._accounting = TokenAccounting(self._fingerprint, ledger if configuration.ledger else None, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._said: set[str] = set()
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
-        self._models = ModelList(configuration, lambda: self._did_change.fire(None))
+        self._models = ModelList(configuration, fetch, lambda: self._did_change.fire(None))
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -145,8 +146,7 @@ class GatewayProvider(LanguageModelChatProvider):
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
         await self._models.aclose()
-        await self._fetch.aclose()
-        await self._transport.aclose()
+        await self._http.aclose()
 
     async def _answer(self, model: LanguageModelChatInformation, question: _Question) -> None:
         """Asks for the answer, and tells the progress how it ended."""
@@ -238,7 +238,6 @@ class GatewayProvider(LanguageModelChatProvider):
         exchange = Exchange(
             self._upstream.write(request),
             self._protocol,
-            self._upstream.authorize,
             self._configuration.stream,
             request.settings.extra_headers,
         )

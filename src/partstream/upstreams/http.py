@@ -1,0 +1,191 @@
+"""The one HTTP client of an upstream: its connections, its key, the headers of every request.
+
+Knows neither streams nor documents: who sends a request through it reads the body of the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from partstream._version import __version__
+from partstream.errors import TimeoutPhase, UpstreamConnectionError, UpstreamTimeoutError
+from partstream.protocols.registry import asking
+from partstream.upstreams.addresses import url_on_host, without_query
+from partstream.upstreams.client import make_client
+from partstream.upstreams.credentials import FixedKey
+from partstream.upstreams.secret import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.credentials import CredentialSource
+    from partstream.upstreams.secret import Secret
+
+__all__ = ["HTTPAnswer", "HTTPRequest", "UpstreamHTTP", "connection_error"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRequest:
+    """A request without the key and without the headers that the configuration adds.
+
+    Attributes:
+        method: The method.
+        path: The path from the root of the upstream's host. A path, never a URL: the key goes to no other host.
+        query: The query, which stands behind that of the base URL.
+        content: The body, or None.
+        headers: Headers that hold no secret, names in lower case.
+        own_headers: Headers that somebody set for this request; they win over all others, and may hold a secret.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPAnswer:
+    """An answer whose head has come; whoever asked for it reads the body and closes it.
+
+    Attributes:
+        response: The answer itself.
+        sent: The headers of its request that may hold a secret.
+    """
+
+    response: httpx2.Response
+    sent: Mapping[str, str] = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        """Where it came from, without the query."""
+        return without_query(str(self.response.url))
+
+    def without_secrets(self, said: bytes) -> bytes:
+        """What the upstream says, without the secrets that it was sent."""
+        return without_secrets(said, self.sent)
+
+    async def aclose(self) -> None:
+        """Closes the answer; its connection is kept if the body was read to its end."""
+        await self.response.aclose()
+
+
+class UpstreamHTTP:
+    """The connections to one upstream, for everything that is asked of it; serves any number of requests at once.
+
+    Args:
+        configuration: Where the upstream is, how it is reached, its key and its headers.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration) -> None:
+        self._configuration = configuration
+        self._protocol = asking(configuration.protocol)
+        self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def base_path(self) -> str:
+        """The path of the base URL, without a slash at its end."""
+        return urlsplit(self._configuration.base_url).path.rstrip("/")
+
+    @property
+    def document_headers(self) -> Mapping[str, str]:
+        """The headers that the protocol has for requests that ask no model."""
+        return self._protocol.document_headers
+
+    async def send(
+        self, request: HTTPRequest, limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
+    ) -> HTTPAnswer:
+        """Sends a request and returns when the head of its answer has come.
+
+        No redirect is followed. Where the key is refused (HTTP 401) and there is another, the request is sent once
+        more with that one.
+
+        Args:
+            request: The request.
+            limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            UpstreamConnectionError: There is no answer.
+            UpstreamTimeoutError: The upstream did not accept a connection in time.
+            TimeoutError: The limit was reached.
+        """
+        key = await self._credentials.get()
+        answer = await self._send(request, key, limit)
+        if key is None or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
+            return answer
+        another: Secret | None = None
+        try:
+            another = await self._credentials.refresh(key)
+            if another is None:
+                return answer
+        except BaseException:
+            await answer.aclose()
+            raise
+        await answer.aclose()
+        _logger.info("sending the request again with a new key: the upstream refused the one before")
+        return await self._send(request, another, limit)
+
+    async def aclose(self) -> None:
+        """Closes the connections that are kept open for the next request."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
+            await client.aclose()
+
+    async def _send(
+        self, request: HTTPRequest, key: Secret | None, limit: Callable[[], AbstractAsyncContextManager[Any]]
+    ) -> HTTPAnswer:
+        sent = self._own_headers(request, key)
+        url = url_on_host(self._configuration.base_url, request.path, request.query)
+        client = self._client_of(asyncio.get_running_loop())
+        headers = {**request.headers, **sent}
+        built = client.build_request(request.method, url, content=request.content, headers=headers)
+        try:
+            async with limit():
+                return HTTPAnswer(await client.send(built, stream=True), sent)
+        except httpx2.ConnectTimeout:
+            raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
+        except httpx2.RequestError as error:
+            raise connection_error(without_query(url), error) from error
+
+    def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
+        """The headers of the key and those that somebody set, and our name: any of them but the last may be secret."""
+        headers = {"user-agent": f"partstream/{__version__}"}
+        if key is not None:
+            headers |= self._protocol.authorize(key.reveal(), key.kind)
+        for wins in (self._configuration.headers, request.own_headers):
+            headers |= {name.lower(): value for name, value in wins.items()}
+        return headers
+
+    def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
+        """The client of this event loop; connections cannot move to another."""
+        if self._client is None or self._loop is not loop:
+            self._client = make_client(self._configuration)
+            self._loop = loop
+        return self._client
+
+
+def connection_error(url: str, error: httpx2.RequestError, *, established: bool = False) -> UpstreamConnectionError:
+    """The error for a connection that failed.
+
+    Args:
+        url: What was asked for, without its query.
+        error: What the HTTP client met.
+        established: Whether a part of the answer had come.
+    """
+    return UpstreamConnectionError(url, str(error) or "the upstream closed it", established=established)
