@@ -143,7 +143,9 @@ def long_prompt(opened: Peer) -> float:
 
 
 def texts(message: Notification) -> list[str]:
-    """The values of the text parts; the usage comes last and is none."""
+    """The values of the text parts; the usage comes last and is none, and other notifications may come between."""
+    if message.method != "$/progress":
+        return []
     return [part["value"] for part in message.params["value"]["parts"] if part["type"] == "text"]
 
 
