@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
+from collections.abc import Mapping
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = [
     "DECODE_ERRORS",
@@ -40,12 +41,26 @@ def _standard_loads(data: bytes | str) -> Any:
 
 
 def dumps(value: object) -> bytes:
-    """The shortest JSON text of `value`, in UTF-8; lone surrogates stay escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """The shortest JSON text of `value`, in UTF-8; lone surrogates stay escaped, and any mapping is an object.
+
+    Raises:
+        TypeError: `value` holds something that JSON has no form for.
+    """
     try:
-        return text.encode()
+        return _encode(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return _encode_in_ascii(value).encode()
+
+
+def _as_dict(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"got a {type(value).__name__}, which JSON has no form for")
+
+
+# Made once: `json.dumps` makes an encoder for every call, which takes longer than to write a small value.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict).encode
+_encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict).encode
 
 
 def is_json(value: object) -> bool:
