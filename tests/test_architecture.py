@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
+    frozenset({"checked_progress"}),
     frozenset({"reading", "simple", "stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc", "testing"}),
     frozenset({"configuration"}),

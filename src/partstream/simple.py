@@ -19,6 +19,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.answering import run_until_cancelled
+from partstream.checked_progress import CheckedProgress
 from partstream.messages import Role
 from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
@@ -116,6 +117,8 @@ class FunctionProvider(LanguageModelChatProvider):
     async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
         draining = progress if isinstance(progress, DrainingProgress) else None
         async with aclosing(self._answer(messages, options)) as answer:
+            if isinstance(progress, CheckedProgress):
+                progress.follow(answer)
             async for piece in answer:
                 if isinstance(piece, Finish):
                     _finish(progress, piece)

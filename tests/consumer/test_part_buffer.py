@@ -16,7 +16,7 @@ def test_a_reader_waits_for_a_part_until_it_is_added() -> None:
         waiting = [asyncio.create_task(buffer.has(0)) for _ in range(3)]
         await asyncio.sleep(0)
         assert not any(task.done() for task in waiting)
-        buffer.append(TextPart("a"))
+        buffer.report(TextPart("a"))
         assert await asyncio.gather(*waiting) == [True, True, True]
 
     run(scenario())
@@ -39,7 +39,7 @@ def test_a_reader_that_waits_is_told_when_nothing_more_comes(settle) -> None:
 def test_an_error_comes_after_the_parts_and_to_every_reader() -> None:
     async def scenario() -> None:
         buffer = PartBuffer()
-        buffer.append(TextPart("a"))
+        buffer.report(TextPart("a"))
         buffer.end(LanguageModelError("broken"))
         for _ in range(2):
             assert await buffer.has(0)
@@ -52,9 +52,9 @@ def test_an_error_comes_after_the_parts_and_to_every_reader() -> None:
 def test_a_buffer_that_ended_takes_nothing_more() -> None:
     async def scenario() -> None:
         buffer = PartBuffer()
-        buffer.append(TextPart("a"))
+        buffer.report(TextPart("a"))
         buffer.end()
-        buffer.append(TextPart("late"))
+        buffer.report(TextPart("late"))
         buffer.end(LanguageModelError("late"))
         assert buffer.parts == [TextPart("a")]
         assert await buffer.has(0)
@@ -67,7 +67,7 @@ def test_a_buffer_that_ended_takes_nothing_more() -> None:
 def test_a_buffer_that_was_read_to_its_end_cannot_be_cancelled(error) -> None:
     async def scenario() -> None:
         buffer = PartBuffer()
-        buffer.append(TextPart("a"))
+        buffer.report(TextPart("a"))
         buffer.end(error)
         assert not buffer.delivered
         with suppress(LanguageModelError):
@@ -95,7 +95,7 @@ def test_cancelling_an_unread_buffer_gives_back_the_error_that_nobody_will_read(
 def test_parts_that_were_not_read_are_not_delivered_after_a_cancellation() -> None:
     async def scenario() -> None:
         buffer = PartBuffer()
-        buffer.append(TextPart("a"))
+        buffer.report(TextPart("a"))
         buffer.cancel()
         assert not await buffer.has(0)
         assert buffer.parts == [TextPart("a")]

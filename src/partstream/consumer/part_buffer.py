@@ -25,7 +25,7 @@ class _State(Enum):
 
 
 class PartBuffer:
-    """A list that grows until it is settled, and can be waited on.
+    """A progress whose parts are kept: a list that grows until it is settled, and can be waited on.
 
     Unbounded on purpose: `progress.report` is synchronous in the contract, so a provider cannot be asked to wait.
     The memory is that of one response, for as long as the response is held.
@@ -57,7 +57,7 @@ class PartBuffer:
         """Whether it was settled by a cancellation."""
         return self._state is _State.CANCELLED
 
-    def append(self, part: ResponsePart) -> None:
+    def report(self, part: ResponsePart, /) -> None:
         """Adds a part; drops it once the buffer is settled."""
         if self._state is _State.OPEN:
             self.parts.append(part)

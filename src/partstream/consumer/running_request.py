@@ -9,10 +9,10 @@ import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.cancellation import CancellationTokenSource
+from partstream.checked_progress import CheckedProgress
 from partstream.consumer.part_buffer import PartBuffer
-from partstream.contract.checker import CheckMode, ContractChecker
-from partstream.errors import ContractViolationError, LanguageModelError, ProviderStuckError
-from partstream.outputs import Finish
+from partstream.contract.checker import CheckMode
+from partstream.errors import LanguageModelError, ProviderStuckError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.consumer.settings import ConsumerSettings
     from partstream.contract.checker import Violation
     from partstream.events import Disposable
-    from partstream.parts import ResponsePart
+    from partstream.outputs import Finish
     from partstream.provider import Progress
 
 __all__ = ["RunningRequest", "as_language_model_error"]
@@ -37,34 +37,6 @@ def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelE
     wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{said}")
     wrapped.__cause__ = error
     return wrapped
-
-
-class _CheckedProgress:
-    """What the provider reports to; everything passes the checker first, also what comes too late."""
-
-    __slots__ = ("_buffer", "_checker", "said_finish", "violation")
-
-    def __init__(self, buffer: PartBuffer, checker: ContractChecker) -> None:
-        self._buffer = buffer
-        self._checker = checker
-        self.violation: ContractViolationError | None = None
-        self.said_finish: Finish | None = None
-
-    def report(self, part: ResponsePart, /) -> None:
-        try:
-            checked = self._checker.check(part)
-        except ContractViolationError as error:
-            # Kept, because a provider that catches everything must not hide it from the consumer.
-            self.violation = self.violation or error
-            raise
-        if checked is not None and self.violation is None:
-            self._buffer.append(checked)
-
-    def finish(self, finish: Finish, /) -> None:
-        if not isinstance(finish, Finish):
-            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.outputs.Finish")
-        if not self._buffer.settled:  # what comes later is of a response that has ended already
-            self.said_finish = finish
 
 
 class RunningRequest:
@@ -88,8 +60,7 @@ class RunningRequest:
         # A tool that does not exist is mostly the model's invention. Unless the mode is strict the call has to come
         # through, so that the consumer can tell the model, as Copilot does.
         compared_names = tool_names if settings.contract_mode is CheckMode.STRICT else None
-        self._checker = ContractChecker(compared_names, settings.contract_mode, self._report_violation)
-        self._progress = _CheckedProgress(self.buffer, self._checker)
+        self._progress = CheckedProgress(self.buffer, compared_names, settings.contract_mode, self._report_violation)
         self._source = CancellationTokenSource()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
@@ -121,7 +92,7 @@ class RunningRequest:
         if unread_error is not None:
             self._settings.on_provider_error(self._vendor, unread_error)
         if runs and self._task is not None:
-            self._checker.cancel()
+            self._progress.cancel()
             self._winding_down = self._loop.create_task(self._wind_down(self._task))
             self._cancel_provider_token()
 
@@ -158,18 +129,11 @@ class RunningRequest:
             self._complete()
 
     def _complete(self) -> None:
-        try:
-            self._checker.complete()
-        except ContractViolationError as error:
-            self._progress.violation = self._progress.violation or error
+        self._progress.complete()
         self.buffer.end(self._progress.violation)
 
     def _fail(self, error: Exception) -> None:
-        # In strict mode the checker's own error comes back through the provider; it is no second violation.
-        if isinstance(error, ContractViolationError) and error is self._progress.violation:
-            self._settle_failed(error)
-            return
-        self._checker.fail(error)
+        self._progress.fail(error)
         self._settle_failed(self._progress.violation or as_language_model_error(error, self._vendor))
 
     def _settle_failed(self, error: Exception) -> None:

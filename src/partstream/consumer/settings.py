@@ -34,7 +34,8 @@ _log = logging.getLogger("partstream.consumer")
 
 def log_violation(vendor: str, model_id: str, violation: Violation) -> None:
     """Logs a broken rule: what happens unless the host wants to be told."""
-    _log.warning("%s/%s broke the rule %s: %s", vendor, model_id, violation.rule.id, violation.detail)
+    at = "" if violation.place is None else f" at {violation.place}"
+    _log.warning("%s/%s broke the rule %s%s: %s", vendor, model_id, violation.rule.id, at, violation.detail)
 
 
 def log_provider_error(vendor: str, error: Exception) -> None:

@@ -1,6 +1,6 @@
 """The contract between a provider and its consumers: the rules as data, and the checker that enforces them."""
 
-from partstream.contract.checker import MAX_KEPT_VIOLATIONS, CheckMode, ContractChecker, Violation
+from partstream.contract.checker import MAX_KEPT_VIOLATIONS, CheckMode, CodePlace, ContractChecker, Violation
 from partstream.contract.rules import RULES, UNOBSERVABLE, Evidence, Level, Rule, UnobservablePromise
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "RULES",
     "UNOBSERVABLE",
     "CheckMode",
+    "CodePlace",
     "ContractChecker",
     "Evidence",
     "Level",

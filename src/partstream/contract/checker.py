@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.parts import ResponsePart
 
-__all__ = ["MAX_KEPT_VIOLATIONS", "CheckMode", "ContractChecker", "Violation"]
+__all__ = ["MAX_KEPT_VIOLATIONS", "CheckMode", "CodePlace", "ContractChecker", "Violation"]
 
 MAX_KEPT_VIOLATIONS: Final = 1000
 """How many violations a checker keeps; all of them are counted and reported."""
@@ -36,6 +36,22 @@ class CheckMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CodePlace:
+    """A line of a provider's source; written as `file:line`.
+
+    Attributes:
+        file: The path of the file, as Python knows it.
+        line: The number of the line, from 1.
+    """
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
     """One rule broken once.
 
@@ -43,11 +59,13 @@ class Violation:
         rule: The rule.
         detail: What the provider did.
         index: The position of the part in the stream as reported, from 0; None when the end of the stream broke it.
+        place: The line of the provider that reported the part, or None where it is unknown.
     """
 
     rule: Rule
     detail: str
     index: int | None
+    place: CodePlace | None = None
 
 
 class _State(IntEnum):
@@ -73,6 +91,8 @@ class ContractChecker:
         mode: What becomes of a part that breaks a MUST.
         on_violation: Called with each violation, before anything is raised; a host logs here.
         namespace: What the provider's call ids should start with, or None when it is unknown.
+        locate: Called for a part that breaks a rule, and only then: says which line of the provider reported it. A
+            checker knows no stack; :class:`partstream.checked_progress.CheckedProgress` does.
 
     Attributes:
         violations: What was found, in order; the first :data:`MAX_KEPT_VIOLATIONS` of it.
@@ -86,11 +106,13 @@ class ContractChecker:
         on_violation: Callable[[Violation], object] | None = None,
         *,
         namespace: str | None = None,
+        locate: Callable[[], CodePlace | None] = lambda: None,
     ) -> None:
         self.violations: list[Violation] = []
         self.counts: Counter[str] = Counter()
         self._mode = mode
         self._on_violation = on_violation
+        self._locate = locate
         self._state = _State.OPEN
         self._seen = Seen(None if tools is None else frozenset(tools), namespace)
         self._count = 0
@@ -186,7 +208,7 @@ class ContractChecker:
         return True
 
     def _report(self, rule: Rule, detail: str, index: int | None) -> None:
-        violation = Violation(rule, detail, index)
+        violation = Violation(rule, detail, index, None if index is None else self._locate())
         self.counts[rule.id] += 1
         if len(self.violations) < MAX_KEPT_VIOLATIONS:
             self.violations.append(violation)
