@@ -20,6 +20,12 @@ Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges
 In strict mode a part that breaks a MUST raises `ContractViolationError`, which names the rule. In lenient mode the
 part is dropped and the violation reported. A broken SHOULD is reported in both modes and stops nothing.
 
+Every host checks what its providers report. VS Code's is lenient: a rule is logged when a provider breaks it first,
+with its sentence and the line of the provider's code, and the debug information counts it. `LanguageModels`, the host
+in a Python program, is lenient unless it is told otherwise. A host of your own puts a
+`partstream.checked_progress.CheckedProgress` between a provider and its own progress. Calls of tools that the request
+does not name pass in lenient hosts, so that the model can be told.
+
 ## Rules
 
 Where the last column is not empty, the checker has to be told more than the parts. Without it the rule is reported as

@@ -1,4 +1,4 @@
-// Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire}.py: edit those and run it again.
+// Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire,wire_reports}.py: edit those and run it again.
 
 /** Raised with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = 1;
@@ -15,6 +15,141 @@ export const ErrorCode = {
   LanguageModelFailed: -32010,
   ProtocolVersionMismatch: -32011,
 } as const;
+
+/**
+ * How one answer ended; null is what nobody said.
+ *
+ * `endedAt` is in seconds since 1970, `provider` what the log calls the provider, `model` the model's own id.
+ * An `incomplete` answer was stopped by a limit or a filter; of a `truncated` one the upstream's bytes ended early.
+ * `answeredBy` is the model as the upstream names it, `error` the name of the error's class.
+ */
+export interface AnswerEnd {
+  endedAt: number;
+  provider: string;
+  model: string;
+  outcome: AnswerOutcome;
+  finishReason: FinishReason | null;
+  providerFinishReason: string | null;
+  responseId: string | null;
+  answeredBy: string | null;
+  error: string | null;
+  providerCode: string | null;
+  httpStatus: number | null;
+}
+
+export type AnswerOutcome = "completed" | "incomplete" | "failed" | "truncated" | "cancelled";
+
+/**
+ * What one answer took, in tokens; null is what nobody knows.
+ *
+ * `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
+ * `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
+ * few words what the upstream took out of the conversation by itself.
+ */
+export interface AnswerUsage {
+  model: string;
+  endedAt: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number | null;
+  cost: number | null;
+  source: TokenCountSource;
+  maxInputTokens: number;
+  edits: string[];
+}
+
+/**
+ * A rule of the contract of a response stream that a provider broke since it was loaded, and how often.
+ *
+ * A part that breaks a MUST was dropped. `place` is the line of its code that broke the rule first, as `file:line`, or
+ * null where that is unknown.
+ */
+export interface BrokenRule {
+  provider: string;
+  rule: string;
+  level: "MUST" | "SHOULD";
+  sentence: string;
+  count: number;
+  place: string | null;
+}
+
+/** One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums. */
+export interface ConversationUsage {
+  endedAt: number;
+  model: string;
+  sums: UsageSums;
+}
+
+/**
+ * How the texts of a model are counted now.
+ *
+ * `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
+ * what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
+ */
+export interface Counting {
+  group: string | null;
+  model: string;
+  family: string;
+  maxInputTokens: number;
+  source: TokenCountSource;
+  factor: number | null;
+}
+
+/** The models that were listed so far. */
+export interface CountingResult {
+  models: Counting[];
+}
+
+/** One day, as `2026-11-21`, and its sums. */
+export interface DayUsage {
+  day: string;
+  sums: UsageSums;
+}
+
+/** How the last answers ended, the newest first, and what the providers that are loaded do wrong. */
+export interface DiagnosticsResult {
+  answers: AnswerEnd[];
+  brokenRules: BrokenRule[];
+}
+
+/**
+ * An answer ended, and the sums that it belongs to.
+ *
+ * `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
+ * machine's clock.
+ */
+export interface DidAnswerParams {
+  answer: AnswerUsage;
+  conversation: UsageSums | null;
+  day: UsageSums;
+}
+
+export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
+
+export type TokenCountSource = "reported" | "counted" | "estimated";
+
+/** The last answers and conversations of this process, and the last days of this user, the newest first. */
+export interface UsageResult {
+  answers: AnswerUsage[];
+  conversations: ConversationUsage[];
+  days: DayUsage[];
+}
+
+/**
+ * What several answers took together: only what is known is added up.
+ *
+ * `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
+ * with numbers that the upstream did not report.
+ */
+export interface UsageSums {
+  answers: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  cost: number | null;
+  withoutCost: number;
+  estimated: number;
+}
 
 /** A piece of text: `LanguageModelTextPart`. */
 export interface TextPart {
@@ -198,8 +333,6 @@ export interface ResponseParams {
   progressToken: number | string;
 }
 
-export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
-
 /**
  * The answer is whole; a field is left out where the provider did not say it.
  *
@@ -237,8 +370,6 @@ export interface TokenCountParams {
   items: TokenCountItem[];
 }
 
-export type TokenCountSource = "reported" | "counted" | "estimated";
-
 /** A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated. */
 export interface TokenCount {
   count: number;
@@ -259,93 +390,6 @@ export interface ModelsDidChangeParams {
 export interface TokenCountsDidChangeParams {
   group: string | null;
   models: string[];
-}
-
-/**
- * What one answer took, in tokens; null is what nobody knows.
- *
- * `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
- * `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
- * few words what the upstream took out of the conversation by itself.
- */
-export interface AnswerUsage {
-  model: string;
-  endedAt: number;
-  inputTokens: number;
-  outputTokens: number;
-  cachedTokens: number | null;
-  cost: number | null;
-  source: TokenCountSource;
-  maxInputTokens: number;
-  edits: string[];
-}
-
-/**
- * What several answers took together: only what is known is added up.
- *
- * `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
- * with numbers that the upstream did not report.
- */
-export interface UsageSums {
-  answers: number;
-  inputTokens: number;
-  outputTokens: number;
-  cachedTokens: number;
-  cost: number | null;
-  withoutCost: number;
-  estimated: number;
-}
-
-/**
- * An answer ended, and the sums that it belongs to.
- *
- * `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
- * machine's clock.
- */
-export interface DidAnswerParams {
-  answer: AnswerUsage;
-  conversation: UsageSums | null;
-  day: UsageSums;
-}
-
-/** One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums. */
-export interface ConversationUsage {
-  endedAt: number;
-  model: string;
-  sums: UsageSums;
-}
-
-/** One day, as `2026-11-21`, and its sums. */
-export interface DayUsage {
-  day: string;
-  sums: UsageSums;
-}
-
-/** The last answers and conversations of this process, and the last days of this user, the newest first. */
-export interface UsageResult {
-  answers: AnswerUsage[];
-  conversations: ConversationUsage[];
-  days: DayUsage[];
-}
-
-/**
- * How the texts of a model are counted now.
- *
- * `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
- * what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
- */
-export interface Counting {
-  group: string | null;
-  model: string;
-  family: string;
-  maxInputTokens: number;
-  source: TokenCountSource;
-  factor: number | null;
-}
-
-/** The models that were listed so far. */
-export interface CountingResult {
-  models: Counting[];
 }
 
 export type LogLevel = "trace" | "debug" | "info" | "warning" | "error";
@@ -393,6 +437,8 @@ export interface Requests {
   "languageModels/usage": { params: null; result: UsageResult };
   /** Tells how tokens are counted, for the debug information; asks nobody and loads nothing. */
   "languageModels/counting": { params: null; result: CountingResult };
+  /** Tells how the last answers ended and which rules providers broke, for the debug information. */
+  "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
   /** Cancels what runs and releases what is held; afterwards only exit is accepted. */
   "shutdown": { params: null; result: null };
 }

@@ -2,7 +2,6 @@
 
 import re
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -15,39 +14,6 @@ from .sidecar import Sidecar, frame, initialization, running
 
 DID_ANSWER = "languageModels/didAnswer"
 EXAMPLES = Path(__file__).parents[3] / "examples"
-
-IMPORTS = """
-import asyncio, os, subprocess, sys, threading
-from partstream import TextPart, ToolResultPart
-from partstream.simple import chat_model, text_of
-from own_base import Base
-"""
-
-BASE = """
-from partstream import LanguageModelChatInformation, LanguageModelChatProvider
-
-class Base(LanguageModelChatProvider):
-    async def provide_language_model_chat_information(self, silent, token):
-        return [LanguageModelChatInformation("m", "M", "m", "1", 1000, 100)]
-    async def provide_token_count(self, model, text, token):
-        return 7
-    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
-        raise NotImplementedError
-"""
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Writes a provider file and returns its path."""
-
-    def write_file(code, name="own.py"):
-        path = tmp_path / name
-        (tmp_path / "own_base.py").write_text(BASE)
-        path.write_text(IMPORTS + textwrap.dedent(code))
-        return path
-
-    return write_file
-
 
 ECHO = """
 @chat_model(name="Echo")
@@ -599,17 +565,6 @@ def test_a_provider_that_never_waits_is_stopped_when_too_much_has_piled_up(write
         data = sidecar.wait(sidecar.respond("own/m", "go")).error["data"]
         assert data["kind"] == "BacklogError"
         assert "await `progress.drain()`" in data["message"]
-
-
-def test_a_provider_that_reports_something_else_fails_with_a_clear_error(write):
-    path = write("""
-        class Own(Base):
-            async def provide_language_model_chat_response(self, model, messages, options, progress, token):
-                progress.report(ToolResultPart("c"))
-    """)
-    with running(path) as sidecar:
-        message = sidecar.wait(sidecar.respond("own/m", "go")).error["message"]
-        assert "reported a ToolResultPart, expected one of TextPart, ThinkingPart" in message
 
 
 def test_a_model_described_with_something_that_is_not_json_fails_alone(write):

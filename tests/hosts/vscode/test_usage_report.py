@@ -14,7 +14,6 @@ from partstream import (
 )
 from partstream.hosts.vscode.usage_report import UsageWatch, answer_usage, conversation_of, counted_usage
 from partstream.json_codec import loads
-from partstream.outputs import Finish, Outcome
 from partstream.tokens import CountSource, MessageCounter, TokenCount
 from partstream.usage import Usage, usage_part
 
@@ -46,17 +45,6 @@ def test_an_answer_is_counted_as_the_message_that_it_becomes():
     assert watch.answer() == ChatMessage.assistant(whole)
     assert watch.usage is None
     assert watch.length == 1
-
-
-def test_the_tokens_said_with_the_end_make_the_usage_part():
-    watch = UsageWatch(_Sink())
-    assert watch.said_usage() is None
-    watch.finish(Finish(Outcome.COMPLETED))
-    assert watch.said_usage() is None
-    watch.finish(Finish(Outcome.COMPLETED, usage=Usage(100)))
-    assert watch.said_usage() is None  # VS Code takes both numbers or none
-    watch.finish(Finish(Outcome.COMPLETED, usage=Usage(100, 10, cached_tokens=40)))
-    assert watch.said_usage() == usage_part(Usage(100, 10, cached_tokens=40))
 
 
 def test_of_a_long_answer_only_the_beginning_is_kept_and_the_rest_is_taken_to_be_like_it():

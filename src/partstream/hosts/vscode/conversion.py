@@ -33,6 +33,7 @@ __all__ = [
     "encode_information",
     "encode_part",
     "encode_response_part",
+    "thinking_text",
 ]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
@@ -57,6 +58,12 @@ class PartRow:
     decode: Callable[[Any, str], MessagePart]
     encode: Callable[[Any], Mapping[str, Any]]
     in_response: bool = True
+
+
+def thinking_text(part: ThinkingPart) -> str:
+    """The text of a thinking part; a provider may give an array of strings, as in VS Code, which are joined."""
+    value: object = part.value
+    return value if isinstance(value, str) else "".join(cast("list[str]", value))
 
 
 def _decode_bytes(value: str, where: str) -> bytes:
@@ -90,7 +97,7 @@ PART_ROWS = (
         ThinkingPart,
         wire.ThinkingPart,
         lambda value, _: ThinkingPart(value["value"], value.get("id"), value.get("metadata")),
-        lambda part: {"type": "thinking", "value": part.value, "id": part.id, "metadata": part.metadata},
+        lambda part: {"type": "thinking", "value": thinking_text(part), "id": part.id, "metadata": part.metadata},
     ),
     PartRow(
         "tool_call",
@@ -133,7 +140,9 @@ def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:
     Raises:
         TypeError: It is no part, or one that only messages may hold.
     """
-    row = _RESPONSE_ROW_BY_PART.get(type(part))
+    row = _RESPONSE_ROW_BY_PART.get(type(part)) or next(
+        (row for base in type(part).__mro__ if (row := _RESPONSE_ROW_BY_PART.get(base))), None
+    )
     if row is None:
         parts = ", ".join(part.__name__ for part in _RESPONSE_ROW_BY_PART)
         raise TypeError(f"a provider reported a {type(part).__name__}, expected one of {parts}")

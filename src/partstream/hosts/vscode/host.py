@@ -10,24 +10,20 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
+from partstream.hosts.vscode.answer_ends import AnswerEnds
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_finish, encode_information
 from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
+from partstream.hosts.vscode.hosted_answer import HostedAnswer
 from partstream.hosts.vscode.loading import SourceLoader, default_name
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
-from partstream.hosts.vscode.usage_report import (
-    UsageWatch,
-    answer_usage,
-    conversation_of,
-    counted_usage,
-)
-from partstream.parts import DataPart
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +73,7 @@ class ProviderHost:
     ) -> None:
         self._listener = listener
         self._book = UsageBook()
+        self._ends = AnswerEnds()
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
@@ -106,16 +103,14 @@ class ProviderHost:
         messages = _decode_messages(params["messages"])
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
-        watch = UsageWatch(progress)
+        answer = HostedAnswer(hosted, generation, model, messages, options, progress, token)
         async with hosted.using(generation):
             try:
-                await generation.provider.provide_language_model_chat_response(model, messages, options, watch, token)
-            except Exception as error:
-                raise hosted.failed(error, "could not answer") from error
-            if watch.usage is None and not token.is_cancellation_requested:
-                watch.report(watch.said_usage() or await _counted(watch, generation, model, messages, options, token))
-            self._note_usage(watch, model, options)
-        return encode_finish(watch.said_finish)
+                await answer.run()
+            finally:
+                self._ends.add(answer.end(time.time()))
+            self._note_usage(answer.usage, model, options)
+        return encode_finish(answer.finish)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; where the provider cannot, an estimate stands in its place."""
@@ -148,12 +143,20 @@ class ProviderHost:
                 ]
         return {"models": models}
 
+    def diagnostics(self) -> wire.DiagnosticsResult:
+        """How the last answers ended, and which rules of the contract the providers broke that are loaded."""
+        loaded = [one.loaded for one in self._hosted()]
+        broken = [generation.broken_rules.result() for generation in loaded if generation is not None]
+        return {"answers": self._ends.result(), "brokenRules": list(chain.from_iterable(broken))}
+
     async def aclose(self) -> None:
         """Closes all providers."""
-        groups = [group.provider for group in self._groups.values()]
-        closing = [hosted.aclose() for hosted in (*self._own.values(), *groups)]
+        closing = [hosted.aclose() for hosted in self._hosted()]
         await asyncio.gather(*closing, *self._closing, *self._telling)
         await asyncio.to_thread(self._surroundings.tokens.close)
+
+    def _hosted(self) -> list[HostedProvider]:
+        return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
         return HostedProvider(
@@ -188,8 +191,10 @@ class ProviderHost:
             task.add_done_callback(self._closing.discard)
         return hosted
 
-    def _note_usage(self, watch: UsageWatch, model: LanguageModelChatInformation, options: RequestOptions) -> None:
-        answer = answer_usage(watch.usage or {}, model, time.time())
+    def _note_usage(
+        self, usage: Mapping[str, Any], model: LanguageModelChatInformation, options: RequestOptions
+    ) -> None:
+        answer = answer_usage(usage, model, time.time())
         if answer is not None:
             conversation = conversation_of(options)
             self._book.add(answer, conversation)
@@ -237,19 +242,6 @@ class ProviderHost:
             hosted = found
         generation, model = await hosted.find_model(own_id, token)
         return hosted, generation, model
-
-
-async def _counted(
-    watch: UsageWatch,
-    generation: Generation,
-    model: LanguageModelChatInformation,
-    messages: Sequence[ChatMessage],
-    options: RequestOptions,
-    token: CancellationToken,
-) -> DataPart:
-    """The usage part of an answer whose provider says nothing of its tokens."""
-    [*prompt, answer], _ = await count_all(generation.provider, model, [*messages, watch.answer()], token)
-    return DataPart.json(counted_usage(prompt, answer, watch.length, model, options), USAGE_MIME_TYPE)
 
 
 def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, str]]:

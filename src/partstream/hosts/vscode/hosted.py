@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from partstream.errors import UnknownModelError
+from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.hosts.vscode.failures import ProviderFailedError, says_all
 from partstream.tokens.sourced import CorrectsTokenCounts
 
@@ -34,16 +35,19 @@ class Generation:
     Attributes:
         provider: The provider.
         models: Its models by their own ids; empty until it was asked.
+        broken_rules: What of the contract it has broken.
     """
 
     def __init__(
         self,
+        name: str,
         provider: LanguageModelChatProvider,
         on_did_change: Callable[[], None],
         on_did_correct: Callable[[list[str]], None],
     ) -> None:
         self.provider = provider
         self.models: Mapping[str, LanguageModelChatInformation] = {}
+        self.broken_rules = BrokenRules(name)
         self._running = 0
         self._retired = False
         event = provider.on_did_change_language_model_chat_information
@@ -215,7 +219,7 @@ class HostedProvider:
         try:
             # In a thread: what the user's file imports may take seconds, and the other requests go on.
             provider = await asyncio.to_thread(self._loader.load)
-            self._generation = Generation(provider, self._changed, self._on_did_correct)
+            self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
         except (Exception, SystemExit) as error:
             # A script that ends with `sys.exit(main())` must not end the others.
             kept = "the version before goes on" if old is not None else "it is left out"

@@ -110,6 +110,12 @@ _ROWS = (
         wire.CountingResult,
         "Tells how tokens are counted, for the debug information; asks nobody and loads nothing.",
     ),
+    _request(
+        "languageModels/diagnostics",
+        None,
+        wire.DiagnosticsResult,
+        "Tells how the last answers ended and which rules providers broke, for the debug information.",
+    ),
     _request("shutdown", None, None, "Cancels what runs and releases what is held; afterwards only exit is accepted."),
     _notification("exit", Direction.TO_SIDECAR, None, "Ends the process: status 0 after shutdown, otherwise 1."),
     _notification(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from partstream.hosts.vscode.conversion import encode_response_part
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamProgress", "open_progress_stream"]
 
-_logger = logging.getLogger("partstream.hosts.vscode")
-
 
 def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
     """A stream whose items go out as the parts of `$/progress` with this token."""
@@ -26,27 +23,24 @@ def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
 
 
 class StreamProgress:
-    """A :class:`~partstream.provider.DrainingProgress` over one stream."""
+    """A :class:`~partstream.provider.DrainingProgress` over one stream, for parts that keep the contract."""
 
-    __slots__ = ("_stream", "_warned")
+    __slots__ = ("_stream",)
 
     def __init__(self, stream: ItemStream) -> None:
         self._stream = stream
-        self._warned = False
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on one part; after the request was settled it is dropped, and that is logged once.
+        """Hands on one part.
 
         Raises:
             TypeError: It is no part, a part that only messages may hold, or holds what JSON has no form for.
             BacklogError: The provider never waits and the reader is far behind.
         """
         item = dumps(encode_response_part(part))
+        # Of a request that was cancelled while its usage was counted there is nobody to tell.
         if not self._stream.closed:
             self._stream.put(item)
-        elif not self._warned:
-            self._warned = True
-            _logger.debug("a provider goes on reporting after its request was settled; its parts are dropped")
 
     async def drain(self) -> None:
         """Returns at once while the reader keeps up; otherwise when it has caught up."""

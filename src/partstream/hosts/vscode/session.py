@@ -134,6 +134,7 @@ class Session:
             "languageModels/tokenCount": self._token_count,
             "languageModels/usage": self._usage,
             "languageModels/counting": self._counting,
+            "languageModels/diagnostics": self._diagnostics,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -270,6 +271,9 @@ class Session:
 
     async def _counting(self, _: None, running: _Running) -> wire.CountingResult:
         return self._host.counting()
+
+    async def _diagnostics(self, _: None, running: _Running) -> wire.DiagnosticsResult:
+        return self._host.diagnostics()
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

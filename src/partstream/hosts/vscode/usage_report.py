@@ -10,12 +10,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.digest import short_digest
+from partstream.hosts.vscode.conversion import thinking_text
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ChatMessage
-from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.tokens import CountSource, MessageCounter
-from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, usage_part
+from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,53 +36,42 @@ _KEPT: Final = 32_768
 
 
 class UsageWatch:
-    """A progress that hands on every part, and notices what the provider says of its answer's tokens and end.
+    """A progress that hands everything on, and notices whether a usage was among it.
 
     Attributes:
-        usage: The last usage part that the provider reported, as the host reads it; None while there is none.
-        said_finish: How the provider said that its answer ended; None while it did not.
+        usage: The last one that was reported, as the host reads it; None while there is none.
     """
 
-    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "said_finish", "usage")
+    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
         self.usage: dict[str, Any] | None = None
-        self.said_finish: Finish | None = None
         self._parts: list[ResponsePart] = []
         self._kept = self._left_out = 0
 
     def report(self, part: ResponsePart) -> None:
         """Hands on one part."""
         self._progress.report(part)
-        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+        if isinstance(part, TextPart):
+            self._keep(part, len(part.value))
+        elif isinstance(part, ThinkingPart):
+            self._keep(part, len(thinking_text(part)))
+        elif isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
             self.usage = _usage(part) or self.usage
-        elif not isinstance(part, TextPart | ThinkingPart):
-            self._parts.append(part)
-        elif self._kept < _KEPT:
-            self._parts.append(part)
-            self._kept += len(part.value)
         else:
-            self._left_out += len(part.value)
-
-    def finish(self, finish: Finish) -> None:
-        """Takes how the answer ended; VS Code has no place for it among the parts.
-
-        Raises:
-            TypeError: It is no `Finish`.
-        """
-        if not isinstance(finish, Finish):
-            raise TypeError(f"finish: got a {type(finish).__name__}, expected a partstream.outputs.Finish")
-        self.said_finish = finish
-
-    def said_usage(self) -> DataPart | None:
-        """The usage part of the tokens that the provider said with the end of its answer, or None."""
-        finish = self.said_finish
-        return None if finish is None or finish.usage is None else usage_part(finish.usage)
+            self._parts.append(part)
 
     def answer(self) -> ChatMessage:
         """What the model has said so far, as the message that it becomes in the next request; its beginning if long."""
         return ChatMessage.assistant(_joined(self._parts))
+
+    def _keep(self, part: TextPart | ThinkingPart, length: int) -> None:
+        if self._kept < _KEPT:
+            self._parts.append(part)
+            self._kept += length
+        else:
+            self._left_out += length
 
     @property
     def length(self) -> float:
@@ -103,7 +92,7 @@ def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
         elif kind is ThinkingPart:
             thoughts = [part for part in group if isinstance(part, ThinkingPart)]
             joined += [part for part in thoughts if not part.value]  # they may carry what an upstream hides
-            joined.append(ThinkingPart("".join(part.value for part in thoughts)))
+            joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
         else:
             joined += group
     return joined

@@ -9,8 +9,28 @@ Annotations are evaluated when the module loads (no `__future__` import): the ge
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from partstream.hosts.vscode.wire_reports import (
+    AnswerEnd,
+    AnswerOutcome,
+    AnswerUsage,
+    BrokenRule,
+    ConversationUsage,
+    Counting,
+    CountingResult,
+    DayUsage,
+    DiagnosticsResult,
+    DidAnswerParams,
+    FinishReason,
+    TokenCountSource,
+    UsageResult,
+    UsageSums,
+)
+
 __all__ = [
+    "AnswerEnd",
+    "AnswerOutcome",
     "AnswerUsage",
+    "BrokenRule",
     "CancelParams",
     "ClientInfo",
     "Configuration",
@@ -19,6 +39,7 @@ __all__ = [
     "CountingResult",
     "DataPart",
     "DayUsage",
+    "DiagnosticsResult",
     "DidAnswerParams",
     "ErrorData",
     "FinishReason",
@@ -261,9 +282,6 @@ class ResponseParams(TypedDict):
     progressToken: int | str
 
 
-FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
-
-
 class ResponseResult(TypedDict):
     """The answer is whole; a field is left out where the provider did not say it.
 
@@ -305,9 +323,6 @@ class TokenCountParams(TypedDict):
     items: list[TokenCountItem]
 
 
-TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
-
-
 class TokenCount(TypedDict):
     """A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated."""
 
@@ -332,97 +347,6 @@ class TokenCountsDidChangeParams(TypedDict):
 
     group: str | None
     models: list[str]
-
-
-class AnswerUsage(TypedDict):
-    """What one answer took, in tokens; null is what nobody knows.
-
-    `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
-    `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
-    few words what the upstream took out of the conversation by itself.
-    """
-
-    model: str
-    endedAt: float
-    inputTokens: int
-    outputTokens: int
-    cachedTokens: int | None
-    cost: float | None
-    source: TokenCountSource
-    maxInputTokens: int
-    edits: list[str]
-
-
-class UsageSums(TypedDict):
-    """What several answers took together: only what is known is added up.
-
-    `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
-    with numbers that the upstream did not report.
-    """
-
-    answers: int
-    inputTokens: int
-    outputTokens: int
-    cachedTokens: int
-    cost: float | None
-    withoutCost: int
-    estimated: int
-
-
-class DidAnswerParams(TypedDict):
-    """An answer ended, and the sums that it belongs to.
-
-    `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
-    machine's clock.
-    """
-
-    answer: AnswerUsage
-    conversation: UsageSums | None
-    day: UsageSums
-
-
-class ConversationUsage(TypedDict):
-    """One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums."""
-
-    endedAt: float
-    model: str
-    sums: UsageSums
-
-
-class DayUsage(TypedDict):
-    """One day, as `2026-11-21`, and its sums."""
-
-    day: str
-    sums: UsageSums
-
-
-class UsageResult(TypedDict):
-    """The last answers and conversations of this process, and the last days of this user, the newest first."""
-
-    answers: list[AnswerUsage]
-    conversations: list[ConversationUsage]
-    days: list[DayUsage]
-
-
-class Counting(TypedDict):
-    """How the texts of a model are counted now.
-
-    `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
-    what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
-    """
-
-    group: str | None
-    model: str
-    family: str
-    maxInputTokens: int
-    source: TokenCountSource
-    factor: float | None
-
-
-class CountingResult(TypedDict):
-    """The models that were listed so far."""
-
-    models: list[Counting]
 
 
 LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]

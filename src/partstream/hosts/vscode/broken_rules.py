@@ -1,0 +1,76 @@
+"""Which rules of the contract a hosted provider breaks: counted, and each logged when it is broken first."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partstream.contract import Level
+
+if TYPE_CHECKING:
+    from partstream.contract import Rule, Violation
+    from partstream.hosts.vscode import wire
+
+__all__ = ["BrokenRules"]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+_LOG_LEVELS = {Level.MUST: logging.WARNING, Level.SHOULD: logging.INFO}
+
+
+@dataclass(slots=True)
+class _Broken:
+    first: Violation
+    count: int = 0
+
+
+class BrokenRules:
+    """The rules that one version of a provider has broken, in all its answers so far.
+
+    Args:
+        provider: How the log calls the provider.
+    """
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._broken: dict[str, _Broken] = {}
+
+    def note(self, violation: Violation) -> None:
+        """Counts a violation; logs it if it is the first of its rule."""
+        known = self._broken.get(violation.rule.id)
+        if known is None:
+            known = self._broken[violation.rule.id] = _Broken(violation)
+            self._log(violation)
+        known.count += 1
+
+    def result(self) -> list[wire.BrokenRule]:
+        """All of them, in the order in which they were broken first; without what the parts said."""
+        return [
+            {
+                "provider": self._provider,
+                "rule": broken.first.rule.id,
+                "level": broken.first.rule.level.value,
+                "sentence": broken.first.rule.text,
+                "count": broken.count,
+                "place": None if broken.first.place is None else str(broken.first.place),
+            }
+            for broken in self._broken.values()
+        ]
+
+    def _log(self, violation: Violation) -> None:
+        rule, place = violation.rule, violation.place
+        _logger.log(
+            _LOG_LEVELS[rule.level],
+            "the provider %s broke the rule %s%s. %s Here: %s.%s It is logged once; the debug information counts it.",
+            self._provider,
+            rule.id,
+            "" if place is None else f" at {place}",
+            rule.text,
+            violation.detail,
+            " The part was dropped." if _dropped(rule, violation) else "",
+        )
+
+
+def _dropped(rule: Rule, violation: Violation) -> bool:
+    return rule.level is Level.MUST and violation.index is not None
