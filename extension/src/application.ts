@@ -9,7 +9,7 @@ import { type Plan, Planner, sidecarCommand } from "./launch";
 import { Log } from "./log";
 import { ModelList, type Storage } from "./modelList";
 import { Notifier } from "./notifier";
-import { type Counting, type InitializeParams, PROTOCOL_VERSION } from "./protocol.generated";
+import { type InitializeParams, PROTOCOL_VERSION, type Requests } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runProgram } from "./python";
 import { Redactor } from "./redaction";
@@ -177,17 +177,20 @@ export class Application {
   }
 
   /** What the running process says; without one nothing is started for it. */
-  async #counting(): Promise<Counting[] | undefined> {
+  async #askedOfProcess<Method extends "languageModels/counting" | "languageModels/diagnostics">(
+    method: Method,
+  ): Promise<Requests[Method]["result"] | undefined> {
     try {
-      return (await this.#supervisor.process?.request("languageModels/counting", null))?.models;
+      return await this.#supervisor.process?.request(method, null);
     } catch (error) {
-      this.#log.warning(`how tokens are counted is not known: ${String(error)}`);
+      this.#log.warning(`the debug information lacks ${method}: ${String(error)}`);
       return undefined;
     }
   }
 
   async #debugInformation(): Promise<string> {
-    const counting = await this.#counting();
+    const counting = await this.#askedOfProcess("languageModels/counting");
+    const diagnostics = await this.#askedOfProcess("languageModels/diagnostics");
     return debugInformation({
       ...api.facts(),
       extensionVersion: this.#version,
@@ -196,7 +199,8 @@ export class Application {
       server: this.#supervisor.process?.information,
       lastError: this.#supervisor.lastError?.message,
       models: this.#models.all.flatMap((models) => models.map(({ id }) => id)),
-      counting,
+      counting: counting?.models,
+      diagnostics,
     });
   }
 

@@ -1,5 +1,5 @@
 /** What a person can paste into a bug report; the caller takes the keys out. */
-import type { Counting } from "./protocol.generated";
+import type { Counting, DiagnosticsResult } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Settings } from "./settings";
 
@@ -24,6 +24,8 @@ export interface DebugFacts extends HostFacts {
   readonly models: readonly string[];
   /** How tokens are counted: no texts. Undefined where the process does not say it. */
   readonly counting: readonly Counting[] | undefined;
+  /** How the last answers ended and which rules providers broke: no texts. Undefined where the process does not say it. */
+  readonly diagnostics: DiagnosticsResult | undefined;
 }
 
 /** As a block of Markdown. */

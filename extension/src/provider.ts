@@ -1,13 +1,14 @@
 /** What VS Code talks to: `LanguageModelChatProvider`, answered by the sidecar. */
 import { createHash } from "node:crypto";
 import type * as vscode from "vscode";
+import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
 import { fromHostMessage, fromHostTool, type PartClasses, type ThinkingFallback, toHostPart } from "./conversion";
 import { type LanguageModelErrorClass, toHostError } from "./errors";
 import { type Model, toModels } from "./modelInformation";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
-import type { Group, RequestOptions, ResponsePart } from "./protocol.generated";
+import type { Group, RequestOptions, ResponsePart, ResponseResult } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
 import { estimate, type TokenCache } from "./tokenCache";
 import type { Twins } from "./twins";
@@ -75,11 +76,12 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       for (const part of parts) pacer.push(part);
     };
     try {
-      await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
-      if (token.isCancellationRequested) return;
+      const result = await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
+      if (result === undefined || token.isCancellationRequested) return;
       pacer.end();
-      // Copilot would only say "no response was returned".
-      if (!answer.isVisible) throw new Error(`${model.name} ended its answer without a text or a tool call.`);
+      const line = cutLine(model.name, result);
+      if (line !== undefined) log(line);
+      if (!answer.isVisible) throw new Error(nothingVisible(model.name, result));
     } catch (error) {
       if (token.isCancellationRequested) return;
       pacer.end();
@@ -112,7 +114,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     options: ResponseOptions,
     receive: (parts: ResponsePart[]) => void,
     token: vscode.CancellationToken,
-  ): Promise<void> {
+  ): Promise<ResponseResult> {
     const { sidecar, classes, log } = this.parts;
     const parameters = {
       group: model.group,
@@ -120,7 +122,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       messages: messages.map((message) => fromHostMessage(message, classes, log)),
       options: toRequestOptions(options),
     };
-    await (await sidecar()).respond(parameters, receive, token);
+    return (await sidecar()).respond(parameters, receive, token);
   }
 
   #group(configuration: Readonly<Record<string, unknown>>): Group {
@@ -151,14 +153,20 @@ function isVisible(part: vscode.LanguageModelResponsePart, classes: PartClasses)
   return part instanceof classes.toolCall || (part instanceof classes.text && part.value !== "");
 }
 
-/** Settles with `work`, or at once when the token is cancelled: until then VS Code keeps the answer open. */
-function unlessCancelled(token: vscode.CancellationToken, work: Promise<void>): Promise<void> {
+/** What the person reads of an answer in which there is nothing; Copilot would only say "no response was returned". */
+function nothingVisible(model: string, result: ResponseResult): string {
+  const reason = cutReason(result);
+  return `${model} ended its answer without a text or a tool call${reason === undefined ? "" : `: ${reason}`}.`;
+}
+
+/** Settles with `work`, or at once, with undefined, when the token is cancelled: VS Code keeps the answer open till then. */
+function unlessCancelled<Result>(token: vscode.CancellationToken, work: Promise<Result>): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     const subscription = token.onCancellationRequested(() => {
       subscription.dispose();
-      resolve();
+      resolve(undefined);
     });
     void work.then(resolve, reject).finally(() => void subscription.dispose());
-    if (token.isCancellationRequested) resolve();
+    if (token.isCancellationRequested) resolve(undefined);
   });
 }

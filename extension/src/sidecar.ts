@@ -25,6 +25,7 @@ import {
   type Requests,
   type ResponsePart,
   type ResponseProgress,
+  type ResponseResult,
   type TokenCountsDidChangeParams,
   type VersionMismatchData,
 } from "./protocol.generated";
@@ -149,16 +150,16 @@ export class Sidecar {
     }
   }
 
-  /** A request whose answer streams: `receive` gets the parts, all of them before the promise settles. */
+  /** A request whose answer streams: `receive` gets the parts, all of them before the promise settles with its end. */
   async respond(
     parameters: Omit<Requests["languageModels/response"]["params"], "progressToken">,
     receive: (parts: ResponsePart[]) => void,
     token: CancellationToken,
-  ): Promise<void> {
+  ): Promise<ResponseResult> {
     const progressToken = this.#nextProgressToken++;
     const progress = this.#connection.onProgress(PROGRESS, progressToken, ({ parts }) => receive(parts));
     try {
-      await this.request("languageModels/response", { ...parameters, progressToken }, token);
+      return await this.request("languageModels/response", { ...parameters, progressToken }, token);
     } finally {
       progress.dispose();
     }

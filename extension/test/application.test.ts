@@ -156,6 +156,8 @@ test("the debug information says what runs and what was tried, and no key", asyn
   assert.match(world.clipboard, /python-new/);
   assert.match(world.clipboard, /"echo"/);
   assert.match(world.clipboard, /"source": "estimated",\s+"factor": 1.25/);
+  assert.match(world.clipboard, /"outcome": "incomplete",\s+"finishReason": "length"/);
+  assert.match(world.clipboard, /"rule": "tool-call.unique-call-id"[^}]*"count": 2,\s+"place": "\/home\/me\/own.py:7"/);
   assert.doesNotMatch(world.clipboard, /very-secret-key/);
 });
 

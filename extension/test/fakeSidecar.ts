@@ -6,6 +6,7 @@
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
   ErrorCode,
+  type DiagnosticsResult,
   type DidAnswerParams,
   type ErrorData,
   type InitializeResult,
@@ -95,6 +96,34 @@ const ANSWER: DidAnswerParams = {
   day: SUMS,
 };
 
+const DIAGNOSTICS: DiagnosticsResult = {
+  answers: [
+    {
+      endedAt: 1_790_000_000,
+      provider: "fake",
+      model: "echo",
+      outcome: "incomplete",
+      finishReason: "length",
+      providerFinishReason: "max_tokens",
+      responseId: "r-1",
+      answeredBy: null,
+      error: null,
+      providerCode: null,
+      httpStatus: null,
+    },
+  ],
+  brokenRules: [
+    {
+      provider: "very-secret-key",
+      rule: "tool-call.unique-call-id",
+      level: "MUST",
+      sentence: "No two tool calls of a response share a call id.",
+      count: 2,
+      place: "/home/me/own.py:7",
+    },
+  ],
+};
+
 const hanging: ((error: Error) => void)[] = [];
 
 const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
@@ -107,6 +136,11 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     return {};
   },
   empty: () => ({}),
+  "empty at its limit": () => ({ finishReason: "length" }),
+  cut: async ({ progressToken }) => {
+    await say(progressToken, "half a sen");
+    return { finishReason: "length", providerFinishReason: "max_tokens", responseId: "r-1", model: "m-1" };
+  },
   thinks: async ({ progressToken }) => {
     await connection.sendProgress(PROGRESS, progressToken, { parts: [{ type: "thinking", value: "hm" }] });
     return {};
@@ -158,6 +192,7 @@ connection.onRequest("languageModels/counting", () => ({
     { group: "very-secret-key", model: "m", family: "f", maxInputTokens: 1000, source: "counted", factor: null },
   ],
 }));
+connection.onRequest("languageModels/diagnostics", () => DIAGNOSTICS);
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));
   return behaviour === "ignores shutdown" ? new Promise(() => undefined) : null;

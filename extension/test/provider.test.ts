@@ -22,7 +22,7 @@ interface Started {
 }
 
 /** The provider over a real process, closed when the test ends. */
-function start(context: TestContext, list = NOTHING): Started {
+function start(context: TestContext, list = NOTHING, log: (message: string) => void = unexpected): Started {
   const asked: unknown[] = [];
   const supervisor = new Supervisor<Sidecar>(
     () => startFake(),
@@ -53,7 +53,7 @@ function start(context: TestContext, list = NOTHING): Started {
     thinkingFallback: () => "off",
     configuration: (configuration) => ({ ...configuration }),
     didChange: () => new Disposable(),
-    log: unexpected,
+    log,
     clock: SYSTEM_CLOCK,
   });
   return { provider, supervisor, asked };
@@ -123,6 +123,27 @@ test("an answer without text or tool call, or with thinking only, is a clear err
   const thinking = ask(provider, "thinks");
   await assert.rejects(thinking.done, /without a text or a tool call/);
   assert.ok(thinking.parts[0] instanceof ThinkingPart);
+});
+
+test("an answer that a limit has cut stays as it is, and the log says what cut it", async (context) => {
+  const lines: string[] = [];
+  const { provider } = start(context, NOTHING, (line) => lines.push(line));
+  const answer = ask(provider, "cut");
+  await answer.done;
+  assert.equal(answer.text(), "half a sen");
+  assert.deepEqual(lines, [
+    "the answer of Model cut was cut: the limit of its tokens was reached (max_tokens, response r-1, model m-1)",
+  ]);
+});
+
+test("an answer that was cut before its first word says so to the person and to the log", async (context) => {
+  const lines: string[] = [];
+  const { provider } = start(context, NOTHING, (line) => lines.push(line));
+  await assert.rejects(ask(provider, "empty at its limit").done, {
+    message:
+      "Model empty at its limit ended its answer without a text or a tool call: the limit of its tokens was reached.",
+  });
+  assert.equal(lines.length, 1);
 });
 
 test(

@@ -95,7 +95,7 @@ test(
   { timeout: 5000 },
   async () => {
     const sidecar = await startFake();
-    const request = new Promise<void>((resolve, reject) => {
+    const request = new Promise((resolve, reject) => {
       const asked = sidecar.respond(hello("hangs"), () => void sidecar.stop(), new TokenSource().token);
       asked.then(resolve, reject);
     });
