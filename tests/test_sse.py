@@ -110,40 +110,6 @@ def test_an_event_stream_is_read_by_the_standard(data: bytes, expected: Events) 
         assert _decode([data[:place], data[place:]]) == expected, f"cut at {place}"
 
 
-def test_the_last_id_is_remembered_over_events_and_set_back_by_an_empty_one() -> None:
-    decoder = SSEDecoder()
-    assert decoder.last_event_id == b""
-    decoder.feed(b"id: 1\ndata: a\n\ndata: b\n\n")
-    assert decoder.last_event_id == b"1"
-    decoder.feed(b"id: 2\n\n")
-    assert decoder.last_event_id == b"2"
-    decoder.feed(b"id: 3\0\ndata: c\n\n")
-    assert decoder.last_event_id == b"2", "an id with a null in it is ignored"
-    decoder.feed(b"id\n\n")
-    assert decoder.last_event_id == b""
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (b"3000", 3000),
-        (b"0", 0),
-        (b"007", 7),
-        (b"", None),
-        (b"-1", None),
-        (b"1.5", None),
-        (b"1 ", None),
-        ("٣".encode(), None),
-        (b"\xb2", None),
-        (b"ten", None),
-    ],
-)
-def test_a_retry_is_digits_or_nothing(value: bytes, expected: int | None) -> None:
-    decoder = SSEDecoder()
-    decoder.feed(b"retry: " + value + b"\n\n")
-    assert decoder.retry == expected
-
-
 def test_a_retry_of_any_length_is_harmless() -> None:
     assert _decode([b"retry: " + b"9" * 10_000 + b"\ndata: x\n\n"]) == [(b"", b"x")]
 

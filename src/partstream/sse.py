@@ -2,26 +2,20 @@
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
-Two differences, both wanted: a last event without its blank line is still dispatched (real servers close the
-connection after it), and data stays bytes, because JSON is decoded from bytes. The events do not depend on how the
-bytes were cut.
+Three differences, all wanted: a last event without its blank line is still dispatched (real servers close the
+connection after it), data stays bytes, because JSON is decoded from bytes, and `id` and `retry` are ignored: no answer
+of a model is resumed. The events do not depend on how the bytes were cut.
 """
 
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from partstream.errors import EventTooLargeError
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE, LineSplitter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
-
-_MAX_RETRY_DIGITS: Final = 20  # a few thousand digits are more than int() takes, and no time to wait
-
 
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 """One event as it came: the value of its last `event:` line in UTF-8, empty when it had none, and the values of its
@@ -65,8 +59,6 @@ class SSEDecoder:
 
     Attributes:
         error: Set when an event grew over the limit; nothing is returned after that.
-        last_event_id: The value of the last `id:` line in UTF-8; as the standard says, it stays until changed.
-        retry: The value of the last valid `retry:` line in milliseconds, or None.
     """
 
     __slots__ = (
@@ -80,8 +72,6 @@ class SSEDecoder:
         "_usual_start",
         "_values",
         "error",
-        "last_event_id",
-        "retry",
     )
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
@@ -93,8 +83,6 @@ class SSEDecoder:
         self._values: list[bytes] = []
         self._size = 0
         self.error: EventTooLargeError | None = None
-        self.last_event_id = b""
-        self.retry: int | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are complete now."""
@@ -162,7 +150,7 @@ class SSEDecoder:
         return events
 
     def _line(self, line: bytes, events: list[ServerSentEvent]) -> None:
-        """One step of the standard's algorithm."""
+        """One step of the standard's algorithm: comments, whose name is empty, and all other fields are ignored."""
         if self.error is not None:
             return
         if not line:
@@ -178,8 +166,8 @@ class SSEDecoder:
         value = value.removeprefix(b" ")
         if name == b"data":
             self._values.append(value)
-        else:
-            _SETTINGS.get(name, _ignore)(self, value)
+        elif name == b"event":
+            self._event = value
 
     def _check_size(self, pending: int) -> None:
         if self._size + pending > self._limit and self.error is None:
@@ -188,31 +176,6 @@ class SSEDecoder:
             self._values = []
         if self.error is not None:
             self._splitter.drop_pending()
-
-
-def _set_event(decoder: SSEDecoder, value: bytes) -> None:
-    decoder._event = value  # noqa: SLF001 - a row of the decoder's own table
-
-
-def _set_id(decoder: SSEDecoder, value: bytes) -> None:
-    if b"\0" not in value:
-        decoder.last_event_id = value
-
-
-def _set_retry(decoder: SSEDecoder, value: bytes) -> None:
-    if value.isdigit() and len(value) < _MAX_RETRY_DIGITS:
-        decoder.retry = int(value)
-
-
-def _ignore(_decoder: SSEDecoder, _value: bytes) -> None:
-    """The standard: comments (an empty name) and fields of any other name are ignored."""
-
-
-_SETTINGS: Final[dict[bytes, Callable[[SSEDecoder, bytes], None]]] = {
-    b"event": _set_event,
-    b"id": _set_id,
-    b"retry": _set_retry,
-}
 
 
 class JSONLinesDecoder:

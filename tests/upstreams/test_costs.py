@@ -6,7 +6,7 @@ import pytest
 
 from partstream.models.records import Pricing
 from partstream.outputs import Finish, Outcome
-from partstream.upstreams.costs import cost_of, list_cost
+from partstream.upstreams.costs import cost_of
 from partstream.usage import Usage
 
 MILLION = 1_000_000
@@ -45,7 +45,7 @@ def _finish(usage=None, **metadata):
     ],
 )
 def test_tokens_cost_what_the_list_says_and_nothing_where_it_does_not(usage, pricing, cost):
-    assert list_cost(usage, pricing) == (None if cost is None else Decimal(cost))
+    assert cost_of(_finish(usage), pricing) == (None if cost is None else float(cost))
 
 
 def test_what_the_upstream_says_that_it_cost_goes_before_the_list():

@@ -7,31 +7,20 @@ Both take the body that a response is asked for with, without the fields that on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.tokens.counting.count import CountSource, TokenCount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from partstream.messages import ChatMessage, Tool
+    from collections.abc import Mapping
 
 __all__ = [
     "COUNT_ENDPOINTS",
     "CountAnswerError",
     "CountEndpoint",
-    "UpstreamCounter",
     "count_request_body",
     "read_count_answer",
 ]
-
-
-class UpstreamCounter(Protocol):
-    """Asks an upstream how many tokens a request has; who implements it owns a socket."""
-
-    async def count_request(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> TokenCount:
-        """The count of the whole request, with the source :attr:`CountSource.COUNTED`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from partstream.outputs import Finish
     from partstream.usage import Usage
 
-__all__ = ["cost_of", "list_cost", "reported_cost"]
+__all__ = ["cost_of"]
 
 
 def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
     """The cost of an answer in US dollars; None where neither the cost nor all prices that it takes are known."""
-    reported = reported_cost(finish)
+    reported = _reported_cost(finish)
     if reported is None and finish.usage is not None and pricing is not None:
-        reported = list_cost(finish.usage, pricing)
+        reported = _list_cost(finish.usage, pricing)
     return None if reported is None else float(reported)
 
 
-def reported_cost(finish: Finish) -> Decimal | None:
+def _reported_cost(finish: Finish) -> Decimal | None:
     """The cost that the upstream reports.
 
     Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number.
@@ -32,7 +32,7 @@ def reported_cost(finish: Finish) -> Decimal | None:
     return next((cost for value in said if (cost := _dollars(value)) is not None), None)
 
 
-def list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
+def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
     """Tokens by prices; None where a price or a number is missing.
 
     Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all

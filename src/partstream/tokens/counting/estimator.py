@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import MessagePart
 
-__all__ = ["CHARACTERS_PER_TOKEN", "characters_of", "common_han", "estimate_text", "estimate_tokens"]
-
-CHARACTERS_PER_TOKEN: Final = 4
-"""For English prose, when nothing is known but a length."""
+__all__ = ["common_han", "estimate_text", "estimate_tokens"]
 
 _MESSAGE_TOKENS: Final = 3
 """Tokens of a message beside its parts, as Copilot itself reckons."""
@@ -109,11 +106,6 @@ def estimate_tokens(text: str | ChatMessage) -> int:
     return _MESSAGE_TOKENS + sum(
         estimate_text(words, Vocabulary.O200K) for part in text.content for words in _read(part)
     )
-
-
-def characters_of(part: MessagePart) -> int:
-    """How many characters of a part a model reads; none of a data part's."""
-    return sum(map(len, _read(part)))
 
 
 def _read(part: MessagePart) -> Iterator[str]:
