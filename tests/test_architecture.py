@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,14 @@ def test_imports_point_one_way(path: Path) -> None:
     for module in _imports(path):
         if module.split(".")[0] == "partstream" and _room(module) not in {"", room}:
             assert _layer(_room(module)) < _layer(room), f"{_name(path)} imports {module}"
+
+
+def test_no_imports_go_round_in_a_circle() -> None:
+    graph = {_name(path): set(_imports(path)) for path in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these import each other: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("path", [path for path in INNER if _room(_name(path)) in CORE], ids=_name)

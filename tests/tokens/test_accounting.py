@@ -13,7 +13,7 @@ import pytest
 from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool, ToolCallPart, ToolResultPart, Usage
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
-from partstream.tokens.learning.corrections import Correction
+from partstream.tokens.learning.correction import Correction
 from partstream.tokens.learning.shares import Item, residue_of
 from partstream.tokens.ledger.rows import CountRow
 

@@ -16,7 +16,7 @@ from partstream.events import EventEmitter
 from partstream.messages import ChatMessage
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.message_counter import MessageCounter
-from partstream.tokens.learning.corrections import Correction, Corrections
+from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import Item, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
 from partstream.tokens.ledger.digests import text_digest, tools_digest
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from partstream.messages import Tool
     from partstream.tokens.counting.counters import Counters
+    from partstream.tokens.learning.correction import Correction
     from partstream.tokens.ledger.digests import Digest
     from partstream.usage import Usage
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,15 +15,16 @@ from partstream.models.information import information_of
 from partstream.protocols.registry import asking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from partstream.models.discovery import Fetch
     from partstream.models.filters import OfferedModel
     from partstream.models.records import Pricing
     from partstream.provider import LanguageModelChatInformation
+    from partstream.tokens.accounting import TokenAccounting
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["ModelList"]
+__all__ = ["ModelList", "with_learned_limits"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -94,3 +96,19 @@ class ModelList:
     async def aclose(self) -> None:
         """Stops asking."""
         await self._discovery.aclose()
+
+
+def with_learned_limits(
+    models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models, each with the lower of the limits that its list and its upstream's refusals say."""
+    learned = accounting.learned_limits()
+    return tuple(_limited(model, learned.get(model.id)) for model in models)
+
+
+def _limited(model: LanguageModelChatInformation, learned: int | None) -> LanguageModelChatInformation:
+    """The model with what was learned, which its tooltip says."""
+    if learned is None or learned >= model.max_input_tokens:
+        return model
+    told = f"Input: {learned:,} tokens at the most, as the server said when it refused more"
+    return replace(model, max_input_tokens=learned, tooltip="\n".join(filter(None, (model.tooltip, told))))

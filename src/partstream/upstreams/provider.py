@@ -26,8 +26,7 @@ from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fallbacks import has_more_room, helps_another_model, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.learned_limits import with_learned_limits
-from partstream.upstreams.model_list import ModelList
+from partstream.upstreams.model_list import ModelList, with_learned_limits
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.transport import Transport
 from partstream.upstreams.upstream_counts import UpstreamCounts

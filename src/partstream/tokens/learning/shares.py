@@ -15,7 +15,7 @@ from partstream.tokens.learning.sizes import BYTES_PER_TOKEN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from partstream.tokens.learning.corrections import Correction
+    from partstream.tokens.learning.correction import Correction
     from partstream.tokens.ledger.digests import Digest
     from partstream.tokens.ledger.rows import CountRow
 
