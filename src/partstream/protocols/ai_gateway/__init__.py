@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadResponse, WriteRequest
+    from partstream.protocols.protocol import ReadRequest, ReadResponse, WriteRequest
 
 __all__ = ["PROTOCOL"]
 
@@ -24,6 +24,16 @@ def _write_request() -> WriteRequest:
     return WRITE_REQUEST
 
 
+def _read_request() -> ReadRequest:
+    from partstream.protocols.ai_gateway.read_request import READ_REQUEST  # noqa: PLC0415
+
+    return READ_REQUEST
+
+
 PROTOCOL: Final = Protocol(
-    name="ai-gateway", read_response=_read_response, write_request=_write_request, has_chunks=True
+    name="ai-gateway",
+    read_response=_read_response,
+    write_request=_write_request,
+    read_request=_read_request,
+    has_chunks=True,
 )

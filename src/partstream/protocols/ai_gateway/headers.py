@@ -18,12 +18,25 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.protocols.protocol import KeyKind
 
-__all__ = ["DOCUMENT_HEADERS", "authorize", "build_headers"]
+__all__ = [
+    "DOCUMENT_HEADERS",
+    "MODEL_HEADER",
+    "PROTOCOL_VERSION",
+    "PROTOCOL_VERSION_HEADER",
+    "STREAMING_HEADER",
+    "VERSION_HEADER",
+    "authorize",
+    "build_headers",
+]
 
-_PROTOCOL_VERSION: Final = "0.0.1"
+PROTOCOL_VERSION: Final = "0.0.1"
 
+PROTOCOL_VERSION_HEADER: Final = "ai-gateway-protocol-version"
+VERSION_HEADER: Final = "ai-language-model-specification-version"
+MODEL_HEADER: Final = "ai-language-model-id"
+STREAMING_HEADER: Final = "ai-language-model-streaming"
 
-DOCUMENT_HEADERS: Final[Mapping[str, str]] = MappingProxyType({"ai-gateway-protocol-version": _PROTOCOL_VERSION})
+DOCUMENT_HEADERS: Final[Mapping[str, str]] = MappingProxyType({PROTOCOL_VERSION_HEADER: PROTOCOL_VERSION})
 """The headers of every request, also of one that asks no model."""
 
 
@@ -38,9 +51,9 @@ def build_headers(request: ChatRequest) -> dict[str, str]:
         raise RequestNotExpressibleError(f"the model id {model_id[:80]!r}", "the header", "printable ASCII")
     headers = {
         **DOCUMENT_HEADERS,
-        "ai-language-model-specification-version": str(specification_version(request.settings)),
-        "ai-language-model-id": model_id,
-        "ai-language-model-streaming": "true",
+        VERSION_HEADER: str(specification_version(request.settings)),
+        MODEL_HEADER: model_id,
+        STREAMING_HEADER: "true",
     }
     if request.settings.team is not None:
         headers["x-vercel-ai-gateway-team"] = request.settings.team

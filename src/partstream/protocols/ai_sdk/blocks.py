@@ -18,7 +18,7 @@ from partstream.protocols.ai_sdk.fields import (
     Chunk,
     field,
     identifier,
-    mapping,
+    is_summary,
     metadata,
     take_metadata,
     text,
@@ -80,7 +80,7 @@ class Blocks:
         self.end_unnamed(outputs)
         block_id = identifier(chunk, BLOCK_ID)
         self._end_hidden(block_id, outputs)
-        if mapping(metadata(chunk), ("anthropic",)).get("type") == "compaction":
+        if is_summary(metadata(chunk)):
             self._hidden[block_id] = chunk, []
 
     def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> Sink | None:

@@ -6,6 +6,7 @@ pre-releases of 5.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
@@ -26,6 +27,7 @@ __all__ = [
     "count",
     "field",
     "identifier",
+    "is_summary",
     "mapping",
     "metadata",
     "sequence",
@@ -105,6 +107,12 @@ def metadata(chunk: Chunk) -> Chunk:
     """What providers said beside a chunk, by their names; without what is undefined, which goes back to nobody."""
     said = mapping(chunk, METADATA)
     return {name: _defined(value) if isinstance(value, dict) else value for name, value in _defined(said).items()}
+
+
+def is_summary(by_provider: Mapping[str, Any]) -> bool:
+    """Whether what providers say beside a text makes it the summary of a compacted conversation."""
+    said = by_provider.get("anthropic")
+    return isinstance(said, Mapping) and said.get("type") == "compaction"
 
 
 def take_metadata(known: Chunk, chunk: Chunk) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Piece
 
-__all__ = ["REASONING", "TOOL_CALL", "is_own_part", "options_by_call"]
+__all__ = ["REASONING", "SUMMARY", "TOOL_CALL", "is_own_part", "options_by_call"]
 
 REASONING: Final = "reasoning"
 SUMMARY: Final = "text"

@@ -1,0 +1,224 @@
+"""The prompt of a request as VS Code's messages; its shape was checked before.
+
+What a message says and no part has a place for is collected, by its place in the request: approvals, what the provider
+itself has run, files that only a provider can reach, options of a provider on anything but reasoning and calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.media import file_name
+from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.messages import ChatMessage, Role
+from partstream.outputs import Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.ai_sdk.fields import is_summary
+from partstream.protocols.ai_sdk.files import file_part
+from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
+from partstream.protocols.ai_sdk.wrapping import unwrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.parts import MessagePart, ToolResultContent
+
+__all__ = ["DENIED", "read_prompt"]
+
+DENIED: Final = "The tool was not run: its execution was denied."
+"""The result of a call that somebody has forbidden without a word."""
+
+_OPTIONS: Final = "providerOptions"
+_OF_THE_GATEWAY: Final = "gateway"
+"""What the gateway said of an answer, given back by clients that give everything back."""
+
+
+def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -> tuple[ChatMessage, ...]:
+    """The messages, in order.
+
+    Args:
+        prompt: The messages of the wire.
+        unmapped: Collects what has no place.
+    """
+    names: dict[str, str] = {}
+    messages = []
+    for number, message in enumerate(prompt):
+        parts = _ROLES[message["role"]](message["content"], f"prompt[{number}].content", names, unmapped)
+        if parts:
+            messages.append(ChatMessage(_SPEAKERS[message["role"]], tuple(parts)))
+    return tuple(messages)
+
+
+_SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
+
+
+def _system(content: str, _where: str, _names: dict[str, str], _unmapped: dict[str, Any]) -> list[MessagePart]:
+    return [TextPart(content)] if content else []
+
+
+def _user(content: Any, where: str, _names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+    parts: list[MessagePart] = []
+    for place, part in enumerate(content):
+        _collect_options(part, f"{where}[{place}]", unmapped)
+        parts += _shown(part, f"{where}[{place}]", unmapped)
+    return parts
+
+
+def _assistant(content: Any, where: str, names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+    reader = _Answer(unmapped)
+    for place, part in enumerate(content):
+        reader.read(part, f"{where}[{place}]")
+    names |= reader.names
+    return reader.parts
+
+
+def _tool(content: Any, where: str, names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+    parts: list[MessagePart] = []
+    for place, part in enumerate(content):
+        if part["type"] != "tool-result":
+            unmapped[f"{where}[{place}]"] = part
+            continue
+        if names.get(part["toolCallId"], part["toolName"]) != part["toolName"]:
+            unmapped[f"{where}[{place}].toolName"] = part["toolName"]
+        parts.append(_result(part, f"{where}[{place}].output", unmapped))
+    return parts
+
+
+_ROLES: Final[dict[str, Callable[[Any, str, dict[str, str], dict[str, Any]], list[MessagePart]]]] = {
+    "system": _system,
+    "user": _user,
+    "assistant": _assistant,
+    "tool": _tool,
+}
+
+# ---- what the model said ----
+
+
+class _Answer:
+    """Reads one message of the assistant.
+
+    Attributes:
+        parts: What it says.
+        names: The names of the tools that it calls, by the ids of the calls.
+    """
+
+    def __init__(self, unmapped: dict[str, Any]) -> None:
+        self.parts: list[MessagePart] = []
+        self.names: dict[str, str] = {}
+        self._unmapped = unmapped
+        self._items: list[Mapping[str, Any]] = []
+        self._text_after_call = False
+
+    def read(self, part: Mapping[str, Any], where: str) -> None:
+        """Takes the next part."""
+        read = _PARTS.get(part["type"])
+        if read is None or part.get("providerExecuted") is True:
+            self._unmapped[where] = part
+        else:
+            read(self, part, where)
+
+    def text(self, part: Mapping[str, Any], where: str) -> None:
+        """Visible text; the summary of a compacted conversation is none, and goes back to its provider alone."""
+        options = part.get(_OPTIONS) or {}
+        if is_summary(options):
+            self._carry({"type": SUMMARY, "text": part["text"]}, options, "")
+            return
+        _collect_options(part, where, self._unmapped)
+        if part["text"]:
+            self._text_after_call = True
+            self.parts.append(TextPart(part["text"]))
+
+    def file(self, part: Mapping[str, Any], where: str) -> None:
+        """A file that the model made."""
+        _collect_options(part, where, self._unmapped)
+        self.parts += _shown(part, where, self._unmapped)
+
+    def reasoning(self, part: Mapping[str, Any], _where: str) -> None:
+        """A block of reasoning, with what its provider wants back."""
+        self._carry({"type": REASONING, "text": part["text"]}, part.get(_OPTIONS) or {}, part["text"])
+
+    def call(self, part: Mapping[str, Any], _where: str) -> None:
+        """A call, and before it what its provider said about it."""
+        self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS) or {}, "")
+        self.names[part["toolCallId"]] = part["toolName"]
+        self._text_after_call = False
+        self.parts.append(ToolCallPart(part["toolCallId"], part["toolName"], part["input"]))
+
+    def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str) -> None:
+        """Adds the thinking part that shows a text and brings back an item."""
+        own, foreign, beside, thought_id = unwrap({name: options[name] for name in options if name != _OF_THE_GATEWAY})
+        new = [dict(foreign)] if foreign is not None else []
+        if any(own.values()):
+            new.append({**item, _OPTIONS: own})
+        place = [len(self.names), self._text_after_call]
+        self._items += [{**one, PLACE: place} for one in new]
+        metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
+        if text or metadata:
+            self.parts.append(ThinkingPart(text, thought_id, metadata or None))
+
+
+_PARTS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
+    "text": _Answer.text,
+    "file": _Answer.file,
+    "reasoning": _Answer.reasoning,
+    "tool-call": _Answer.call,
+}
+"""Every part that has a place, by its type."""
+
+# ---- texts, files and results ----
+
+
+def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> list[TextPart | DataPart]:
+    """A text or a file, also as an item of a result."""
+    if part["type"] == "text":
+        return [TextPart(part["text"])] if part["text"] else []
+    data = part.get("data")
+    if isinstance(data, dict) and data["type"] == "text":
+        read: Any = DataPart.text(data["text"], part["mediaType"])
+    else:
+        read = file_part(dict(part))
+    if isinstance(read, Unmapped):  # the reference of a file that a provider keeps
+        unmapped[where] = part
+        return []
+    if part.get("filename", made_up := file_name(read.mime_type)) != made_up:
+        unmapped[f"{where}.filename"] = part["filename"]
+    return [read]
+
+
+def _result(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> ToolResultPart:
+    output = part["output"]
+    content = _OUTPUTS[output["type"]](output, f"{where}.value", unmapped)
+    return ToolResultPart(part["toolCallId"], tuple(content), output["type"] not in {"text", "json", "content"})
+
+
+def _text_output(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
+    return [TextPart(output["value"])] if output["value"] else []
+
+
+def _json_output(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
+    return [DataPart.json(output["value"])]
+
+
+def _content_output(output: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> list[ToolResultContent]:
+    return [said for place, item in enumerate(output["value"]) for said in _shown(item, f"{where}[{place}]", unmapped)]
+
+
+def _denied(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:
+    return [TextPart(output.get("reason") or DENIED)]
+
+
+_OUTPUTS: Final[dict[str, Callable[[Mapping[str, Any], str, dict[str, Any]], list[ToolResultContent]]]] = {
+    "text": _text_output,
+    "json": _json_output,
+    "error-text": _text_output,
+    "error-json": _json_output,
+    "content": _content_output,
+    "execution-denied": _denied,
+}
+
+
+def _collect_options(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> None:
+    """Notes what is asked of a provider about a text or a file; what the gateway said of it is of no further use."""
+    options = {name: value for name, value in (part.get(_OPTIONS) or {}).items() if name != _OF_THE_GATEWAY}
+    if options:
+        unmapped[f"{where}.{_OPTIONS}"] = options
