@@ -74,6 +74,9 @@ class _State(IntEnum):
     ENDED = auto()
 
 
+# Looked up once for every part: a member of an enumeration takes a fifth of the whole check to find in Python 3.11.
+_OPEN: Final = _State.OPEN
+
 # Which rule a part breaks that comes when no more parts may come; a state without a row still takes parts.
 _LATE_PART: Final = {
     _State.CANCELLED: RULES["cancellation.nothing-after"],
@@ -138,7 +141,7 @@ class ContractChecker:
         """
         index = self._count
         self._count = index + 1
-        if self._state is not _State.OPEN:
+        if self._state is not _OPEN:
             self._report(_LATE_PART[self._state], f"a {type(part).__name__} came", index)
             return None
         if position is not None and not self._in_order(position, index):
