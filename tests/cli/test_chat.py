@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from pathlib import Path
 from secrets import token_hex
 
@@ -132,15 +131,13 @@ def test_an_upstream_that_is_not_there_is_one_sentence():
 
 def test_ctrl_c_stops_the_answer_closes_the_connection_and_exits_130():
     async def test() -> None:
-        async with ReplayUpstream(scenario="long", pace=0.02) as upstream:
+        async with ReplayUpstream(pace=60) as upstream:
             process = await start("chat", "--base-url", upstream.base_url, "--model", "m", "Hi")
             assert await process.stdout.read(1)
-            interrupted_at = time.monotonic()
             process.send_signal(signal.SIGINT)
-            exchange = await upstream.wait_for_end()
+            exchange = await upstream.wait_for_end()  # long before its next piece is due
             chat = await end(process)
             assert exchange.delivery.outcome is Outcome.CLIENT_CLOSED
-            assert exchange.delivery.ended_at - interrupted_at < 0.5
             assert (chat.code, chat.errors) == (130, "Stopped.\n")
 
     run(test())

@@ -77,18 +77,6 @@ async def raw_exchange(port: int, data: bytes, *, half_close: bool = False) -> b
         writer.close()
 
 
-async def read_for(pieces: AsyncIterator[bytes], seconds: float) -> bytes:
-    """What arrives within `seconds`, of a reply that does not end by itself."""
-    received = bytearray()
-    try:
-        async with asyncio.timeout(seconds):
-            async for piece in pieces:
-                received += piece
-    except TimeoutError:
-        return bytes(received)
-    raise AssertionError(f"the reply ended: {bytes(received)!r}")
-
-
 async def read_into(received: bytearray, reader: asyncio.StreamReader) -> None:
     """Reads until the end, or until an error says that there is none; what came before it is kept."""
     while piece := await reader.read(4096):

@@ -8,7 +8,10 @@ import pytest
 
 from partstream.errors import CallerError
 from partstream.testing import ReplayUpstream
+from partstream.testing.answering import Answering, Moment
+from partstream.testing.connection import HTTPRequest
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
+from partstream.testing.steps import Stall
 from testing.clients import body, read_events, run, said
 
 TOKEN = token_hex(8)
@@ -67,17 +70,17 @@ def test_a_fault_in_the_header_goes_before_the_text_and_that_before_the_option()
 
 
 def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
-    async def check(upstream, client):
-        async def seconds(number, text, **headers):
-            await client.post("/responses", json=body(f"scenario:long=5 {text}"), headers=headers)
-            exchange = await upstream.wait_for_end(number)
-            return exchange.delivery.ended_at - exchange.started_at
+    answering = Answering("long=5", replay=None, pace=0.2, fault=None, token=None)
 
-        assert await seconds(1, "") >= 0.6
-        assert 0.03 <= await seconds(2, "pace:10") < 0.6
-        assert await seconds(3, "pace:60000", **{"x-partstream-pace-ms": "0"}) < 0.6
+    def pauses(text, **headers):
+        content = json.dumps(body(text)).encode()
+        plan = answering.plan(HTTPRequest("POST", "/v1/responses", headers, content), Moment(1, 1, 0.0))
+        return [step.seconds for step in plan.steps if isinstance(step, Stall)]
 
-    run(check, pace=0.2)
+    assert pauses("Hi") == [0.2] * 4
+    assert pauses("pace:10") == [0.01] * 4
+    assert pauses("pace:10", **{"x-partstream-pace-ms": "20"}) == [0.02] * 4
+    assert pauses("pace:60000", **{"x-partstream-pace-ms": "0"}) == []
 
 
 def test_without_a_stream_the_answer_is_one_document():

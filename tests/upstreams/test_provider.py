@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 import traceback
 from dataclasses import replace
 
@@ -185,29 +184,44 @@ def test_a_progress_that_can_drain_is_waited_for():
 
 # ---- cancelling ----
 
+# What is asked for, and how many events the upstream sends before its next piece is due.
 CANCELLED: dict[str, tuple[str, int]] = {
-    "while text streams": ("scenario:long pace:5", 3),
-    "while it stalls in the middle": ("fault:stall=6", 1),
+    "between two pieces": ("pace:60000", 5),
+    "while it stalls in the middle": ("fault:stall=6", 6),
     "while it stalls before the first event": ("fault:stall_before_events", 0),
     "while it stalls before the headers": ("fault:stall_before_headers", 0),
 }
 
 
-@pytest.mark.parametrize(("said", "parts"), CANCELLED.values(), ids=CANCELLED)
-def test_cancelling_closes_the_upstream_socket_within_100_ms_and_resolves_with_nothing_after_it(said: str, parts: int):
+@pytest.mark.parametrize(("said", "events"), CANCELLED.values(), ids=CANCELLED)
+def test_cancelling_closes_the_upstream_socket_before_the_next_piece_and_reports_nothing_more(said: str, events: int):
     async def test() -> None:
         async with replay() as (upstream, provider):
             source, answer = CancellationTokenSource(), Answer()
             request = asyncio.create_task(respond(provider, said, answer, source.token))
-            await upstream.until(lambda: upstream.requests and len(answer.parts) >= parts)
-            cancelled_at, reported = time.monotonic(), len(answer.parts)
+            await upstream.until(lambda: upstream.exchanges and upstream.exchanges[0].delivery.events_sent == events)
+            if events:
+                await answer.came.wait()
+            reported = len(answer.parts)
             source.cancel()
             await request
-            returned_at = time.monotonic()
             ended = await upstream.wait_for_end()
-            assert ended.delivery.outcome is Outcome.CLIENT_CLOSED
-            assert ended.delivery.ended_at - cancelled_at < 0.1
-            assert returned_at - cancelled_at < 0.1
+            assert (ended.delivery.outcome, ended.delivery.events_sent) == (Outcome.CLIENT_CLOSED, events)
+            assert len(answer.parts) == reported
+
+    run(test())
+
+
+def test_cancelling_while_text_streams_closes_the_upstream_socket_and_reports_nothing_more():
+    async def test() -> None:
+        async with replay() as (upstream, provider):
+            source, answer = CancellationTokenSource(), Answer()
+            request = asyncio.create_task(respond(provider, "scenario:long=10000 pace:5", answer, source.token))
+            await upstream.until(lambda: len(answer.parts) >= 3)
+            reported = len(answer.parts)
+            source.cancel()
+            await request
+            assert (await upstream.wait_for_end()).delivery.outcome is Outcome.CLIENT_CLOSED
             assert len(answer.parts) == reported
 
     run(test())
@@ -215,14 +229,12 @@ def test_cancelling_closes_the_upstream_socket_within_100_ms_and_resolves_with_n
 
 def test_cancelling_while_a_retry_waits_resolves_and_sends_no_further_request():
     async def test() -> None:
-        async with replay("status=429:1", retry=RetryPolicy(3, 0.01, 5.0)) as (upstream, provider):
+        async with replay("status=429:60", retry=RetryPolicy(3, 0.01, 60.0)) as (upstream, provider):
             source, answer = CancellationTokenSource(), Answer()
             request = asyncio.create_task(respond(provider, "Hi", answer, source.token))
             await upstream.wait_for_end(1)
-            start = time.monotonic()
             source.cancel()
-            await request
-            assert time.monotonic() - start < 0.1
+            await request  # long before the minute is over that the upstream asks for
             assert (len(upstream.requests), answer.parts) == (1, [])
 
     run(test())
@@ -254,7 +266,7 @@ class CancelsItself(Answer):
             self._source.cancel()
 
 
-@pytest.mark.parametrize("said", ["scenario:long pace:5", "scenario:long=2000"])
+@pytest.mark.parametrize("said", ["scenario:long=10000 pace:5", "scenario:long=2000"])
 def test_cancelling_from_inside_a_report_stops_there_and_closes(said: str):
     async def test() -> None:
         async with replay() as (upstream, provider):
@@ -292,20 +304,18 @@ def test_a_token_cancelled_after_the_end_changes_nothing():
     run(test())
 
 
-@pytest.mark.parametrize("said", ["scenario:long pace:5", "fault:stall_before_events", "fault:stall_before_headers"])
+@pytest.mark.parametrize("said", ["pace:60000", "fault:stall_before_events", "fault:stall_before_headers"])
 def test_a_cancelled_task_raises_and_closes_the_upstream_socket(said: str):
     async def test() -> None:
         async with replay() as (upstream, provider):
             answer = Answer()
             request = asyncio.create_task(respond(provider, said, answer))
             await upstream.until(lambda: upstream.requests)
-            start = time.monotonic()
             request.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await request
             ended = await upstream.wait_for_end()
             assert ended.delivery.outcome is Outcome.CLIENT_CLOSED
-            assert ended.delivery.ended_at - start < 0.1
 
     run(test())
 
