@@ -140,6 +140,19 @@ def test_the_end_of_the_block_ends_what_is_under_way():
     asyncio.run(check())
 
 
+def test_a_reply_that_the_client_has_whole_is_whole_also_when_the_upstream_is_stopped_in_that_moment():
+    async def check():
+        async with ReplayUpstream() as upstream:
+            reader, writer = await asyncio.open_connection("127.0.0.1", upstream.port)
+            writer.write(raw_request(body()))
+            await reader.readuntil(b"\r\n0\r\n\r\n")
+            await upstream.__aexit__(None, None, None)
+            assert upstream.exchanges[0].delivery.outcome is Outcome.WHOLE
+            writer.close()
+
+    asyncio.run(check())
+
+
 def test_only_the_last_1000_exchanges_are_kept():
     async def check(upstream, client):
         _, writer = await asyncio.open_connection("127.0.0.1", upstream.port)

@@ -170,20 +170,24 @@ class ServerConnection:
         loop = asyncio.get_running_loop()
         sending = asyncio.create_task(self._carry_out(steps, delivery, on_progress))
         watching = asyncio.create_task(self._client_leaves())
+        outcome = Outcome.STOPPED
         try:
             await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
-            delivery.ended_at = loop.time()
-            delivery.outcome = await sending if sending.done() else Outcome.CLIENT_CLOSED
+            outcome = await sending if sending.done() else Outcome.CLIENT_CLOSED
         except ConnectionError:
-            delivery.outcome = Outcome.CLIENT_CLOSED
+            outcome = Outcome.CLIENT_CLOSED
         except asyncio.CancelledError:
-            delivery.ended_at, delivery.outcome = loop.time(), Outcome.STOPPED
+            # The client may have had the last byte before this task has learned of it: then the reply is whole.
+            if sending.done() and sending.exception() is None:
+                outcome = sending.result()
             raise
         finally:
+            ended_at = loop.time()
             sending.cancel()
             watching.cancel()
             await asyncio.gather(sending, watching, return_exceptions=True)
-        if delivery.outcome is Outcome.CLIENT_CLOSED:
+            delivery.ended_at, delivery.outcome = ended_at, outcome
+        if outcome is Outcome.CLIENT_CLOSED:
             self._writer.transport.abort()
 
     async def _carry_out(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> Outcome:
@@ -200,6 +204,8 @@ class ServerConnection:
                     await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
                 case End(EndKind.WHOLE):
                     self._write(h11.EndOfMessage())
+                    await self._writer.drain()
+                    break
                 case End(kind):
                     self._break_off(kind)
                     return Outcome.CUT
