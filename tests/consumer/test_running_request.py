@@ -4,13 +4,14 @@ import asyncio
 import logging
 
 import pytest
+import scripted
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted import HELLO, Request, answers, model_with, read_into, run, until
 
 from partstream import CancellationTokenSource, LanguageModelError, ResponsePart, TextPart, ToolCallPart
 from partstream.consumer import ConsumerLimits
-from partstream.contract import CheckMode
+from partstream.contract import RULES, CheckMode
 from partstream.errors import ContractViolationError, ProviderStuckError
 
 TEXTS = [TextPart(letter) for letter in "abcd"]
@@ -317,16 +318,20 @@ UNKNOWN_CALL = ToolCallPart("c1", "nobody", {})
 CALL_WITHOUT_ID = ToolCallPart("", "nobody", {})
 
 
-def test_a_part_that_breaks_the_contract_is_dropped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_part_that_breaks_the_contract_is_dropped_and_its_rule_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
-        answer, _ = answers([TextPart("a"), CALL_WITHOUT_ID, TextPart("b")])
-        response = await (await model_with(answer)).send_request(HELLO)
-        assert [part async for part in response.stream] == [TextPart("a"), TextPart("b")]
+        parts = [TextPart("a"), CALL_WITHOUT_ID, CALL_WITHOUT_ID, TextPart("b")]
+        answer, _ = answers(parts, parts)
+        model = await model_with(answer)
+        for _ in range(2):
+            response = await model.send_request(HELLO)
+            assert [part async for part in response.stream] == [TextPart("a"), TextPart("b")]
 
     with caplog.at_level(logging.WARNING, "partstream.consumer"):
         run(scenario())
     (line,) = caplog.messages
-    assert line.startswith("test/small broke the rule tool-call.")
+    assert line.startswith(f"test/small broke the rule tool-call.non-empty-call-id at {scripted.__file__}:")
+    assert RULES["tool-call.non-empty-call-id"].text in line
 
 
 async def _reports_a_bad_part(request: Request) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from promises import breaks, keeps
 
-from partstream.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, ContractChecker, Level
+from partstream.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, CodePlace, ContractChecker, Level
 from partstream.errors import ContractViolationError, LanguageModelError, UpstreamHTTPError
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
@@ -159,6 +159,38 @@ def test_the_index_of_a_violation_counts_every_part_that_was_reported():
     checker.complete()
     checker.complete()
     assert [violation.index for violation in checker.violations] == [1, 3, None]
+
+
+def test_the_line_of_the_provider_is_looked_for_only_when_a_part_breaks_a_rule():
+    asked = []
+
+    def locate():
+        asked.append(len(checker.violations))
+        return CodePlace("own.py", 7)
+
+    checker = ContractChecker(mode=CheckMode.LENIENT, locate=locate)
+    for part in (TextPart("a"), ToolResultPart("gw-1"), TextPart("b"), ToolResultPart("gw-2")):
+        checker.check(part)
+    checker.complete()
+    checker.complete()
+    assert asked == [0, 1]
+    assert [violation.place for violation in checker.violations] == [CodePlace("own.py", 7)] * 2 + [None]
+
+
+def test_a_violation_reads_as_a_line_of_a_log():
+    checker = ContractChecker(mode=CheckMode.LENIENT, locate=lambda: CodePlace("own.py", 7))
+    checker.check(ToolCallPart("", "read", {}))
+    checker.complete()
+    assert [str(violation) for violation in checker.violations] == [
+        (
+            "tool-call.non-empty-call-id at own.py:7. The call id of a tool call is a string, not an empty one. "
+            "Here: the call id is '' (str), expected a non-empty string."
+        ),
+        (
+            "stream.visible-part. A completed response holds text or a tool call: thinking and data alone show as 'no "
+            "response was returned'. Here: it completed without text and without a tool call, in 1 parts."
+        ),
+    ]
 
 
 def test_strict_mode_reports_before_it_raises():

@@ -17,8 +17,8 @@ from partstream.consumer.settings import (
     ConsumerSettings,
     ProviderErrorListener,
     ViolationListener,
+    ViolationLog,
     log_provider_error,
-    log_violation,
 )
 from partstream.contract.checker import CheckMode
 from partstream.errors import CallerError, DuplicateVendorError
@@ -46,8 +46,8 @@ class LanguageModels:
         contract_mode: What becomes of a part that breaks the contract. Lenient: it is dropped; a call of a tool that
             does not exist is not, so that the model can be told. Strict: the provider and the consumer get a
             :class:`~partstream.errors.ContractViolationError`.
-        on_violation: Called with the vendor, the model's id and the violation of every broken rule; logs it unless
-            given.
+        on_violation: Called with the vendor, the model's id and every violation; without one, each rule that a provider
+            breaks is logged once.
         on_provider_error: Called with the vendor and an error of its provider that no request can raise: a failed
             listing, an error after a cancellation, a provider that does not stop; logs it unless given.
         limits: How long providers are waited for.
@@ -57,11 +57,11 @@ class LanguageModels:
         self,
         *,
         contract_mode: CheckMode = CheckMode.LENIENT,
-        on_violation: ViolationListener = log_violation,
+        on_violation: ViolationListener | None = None,
         on_provider_error: ProviderErrorListener = log_provider_error,
         limits: ConsumerLimits = _DEFAULT_LIMITS,
     ) -> None:
-        self._settings = ConsumerSettings(contract_mode, on_violation, on_provider_error, limits)
+        self._settings = ConsumerSettings(contract_mode, on_violation or ViolationLog(), on_provider_error, limits)
         self._registrations: dict[str, Registration] = {}
         # The event loop holds tasks weakly: without this a request that nobody reads could vanish half-way.
         self._running: dict[asyncio.Task[None], RunningRequest] = {}

@@ -19,8 +19,8 @@ __all__ = [
     "ConsumerSettings",
     "ProviderErrorListener",
     "ViolationListener",
+    "ViolationLog",
     "log_provider_error",
-    "log_violation",
 ]
 
 ViolationListener: TypeAlias = "Callable[[str, str, Violation], object]"
@@ -32,10 +32,17 @@ ProviderErrorListener: TypeAlias = "Callable[[str, Exception], object]"
 _log = logging.getLogger("partstream.consumer")
 
 
-def log_violation(vendor: str, model_id: str, violation: Violation) -> None:
-    """Logs a broken rule: what happens unless the host wants to be told."""
-    at = "" if violation.place is None else f" at {violation.place}"
-    _log.warning("%s/%s broke the rule %s%s: %s", vendor, model_id, violation.rule.id, at, violation.detail)
+class ViolationLog:
+    """Logs each rule that a provider breaks, once: what happens unless the host wants to be told."""
+
+    def __init__(self) -> None:
+        self._logged: set[tuple[str, str]] = set()
+
+    def __call__(self, vendor: str, model_id: str, violation: Violation) -> None:
+        """Logs the rule with its sentence and the line of the provider's code, if it is the vendor's first of it."""
+        if (vendor, violation.rule.id) not in self._logged:
+            self._logged.add((vendor, violation.rule.id))
+            _log.warning("%s/%s broke the rule %s It is logged once.", vendor, model_id, violation)
 
 
 def log_provider_error(vendor: str, error: Exception) -> None:

@@ -67,6 +67,11 @@ class Violation:
     index: int | None
     place: CodePlace | None = None
 
+    def __str__(self) -> str:
+        """For a log: `rule-id at file:line. The sentence of the rule. Here: what the provider did.`"""
+        at = "" if self.place is None else f" at {self.place}"
+        return f"{self.rule.id}{at}. {self.rule.text} Here: {self.detail}."
+
 
 class _State(IntEnum):
     OPEN = auto()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from partstream.contract import Level
 
 if TYPE_CHECKING:
-    from partstream.contract import Rule, Violation
+    from partstream.contract import Violation
     from partstream.hosts.vscode import wire
 
 __all__ = ["BrokenRules"]
@@ -59,18 +59,11 @@ class BrokenRules:
         ]
 
     def _log(self, violation: Violation) -> None:
-        rule, place = violation.rule, violation.place
+        is_dropped = violation.rule.level is Level.MUST and violation.index is not None
         _logger.log(
-            _LOG_LEVELS[rule.level],
-            "the provider %s broke the rule %s%s. %s Here: %s.%s It is logged once; the debug information counts it.",
+            _LOG_LEVELS[violation.rule.level],
+            "the provider %s broke the rule %s%s It is logged once; the debug information counts it.",
             self._provider,
-            rule.id,
-            "" if place is None else f" at {place}",
-            rule.text,
-            violation.detail,
-            " The part was dropped." if _dropped(rule, violation) else "",
+            violation,
+            " The part was dropped." if is_dropped else "",
         )
-
-
-def _dropped(rule: Rule, violation: Violation) -> bool:
-    return rule.level is Level.MUST and violation.index is not None

@@ -1,0 +1,40 @@
+"""How an answer ended, for the debug information."""
+
+import pytest
+
+from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.hosts.vscode import wire
+from partstream.hosts.vscode.answer_ends import answer_end
+from partstream.hosts.vscode.validation import check
+from partstream.outputs import Finish, Outcome
+
+BUSY = UpstreamFailureError("busy", provider_code="overloaded")
+CUT_OFF = TruncatedStreamError("created")
+
+
+@pytest.mark.parametrize(
+    ("finish", "error", "cancelled", "outcome"),
+    [
+        (None, None, False, "completed"),
+        (Finish(Outcome.COMPLETED), None, False, "completed"),
+        (Finish(Outcome.INCOMPLETE), None, False, "incomplete"),
+        (Finish(Outcome.FAILED, error=BUSY), None, False, "failed"),
+        (Finish(Outcome.FAILED, error=BUSY), BUSY, False, "failed"),
+        (Finish(Outcome.COMPLETED), ValueError("a bug after the end"), False, "failed"),
+        (Finish(Outcome.TRUNCATED, error=CUT_OFF), CUT_OFF, False, "truncated"),
+        (None, ValueError("a bug"), False, "failed"),
+        (None, None, True, "cancelled"),
+        (None, ValueError("a bug on the way out"), True, "cancelled"),
+    ],
+)
+def test_the_outcome_is_what_happened_and_then_what_was_said(finish, error, cancelled, outcome):
+    end = answer_end("own", "m", finish, error, cancelled=cancelled, now=7.0)
+    check(end, wire.AnswerEnd, "end")
+    assert end["outcome"] == outcome
+    assert end["error"] == (None if error is None else type(error).__name__)
+
+
+def test_an_error_of_an_upstream_is_told_by_its_codes_and_not_by_its_words():
+    end = answer_end("own", "m", None, UpstreamHTTPError(429, provider_message="words"), cancelled=False, now=7.0)
+    assert (end["error"], end["httpStatus"], end["providerCode"]) == ("UpstreamHTTPError", 429, None)
+    assert "words" not in str(end)
