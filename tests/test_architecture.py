@@ -4,11 +4,13 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from offences import assert_none
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.registry import PROTOCOLS
 
@@ -58,9 +60,14 @@ def _room(module: str) -> str:
     return ([*module.split("."), ""])[1]
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
 def _imports(path: Path) -> Iterator[str]:
     """Every module that the file imports anywhere in it; `from a import b` may mean the module a.b."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -90,12 +97,16 @@ def test_every_room_stands_in_one_layer() -> None:
     assert {_room(_name(path)) for path in INNER} <= set(rooms)
 
 
-@pytest.mark.parametrize("path", INNER, ids=_name)
-def test_imports_point_one_way(path: Path) -> None:
+def _imports_upwards(path: Path) -> Iterator[str]:
     room = _room(_name(path))
     for module in _imports(path):
-        if module.split(".")[0] == "partstream" and _room(module) not in {"", room}:
-            assert _layer(_room(module)) < _layer(room), f"{_name(path)} imports {module}"
+        is_of_another_room = module.split(".")[0] == "partstream" and _room(module) not in {"", room}
+        if is_of_another_room and _layer(_room(module)) >= _layer(room):
+            yield f"{_name(path)} imports {module}"
+
+
+def test_imports_point_one_way() -> None:
+    assert_none(offence for path in INNER for offence in _imports_upwards(path))
 
 
 def test_no_imports_go_round_in_a_circle() -> None:
@@ -106,12 +117,17 @@ def test_no_imports_go_round_in_a_circle() -> None:
         pytest.fail(f"these import each other: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("path", [path for path in INNER if _room(_name(path)) in CORE], ids=_name)
-def test_a_module_of_the_core_imports_nothing_that_does_io(path: Path) -> None:
+def _impure_imports(path: Path) -> Iterator[str]:
     for module in _imports(path):
         top = module if module == "urllib.parse" else module.split(".")[0]
-        assert top in PURE or top == "partstream", f"{_name(path)} imports {module}"
-        assert module == "partstream" or top != "partstream" or _room(module) in CORE | {"_version"}
+        of_ours = module == "partstream" or (top == "partstream" and _room(module) in CORE | {"_version"})
+        if top not in PURE and not of_ours:
+            yield f"{_name(path)} imports {module}"
+
+
+def test_a_module_of_the_core_imports_nothing_that_does_io() -> None:
+    core = [path for path in INNER if _room(_name(path)) in CORE]
+    assert_none(offence for path in core for offence in _impure_imports(path))
 
 
 def _loaded(modules: list[str], *flags: str) -> set[str]:
@@ -152,14 +168,13 @@ def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
 # ---- how large things are ----
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_module_can_be_read_in_one_sitting(path: Path) -> None:
-    lines = len(path.read_text().splitlines())
-    assert lines <= MAX_MODULE_LINES, f"{_name(path)} has {lines} lines"
+def test_a_module_can_be_read_in_one_sitting() -> None:
+    lines = {_name(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert_none(f"{module} has {count} lines" for module, count in lines.items() if count > MAX_MODULE_LINES)
 
 
 def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -169,21 +184,29 @@ def _lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_function_can_be_seen_at_once(path: Path) -> None:
+def _long_functions(path: Path) -> Iterator[str]:
     for function in _functions(path):
-        assert _lines_of_code(function) <= MAX_FUNCTION_LINES, f"{_name(path)}.{function.name} is too long"
+        if (lines := _lines_of_code(function)) > MAX_FUNCTION_LINES:
+            yield f"{_name(path)}.{function.name} has {lines} lines"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_module_says_its_duty(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_bytes())) or not path.read_text().strip()
+def test_a_function_can_be_seen_at_once() -> None:
+    assert_none(offence for path in MODULES for offence in _long_functions(path))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_nothing_is_global_but_constants(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        assert not isinstance(node, ast.Global), f"{_name(path)} line {node.lineno} changes a global name"
+def test_a_module_says_its_duty() -> None:
+    silent = [_name(path) for path in MODULES if path.read_text().strip() and not ast.get_docstring(_tree(path))]
+    assert_none(silent)
+
+
+def test_nothing_is_global_but_constants() -> None:
+    changes = [
+        f"{_name(path)} line {node.lineno} changes a global name"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Global)
+    ]
+    assert_none(changes)
 
 
 # ---- who knows a protocol ----
@@ -200,7 +223,7 @@ MAY_NAME_PROTOCOLS = {
 
 def _words(path: Path) -> Iterator[str]:
     """Every identifier and string of the code; docstrings and comments are for people."""
-    tree = ast.parse(path.read_bytes())
+    tree = _tree(path)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
@@ -225,15 +248,18 @@ def _spoken_in(folder: str) -> set[str]:
     return {row.name for row in PROTOCOLS.values() if _folders(row) & shared}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_only_its_folder_and_its_row_name_a_protocol(path: Path) -> None:
+def _foreign_protocols(path: Path) -> Iterator[str]:
     module = _name(path)
-    if module in MAY_NAME_PROTOCOLS:
-        return
     own = _spoken_in(module.split(".")[2]) if module.startswith("partstream.protocols.") else set()
+    foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own}
     for word in _words(path):
-        for protocol in PROTOCOLS:
-            assert protocol in own or _squeezed(protocol) not in _squeezed(word), f"{module} knows {word!r}"
+        if any(protocol in _squeezed(word) for protocol in foreign):
+            yield f"{module} knows {word!r}"
+
+
+def test_only_its_folder_and_its_row_name_a_protocol() -> None:
+    others = [path for path in MODULES if _name(path) not in MAY_NAME_PROTOCOLS]
+    assert_none(offence for path in others for offence in _foreign_protocols(path))
 
 
 def test_the_rules_above_see_what_breaks_them(tmp_path: Path) -> None:

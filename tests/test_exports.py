@@ -1,6 +1,8 @@
 """What the package and its modules offer by name: all of it is there, in order, and nothing is forgotten."""
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 
 import partstream
+from offences import assert_none
 
 PACKAGE = Path(partstream.__file__).parent
 MODULES = [
@@ -17,6 +20,7 @@ MODULES = [
 ]
 
 
+@cache
 def _source(module: str) -> ast.Module:
     found = PACKAGE.parent.joinpath(*module.split("."))
     return ast.parse((found / "__init__.py" if found.is_dir() else found.with_suffix(".py")).read_bytes())
@@ -45,17 +49,24 @@ def _sorted_as_ruff_does(names: list[str]) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_what_a_module_exports_exists_is_sorted_and_said_once(module: str) -> None:
+def _wrong_exports(module: str) -> Iterator[str]:
     names = _exported(module)
     if names is None:
-        assert not _public_definitions(module), f"{module} has public names and no __all__"
+        if public := _public_definitions(module):
+            yield f"{module} has {public} and no __all__"
         return
-    assert names == _sorted_as_ruff_does(names)
-    assert len(names) == len(set(names))
+    if names != _sorted_as_ruff_does(names):
+        yield f"{module}.__all__ is not sorted"
+    if len(names) != len(set(names)):
+        yield f"{module}.__all__ names something twice"
     loaded: Any = import_module(module)
     for name in names:
-        assert hasattr(loaded, name), f"{module}.__all__ names {name}, which is not there"
+        if not hasattr(loaded, name):
+            yield f"{module}.__all__ names {name}, which is not there"
+
+
+def test_what_a_module_exports_exists_is_sorted_and_said_once() -> None:
+    assert_none(offence for module in MODULES for offence in _wrong_exports(module))
 
 
 def _imported_by_the_package() -> set[str]:
