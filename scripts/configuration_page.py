@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from partstream.configuration.places import FILE_NAME, FILE_VARIABLE, Place
-from partstream.configuration.settings import SETTINGS
+from partstream.configuration.places import FILE_NAME, FILE_VARIABLE
+from partstream.configuration.table import SETTINGS
+from partstream.settings.row import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.settings.row import Setting
 
 __all__ = ["configuration_page"]
 
 _HEAD: Final = f"""\
 # Configuration
 
-<!-- Made by scripts/generate.py from src/partstream/configuration/settings.py. Change it there. -->
+<!-- Made by scripts/generate.py from the rows that src/partstream/configuration/table.py gathers. Change them. -->
 
 One upstream is configured by the settings below. They have the same names in a VS Code group
 (`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config
@@ -30,7 +36,7 @@ _PLACES: Final = {
     Place.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
     Place.ENVIRONMENT: "the variables below; what is not text is written as JSON",
     Place.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
-    Place.DEFAULT: "what holds when nobody says anything",
+    Place.DEFAULT: "what holds when nobody sets anything",
 }
 
 _RULES: Final = """
@@ -41,8 +47,8 @@ environment names another URL.
 
 `partstream.toml` is never read from the present folder: a folder that you do not trust could send your key anywhere.
 
-A setting that there is not, and a value that is of no use, are refused with their place and what could stand there,
-also where a stronger place wins.
+An unknown setting and a value that cannot be used are refused with their place and what could stand there, also where
+a stronger place wins. In a VS Code group an unknown setting is a warning instead: see [vscode.md](vscode.md).
 
 ## Settings
 
@@ -108,18 +114,38 @@ directly, and a server on this machine is always reached directly. Redirects are
 def configuration_page() -> str:
     """The page in Markdown."""
     places = [f"{number}. **{place}**: {_PLACES[place]}\n" for number, place in enumerate(Place, 1)]
-    rows = [
-        (
-            f"`{setting.name}`",
-            setting.form,
-            setting.says + ("" if setting.is_bound else " (*anywhere*)"),
-            setting.default,
-            f"`{setting.variable}`",
-        )
-        for setting in SETTINGS.values()
-    ]
-    table = _table(("setting", "form", "what it says", "default", "environment variable"), rows)
-    return "".join((_HEAD, *places, _RULES, table, _TAIL))
+    table = _table(
+        ("setting", "form", "what it says", "default", "environment variable", "option"),
+        [(*_columns(row), *_spellings(row)) for row in SETTINGS.values()],
+    )
+    return "".join((_HEAD, *places, _RULES, table, *map(_section, SETTINGS.values()), _TAIL))
+
+
+def _columns(row: Setting) -> tuple[str, ...]:
+    says = row.says + ("" if row.is_bound else " (*anywhere*)") + "".join(_choices(row))
+    return f"`{row.name}`", row.kind.form, says, row.shown_default
+
+
+def _choices(row: Setting) -> Iterable[str]:
+    schema = row.kind.schema
+    for word, meaning in zip(schema.get("enum", ()), schema.get("enumDescriptions", ()), strict=False):
+        yield f"<br>`{word}`: {meaning}"
+
+
+def _spellings(row: Setting) -> tuple[str, ...]:
+    variable = f"`{row.variable}`" if Place.ENVIRONMENT in row.places else "none: only in a VS Code group"
+    return variable, f"`{row.option}`" if row.option else ""
+
+
+def _section(row: Setting) -> str:
+    """The settings within the value of another; those that are said once are not said again."""
+    if row.contents is None or row.name == "modelRequests":
+        return ""
+    rows = row.contents.rows
+    owners = any(one.protocol for one in rows)
+    head = ("setting", "form", "what it says", "default", *(("protocol",) if owners else ()))
+    table = _table(head, [(*_columns(one), *((one.protocol or "all",) if owners else ())) for one in rows])
+    return f"\n### Within `{row.name}`\n\n{table}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 60
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "user_folders"}),
-    frozenset({"cancellation", "messages", "usage", "sse"}),
+    frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
     frozenset({"outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
@@ -37,12 +37,12 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
-    "json_codec", "contract", "protocols", "conversation",
+    "json_codec", "contract", "protocols", "conversation", "settings",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
-    "__future__", "abc", "base64", "collections", "dataclasses", "enum", "functools", "hashlib", "importlib",
+    "__future__", "abc", "base64", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib", "importlib",
     "itertools", "json", "math", "msgspec",
     "operator", "re", "types", "typing", "urllib.parse", "zlib",
 }  # fmt: skip

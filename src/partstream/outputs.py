@@ -64,6 +64,7 @@ class Finish:
         error: Set exactly when the outcome is failed or truncated.
         provider_metadata: What the provider said of the whole response beside its tokens, by the provider's name; JSON
             values, empty where it said nothing.
+        edits: What the upstream says that it took out of the conversation by itself: a phrase for each edit.
     """
 
     outcome: Outcome
@@ -73,6 +74,7 @@ class Finish:
     model: str | None = None
     error: LanguageModelError | None = None
     provider_metadata: Mapping[str, Any] = field(default_factory=dict)
+    edits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

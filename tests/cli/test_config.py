@@ -39,7 +39,7 @@ def test_every_value_is_shown_with_its_source_and_no_secret(tmp_path: Path):
         assert rows["proxy"]["value"] == "http://***@proxy:8080"
         assert rows["headers"]["value"] == {"x-key": "***"}
         assert rows["request"]["value"] == {"extraHeaders": {"x-other": "***"}}
-        assert document["notes"] == ["PARTSTREAM_TYPO in the environment is no setting"]
+        assert document["notes"] == ["unknown setting PARTSTREAM_TYPO in the environment"]
         assert document["fileExists"] is True
 
         table = await call("config", "show", **environment)
@@ -71,7 +71,7 @@ def test_a_setting_of_no_use_is_named_with_its_place_and_exit_code_2(tmp_path: P
         path.write_text('baseURL = "https://h/v1"\n')
         shown = await call("config", "show", PARTSTREAM_CONFIG=str(path))
         assert shown.code == 2
-        assert f"{path}: baseURL" in shown.errors.replace("\n", "")
+        assert f"unknown setting 'baseURL' in {path}; did you mean 'baseUrl'?" in shown.errors.replace("\n", "")
         assert "Traceback" not in shown.errors
 
     run(test())

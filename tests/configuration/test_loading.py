@@ -68,9 +68,8 @@ CONTRADICTIONS = {
 
 @pytest.mark.parametrize(("toml", "where"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
 def test_what_only_the_whole_shows_is_refused_with_its_place_too(tmp_path: Path, toml: str, where: str):
-    loaded = load_configuration(environment=surroundings(tmp_path, toml))
     with pytest.raises(ConfigurationError) as raised:
-        loaded.gateway()
+        load_configuration(environment=surroundings(tmp_path, toml)).gateway()
     assert raised.value.where.endswith(where)
 
 

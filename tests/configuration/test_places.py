@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from partstream.configuration.places import (
-    Place,
     configuration_file,
     environment_layer,
     file_layer,
     group_layer,
     is_readable_by_all,
 )
+from partstream.settings.row import Place
 from partstream.upstreams import ConfigurationError
 
 
@@ -47,7 +47,7 @@ def test_a_variable_that_is_no_json_is_named_without_its_value():
 
 def test_a_variable_that_is_no_setting_is_noted_with_the_one_that_may_be_meant():
     layer = environment_layer({"PARTSTREAM_BASEURL": "https://h", "PARTSTREAM_CACHE": "/c"})
-    assert layer.notes == ("PARTSTREAM_BASEURL in the environment is no setting; PARTSTREAM_BASE_URL is one",)
+    assert layer.notes == ("unknown setting PARTSTREAM_BASEURL in the environment; did you mean PARTSTREAM_BASE_URL?",)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")

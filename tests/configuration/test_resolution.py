@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from partstream.configuration.places import Given, Layer, Place
+from partstream.configuration.places import Given, Layer
 from partstream.configuration.resolution import Resolved, resolve
-from partstream.upstreams import ConfigurationError
+from partstream.settings.errors import UnknownSettingError
+from partstream.settings.row import Place
+from partstream.upstreams import ConfigurationError, Timeouts
 
 PLACES = [place for place in Place if place is not Place.DEFAULT]
 URL = "https://api.example.com/v1"
@@ -19,7 +21,7 @@ def layer(place: Place, **settings: Any) -> Layer:
 
 
 def values(resolved: Resolved) -> dict[str, Any]:
-    return {name: value.value for name, value in resolved.values.items()}
+    return {name: value.given for name, value in resolved.values.items()}
 
 
 @pytest.mark.parametrize(("stronger", "weaker"), [*combinations(PLACES, 2)])
@@ -103,11 +105,9 @@ def test_a_stronger_source_of_the_key_replaces_a_weaker_one_whole():
 
 
 REFUSED = {
-    "an unknown setting": ({"baseURL": URL}, "baseURL", "one of baseUrl, protocol"),
     "a wrong type": ({"models": "m"}, "models", "a list of models"),
     "a wrong word": ({"protocol": "x"}, "protocol", "one of openresponses"),
     "a wrong word inside": ({"request": {"systemAs": "x"}}, "request.systemAs", "one of instructions, developer"),
-    "an unknown setting inside": ({"timeouts": {"read": 1}}, "timeouts.read", "one of connect, firstEvent"),
     "no time": ({"timeouts": {"idle": 0}}, "timeouts.idle", "a number of seconds"),
     "no attempts": ({"retry": {"attempts": 0}}, "retry.attempts", "a whole number from 1"),
     "a proxy that is none": ({"proxy": "socks://p"}, "proxy", "an http or https URL"),
@@ -121,7 +121,6 @@ REFUSED = {
     "a lifetime of nothing": ({"apiKeyLifetime": 60}, "apiKeyLifetime", "a source of the key"),
     "a lifetime of no time": ({"apiKeyEnv": "A", "apiKeyLifetime": 0}, "apiKeyLifetime", "a number of seconds"),
     "a project that is a number": ({"vercelOidc": {"project": 5}}, "vercelOidc.project", "a string"),
-    "an unknown word for Vercel": ({"vercelOidc": {"name": "x"}}, "vercelOidc.name", "one of project, team"),
     "a key that is a list": ({"apiKey": ["sk-planted"]}, "apiKey", "a string"),
 }
 
@@ -136,4 +135,78 @@ def test_what_is_of_no_use_is_refused_with_its_place_and_what_could_stand_there(
         resolve([layer(place, **settings), layer(Place.COMMAND_LINE, baseUrl=URL)])
     assert raised.value.where == f"{place.name}: {where}"
     assert expected in raised.value.expected
+    assert "sk-planted" not in str(raised.value)
+
+
+UNKNOWN = {
+    "at the top": ({"baseURL": URL}, "baseURL", "baseUrl"),
+    "in Python's spelling": ({"api_key_env": "X"}, "api_key_env", "apiKeyEnv"),
+    "within an object": ({"timeouts": {"idel": 1}}, "timeouts.idel", "idle"),
+    "within a request": ({"request": {"sytemAs": "system"}}, "request.sytemAs", "systemAs"),
+    "within the request of a model": ({"modelRequests": {"m": {"stor": True}}}, "modelRequests.m.stor", "store"),
+    "within a model": ({"models": [{"id": "m", "tool_calling": True}]}, "models[0].tool_calling", "toolCalling"),
+    "for Vercel": ({"vercelOidc": {"projekt": "x"}}, "vercelOidc.projekt", "project"),
+    "like none": ({"temperature": 1}, "temperature", None),
+}
+
+
+@pytest.mark.parametrize(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("place", [Place.COMMAND_LINE, Place.ENVIRONMENT, Place.FILE])
+def test_an_unknown_setting_is_refused_with_the_one_that_is_probably_meant(
+    place: Place, settings: dict[str, Any], where: str, meant: str | None
+):
+    with pytest.raises(UnknownSettingError) as raised:
+        resolve([layer(place, **settings), layer(Place.GROUP, baseUrl=URL)])
+    assert raised.value.where == f"{place.name}: {where}"
+    assert raised.value.suggestion == meant
+    name = where.rpartition(".")[2]
+    assert str(raised.value).startswith(f"unknown setting {name!r} in ")
+    assert ("did you mean" in str(raised.value)) is (meant is not None)
+
+
+@pytest.mark.parametrize(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
+def test_in_a_group_it_is_a_warning_and_the_rest_of_the_group_works(
+    settings: dict[str, Any], where: str, meant: str | None
+):
+    resolved = resolve([layer(Place.GROUP, **{"baseUrl": URL, "proxy": "http://proxy:1", **settings})])
+    assert (resolved.values["baseUrl"].value, resolved.values["proxy"].value) == (URL, "http://proxy:1")
+    [warning] = resolved.warnings
+    assert warning.startswith(f"unknown setting {where.rpartition('.')[2]!r} in ")
+    assert (f"did you mean {meant!r}?" in warning) is (meant is not None)
+    assert resolved.notes == ()
+
+
+def test_what_else_stands_in_an_object_with_an_unknown_setting_is_in_force():
+    resolved = resolve([layer(Place.GROUP, baseUrl=URL, timeouts={"idel": 1, "idle": 5})])
+    assert resolved.values["timeouts"].value == Timeouts(idle=5.0)
+    assert resolved.warnings == ("unknown setting 'idel' in GROUP: timeouts; did you mean 'idle'?",)
+
+
+def test_a_setting_of_another_protocol_is_a_warning_in_a_group_and_refused_elsewhere():
+    request = {"baseUrl": URL, "request": {"team": "acme", "store": True}}
+    resolved = resolve([layer(Place.GROUP, **request)])
+    assert resolved.values["request"].value == {"store": True}
+    assert "ai-gateway" in resolved.warnings[0]
+    with pytest.raises(ConfigurationError, match="this protocol has no place for"):
+        resolve([layer(Place.FILE, **request)])
+    # The protocol may come from another place, as long as that speaks of the same upstream.
+    resolved = resolve([layer(Place.ENVIRONMENT, protocol="ai-gateway"), layer(Place.FILE, **request)])
+    assert resolved.values["request"].value == {"own": {"team": "acme"}, "store": True}
+
+
+def test_the_settings_of_another_upstream_are_read_by_its_own_protocol():
+    other = layer(Place.FILE, baseUrl=OTHER_URL, protocol="ai-gateway", request={"team": "acme"})
+    assert values(resolve([layer(Place.GROUP, baseUrl=URL), other])) == {"baseUrl": URL}
+    with pytest.raises(UnknownSettingError):
+        resolve([layer(Place.GROUP, baseUrl=URL), layer(Place.FILE, baseUrl=OTHER_URL, request={"tem": "acme"})])
+
+
+MISPLACED = [(Place.COMMAND_LINE, {"apiKey": "sk-planted"}), (Place.FILE, {"provider": "mine.py"})]
+
+
+@pytest.mark.parametrize(("place", "settings"), MISPLACED)
+def test_a_setting_that_cannot_stand_in_a_place_is_refused_there(place: Place, settings: dict[str, Any]):
+    with pytest.raises(ConfigurationError, match="cannot stand in") as raised:
+        resolve([layer(place, **settings)])
+    assert str(Place.GROUP) in raised.value.expected
     assert "sk-planted" not in str(raised.value)

@@ -5,19 +5,20 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.context_management import ContextManagement
 from partstream.conversation.settings import (
     Continuation,
     CountTokens,
-    EncryptedReasoning,
     RequestSettings,
     SystemAs,
     ToolImages,
-    Truncation,
 )
 from partstream.errors import CallerError
+from partstream.protocols.ai_gateway.context_management import ContextManagement
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
+from partstream.protocols.registry import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
-from partstream.upstreams.request_settings import REQUEST_SETTINGS, read_request_settings
+from partstream.upstreams.settings import own_settings_of, upstream_rows
 
 URL = "http://127.0.0.1/v1"
 ALL = {
@@ -25,39 +26,71 @@ ALL = {
     "toolImages": "native",
     "continuation": "on",
     "store": True,
-    "encryptedReasoning": "off",
     "contextSizeField": "num_ctx",
-    "specificationVersion": 3,
-    "providerOptions": {"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
-    "contextManagement": "on",
-    "truncation": "auto",
-    "compactAt": 90_000,
     "countTokens": "upstream",
-    "team": "acme",
     "extraBody": {"service_tier": "flex", "prompt_cache_key": None},
     "extraHeaders": {"x-team": "blue"},
 }
+OWN = {
+    "openresponses": {"encryptedReasoning": "off", "truncation": "auto", "compactAt": 90_000},
+    "ai-gateway": {
+        "specificationVersion": 3,
+        "providerOptions": {"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
+        "contextManagement": "on",
+        "team": "acme",
+    },
+}
+READ = {
+    "openresponses": OpenResponsesSettings(
+        encrypted_reasoning=EncryptedReasoning.OFF, truncation=Truncation.AUTO, compact_at=90_000
+    ),
+    "ai-gateway": AIGatewaySettings(
+        specification_version=3,
+        provider_options={"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
+        context_management=ContextManagement(is_on=True),
+        team="acme",
+    ),
+}
 
 
-def test_every_setting_has_its_field_and_every_field_its_setting():
-    assert {name for name, _ in REQUEST_SETTINGS.values()} == {field.name for field in fields(RequestSettings)}
-    assert read_request_settings(ALL, "request") == RequestSettings(
+def read(request: Any, protocol: str = "openresponses") -> RequestSettings:
+    return GatewayConfiguration.from_json({"baseUrl": URL, "protocol": protocol, "request": request}).request
+
+
+@pytest.mark.parametrize("protocol", asked_protocols())
+def test_every_setting_has_its_field_and_every_field_its_setting(protocol: str):
+    contents = upstream_rows(protocol)["request"].contents
+    assert contents is not None
+    assert {row.name for row in contents.rows} == {*ALL, *OWN[protocol]}
+    own = own_settings_of(protocol)
+    assert own is not None
+    common = {field.name for field in fields(RequestSettings)} - {"own"}
+    assert {row.path for row in contents.rows} == common | {f"own.{field.name}" for field in fields(own.kind)}
+    assert read({**ALL, **OWN[protocol]}, protocol) == RequestSettings(
         system_as=SystemAs.DEVELOPER,
         tool_images=ToolImages.NATIVE,
         continuation=Continuation.ON,
-        context_management=ContextManagement(is_on=True),
-        truncation=Truncation.AUTO,
-        compact_at=90_000,
         count_tokens=CountTokens.UPSTREAM,
         store=True,
-        encrypted_reasoning=EncryptedReasoning.OFF,
         context_size_field="num_ctx",
-        specification_version=3,
-        provider_options={"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
-        team="acme",
         extra_body={"service_tier": "flex", "prompt_cache_key": None},
         extra_headers={"x-team": "blue"},
+        own=READ[protocol],
     )
+
+
+def test_a_model_keeps_the_settings_of_the_protocol_that_it_does_not_set_itself():
+    configuration = GatewayConfiguration.from_json(
+        {
+            "baseUrl": URL,
+            "request": {"truncation": "auto", "compactAt": 90_000},
+            "modelRequests": {"large": {"compactAt": 200_000}},
+        }
+    )
+    large = configuration.request_settings("large").own_settings(OpenResponsesSettings)
+    assert (large.truncation, large.compact_at) == (Truncation.AUTO, 200_000)
+    assert configuration.request_settings("small").own_settings(OpenResponsesSettings).compact_at == 90_000
+    assert RequestSettings().own_settings(OpenResponsesSettings) == OpenResponsesSettings()
 
 
 def test_a_model_has_the_settings_of_its_upstream_but_for_its_own():
@@ -98,38 +131,44 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-PLACES = {
-    "specificationVersion": ("ai-gateway", "openresponses"),
-    "providerOptions": ("ai-gateway", "openresponses"),
-    "contextManagement": ("ai-gateway", "openresponses"),
-    "team": ("ai-gateway", "openresponses"),
-    "truncation": ("openresponses", "ai-gateway"),
-    "compactAt": ("openresponses", "ai-gateway"),
-}
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(name: str):
-    has_place, has_none = PLACES[name]
-    request = {name: ALL[name]}
+@pytest.mark.parametrize(
+    ("has_place", "has_none", "name"),
+    [
+        (protocol, other, name)
+        for protocol, settings in OWN.items()
+        for other in OWN
+        if other != protocol
+        for name in settings
+    ],
+)
+def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(has_place: str, has_none: str, name: str):
+    request = {name: OWN[has_place][name]}
     for settings, where in (({"request": request}, "request"), ({"modelRequests": {"m": request}}, "modelRequests.m")):
         with pytest.raises(ConfigurationError, match="this protocol has no place for") as caught:
             GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_none, **settings})
         assert caught.value.where == f"{where}.{name}"
+        assert has_place in str(caught.value)
         GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_place, **settings})
+    with pytest.raises(ConfigurationError, match="this protocol has no place for"):
+        GatewayConfiguration(URL, protocol=has_none, request=RequestSettings(own=READ[has_place]))
 
 
 @pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_refused_with_its_place_and_what_could_stand_there(settings: dict[str, Any], where: str):
     with pytest.raises(ConfigurationError) as caught:
-        GatewayConfiguration.from_json({"baseUrl": URL, **settings})
+        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": _protocol_of(where), **settings})
     assert caught.value.where == where
     assert caught.value.expected
 
 
+def _protocol_of(where: str) -> str:
+    name = where.split(".")[1] if "." in where else ""
+    return next((protocol for protocol, settings in OWN.items() if name in settings), "openresponses")
+
+
 def test_the_allowed_values_are_named():
     with pytest.raises(ConfigurationError, match="one of auto, on, off"):
-        read_request_settings({"continuation": "maybe"}, "request")
+        read({"continuation": "maybe"})
 
 
 def test_a_program_cannot_replace_the_request_either():

@@ -17,8 +17,7 @@ from partstream.upstreams.request_tokens import RequestTokens
 from partstream.usage import Usage
 from upstreams.upstreams import MODEL
 
-CLEARED = {"type": "clear_tool_uses_20250919", "clearedToolUses": 2, "clearedInputTokens": 5000}
-METADATA = {"anthropic": {"contextManagement": {"appliedEdits": [CLEARED]}}}
+EDITS = ("2 tool calls, 5,000 tokens",)
 PRICING = Pricing(Decimal("0.001"), Decimal("0.002"))
 
 
@@ -33,7 +32,7 @@ def _finish(usage=None, **changes):
 
 def test_the_usage_part_holds_numbers_cost_and_what_the_upstream_took_out(caplog):
     with caplog.at_level(logging.INFO):
-        part = _tokens(pricing=PRICING).answered(_finish(Usage(10, 5, 15), provider_metadata=METADATA))
+        part = _tokens(pricing=PRICING).answered(_finish(Usage(10, 5, 15), edits=EDITS))
     assert loads(part.data) == {
         "prompt_tokens": 10,
         "completion_tokens": 5,

@@ -144,7 +144,7 @@ class _Chat:
         interactive = sys.stdin.isatty()
         if interactive:
             (model,) = self.configuration.models
-            self.aside.print(f"[bold]{escape(model.id)}[/bold] at {escape(self.configuration.base_url)}")
+            self.aside.print(f"[bold]{escape(model.id)}[/bold] at {escape(self.configuration.shown_url)}")
             self.aside.print("[dim]Ctrl-C stops an answer, /clear starts anew, /exit or Ctrl-D ends.[/dim]")
         for line in _typed_lines() if interactive else sys.stdin:
             said = line.strip()

@@ -70,9 +70,10 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
             "value": values[name].shown if name in values else None,
             "place": values[name].place if name in values else Place.DEFAULT,
             "where": values[name].where if name in values else None,
-            "default": setting.default,
+            "default": row.shown_default,
         }
-        for name, setting in SETTINGS.items()
+        for name, row in SETTINGS.items()
+        if Place.FILE in row.places
     ]
 
 

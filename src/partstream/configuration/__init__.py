@@ -1,8 +1,9 @@
 """One configuration from every place where settings stand, and the keys that it names."""
 
 from partstream.configuration.loading import Configuration, load_configuration
-from partstream.configuration.places import Given, Place
+from partstream.configuration.places import Given
 from partstream.configuration.resolution import Resolved, Value
-from partstream.configuration.settings import SETTINGS, Setting
+from partstream.configuration.table import SETTINGS
+from partstream.settings.row import Place, Setting
 
 __all__ = ["SETTINGS", "Configuration", "Given", "Place", "Resolved", "Setting", "Value", "load_configuration"]

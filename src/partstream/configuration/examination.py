@@ -17,7 +17,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.registry import asking
-from partstream.upstreams.checks import ConfigurationError
+from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
@@ -62,7 +62,8 @@ class Finding:
 async def examine(configuration: Configuration) -> list[Finding]:
     """Looks at everything, in the order in which a request needs it; what needs a broken thing is left out."""
     findings = [_file(configuration)]
-    findings += [Finding("settings", Verdict.WARNING, note) for note in configuration.resolved.notes]
+    odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
+    findings += [Finding("settings", Verdict.WARNING, sentence) for sentence in odd]
     try:
         gateway = configuration.gateway()
     except ConfigurationError as error:

@@ -1,47 +1,39 @@
-"""Checks of the settings that say where a key comes from; reads no key."""
+"""The settings that say where a key comes from; reads no key."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
-from partstream.upstreams.checks import ConfigurationError, mapping, refuse_unknown, string
+from partstream.settings.checks import number, string
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import BODY, TEXT, Form, Kind, text
+from partstream.settings.row import Contents, Dialog, Nesting, Secrecy, Setting
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["KEY_CHECKS", "LIFETIME", "check_file", "check_keyring"]
+__all__ = ["KEY_PLACES", "KEY_ROWS", "LIFETIME"]
 
 LIFETIME: Final = "apiKeyLifetime"
 """The setting that goes with the others and names no place itself."""
 
 
-def _variable(value: Any, where: str) -> str:
-    name = string(value, where)
+def _variable(name: str, where: str) -> str:
     if not name.isprintable() or not name or "=" in name or " " in name:
         raise ConfigurationError(where, "no name of a variable", "the name of an environment variable")
     return name
 
 
-def check_file(value: Any, where: str) -> str:
-    """The path of a file, wherever the process was started.
-
-    Raises:
-        ConfigurationError: It would depend on the present folder, which may be one that nobody trusts.
-    """
-    path = os.path.expanduser(string(value, where))
+def _file(value: str, where: str) -> Path:
+    """The path, wherever the process was started: the present folder may be one that nobody trusts."""
+    path = os.path.expanduser(value)
     if not os.path.isabs(path):
         raise ConfigurationError(where, repr(value), "an absolute path, or one that begins with ~/")
-    return path
+    return Path(path)
 
 
-def check_keyring(value: Any, where: str) -> tuple[str, str]:
-    """The service and the user of an entry.
-
-    Raises:
-        ConfigurationError: One is missing.
-    """
-    service, _, user = string(value, where).rpartition("/")
+def _keyring(value: str, where: str) -> tuple[str, str]:
+    service, _, user = value.rpartition("/")
     if not service or not user:
         raise ConfigurationError(where, repr(value), "an entry such as service/user")
     return service, user
@@ -53,34 +45,72 @@ def _command(value: Any, where: str) -> list[str]:
         raise ConfigurationError(where, "one string, which would need a shell", expected)
     if not isinstance(value, list) or not value:
         raise ConfigurationError(where, type(value).__name__, expected)
-    for number, part in enumerate(value):
-        if "\0" in string(part, f"{where}[{number}]"):
-            raise ConfigurationError(f"{where}[{number}]", "a NUL", "text")
+    for index, part in enumerate(value):
+        if "\0" in string(part, f"{where}[{index}]"):
+            raise ConfigurationError(f"{where}[{index}]", "a NUL", "text")
     if not value[0]:
         raise ConfigurationError(f"{where}[0]", "nothing", "a program")
     return value
 
 
-def _lifetime(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < float("inf"):
-        raise ConfigurationError(where, repr(value), "a number of seconds from 1")
-    return float(value)
+def _is_lifetime(value: float) -> bool:
+    return 1 <= value < float("inf")
 
 
-def _vercel(value: Any, where: str) -> dict[str, Any]:
-    given = mapping(value, where)
-    refuse_unknown(given, {"project": None, "team": None}, f"{where}.")
-    for name, item in given.items():
-        string(item, f"{where}.{name}")
-    return given
+KEY_ROWS: Final = (
+    Setting(
+        "apiKeyEnv",
+        text(_variable),
+        "The environment variable that holds the key",
+        option="--api-key-env",
+        dialog=Dialog("API key variable"),
+    ),
+    Setting(
+        "apiKeyFile",
+        text(_file),
+        "The file that holds the key: an absolute path, or one that begins with `~/`",
+        dialog=Dialog("API key file"),
+    ),
+    Setting(
+        "apiKeyKeyring",
+        text(_keyring),
+        "The entry of the system's keyring that is the key, as `service/user`; needs the package `keyring`",
+        dialog=Dialog("API key keyring"),
+    ),
+    Setting(
+        "apiKeyCommand",
+        Kind(Form.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
+        "A program and its arguments, whose output is the key; no shell is involved",
+        secrecy=Secrecy.ARGUMENTS,
+        dialog=Dialog("API key command"),
+    ),
+    Setting(
+        LIFETIME,
+        Kind(
+            Form.NUMBER,
+            partial(number, fits=_is_lifetime, expected="a number of seconds from 1"),
+            {"type": "number", "minimum": 1},
+        ),
+        "For how many seconds a key from a file, the keyring or a command is good",
+        otherwise="until the `exp` of a JWT, else for ever",
+        dialog=Dialog("API key lifetime"),
+    ),
+    Setting(
+        "vercelOidc",
+        BODY,
+        "The Vercel project whose token is the key: that of `VERCEL_OIDC_TOKEN`, or one that the login of the Vercel "
+        "CLI gets",
+        contents=Contents(
+            Nesting.OBJECT,
+            (
+                Setting("project", TEXT, "The id of the project"),
+                Setting("team", TEXT, "The id of its team"),
+            ),
+        ),
+        dialog=Dialog("Vercel OIDC"),
+    ),
+)
+"""The settings beside `apiKey` that concern the key."""
 
-
-KEY_CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
-    "apiKeyEnv": _variable,
-    "apiKeyFile": check_file,
-    "apiKeyKeyring": check_keyring,
-    "apiKeyCommand": _command,
-    LIFETIME: _lifetime,
-    "vercelOidc": _vercel,
-}
-"""The settings beside `apiKey` that concern the key, and how each is checked."""
+KEY_PLACES: Final = tuple(row.name for row in KEY_ROWS if row.name != LIFETIME)
+"""Those that name a place; one of them, or `apiKey`."""

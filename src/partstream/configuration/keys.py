@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_places import read_command, read_file, read_keyring, read_variable
-from partstream.configuration.key_settings import LIFETIME, check_file, check_keyring
+from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
 from partstream.upstreams.configuration import GatewayConfiguration
@@ -79,14 +79,13 @@ def _variable(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[
     return f"the environment variable {value}", read
 
 
-def _file(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    path = Path(check_file(value, "apiKeyFile"))
-    return f"the file {path}", lambda: asyncio.to_thread(read_file, path)
+def _file(value: Path, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
+    return f"the file {value}", lambda: asyncio.to_thread(read_file, value)
 
 
-def _keyring(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    service, user = check_keyring(value, "apiKeyKeyring")
-    return f"the keyring's entry {value}", lambda: read_keyring(service, user)
+def _keyring(value: tuple[str, str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
+    service, user = value
+    return f"the keyring's entry {service}/{user}", lambda: read_keyring(service, user)
 
 
 def _command(value: list[str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:

@@ -11,7 +11,6 @@ from partstream.configuration.places import (
     FILE_VARIABLE,
     Given,
     Layer,
-    Place,
     configuration_file,
     editor_layer,
     environment_layer,
@@ -19,12 +18,14 @@ from partstream.configuration.places import (
     group_layer,
 )
 from partstream.configuration.resolution import resolve
-from partstream.configuration.settings import KEY_SETTINGS
-from partstream.upstreams.checks import ConfigurationError
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.row import Place
+from partstream.settings.secrecy import secrets_in
 from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.settings import upstream_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from partstream.configuration.resolution import Resolved
@@ -55,20 +56,25 @@ class Configuration:
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.
         """
+        for secret in self._secrets():
+            on_key(secret)
         values = {name: value.value for name, value in self.resolved.values.items()}
-        others = {name: value for name, value in values.items() if name == "apiKey" or name not in KEY_SETTINGS}
+        own = upstream_rows()
         try:
-            gateway = GatewayConfiguration.from_json(others)
+            gateway = GatewayConfiguration.from_values({name: values[name] for name in values if name in own})
         except ConfigurationError as error:
             raise self._placed(error) from None
         surroundings = KeySurroundings(self.environment, on_key)
         connection = replace(
             surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
         )
-        for secret in _secrets_of(gateway):
-            on_key(secret)
         key = make_key(values, replace(surroundings, connection=connection))
-        return gateway if key is None else replace(gateway, credentials=key)
+        return replace(gateway, credentials=key, warnings=self.resolved.warnings)
+
+    def _secrets(self) -> set[str]:
+        """What is known to be secret before any key is fetched."""
+        values = self.resolved.values.values()
+        return secrets_in([value.row for value in values], {value.row.name: value.given for value in values})
 
     def _placed(self, error: ConfigurationError) -> ConfigurationError:
         """The error with the spot of the setting in the place of its bare name."""
@@ -77,16 +83,6 @@ class Configuration:
             return error
         where = self.resolved.values[name].where
         return ConfigurationError(where + error.where.removeprefix(name), error.got, error.expected)
-
-
-def _secrets_of(gateway: GatewayConfiguration) -> Iterator[str]:
-    """What is known to be secret before any key is fetched."""
-    if gateway.api_key is not None:
-        yield gateway.api_key.reveal()
-    for headers in (gateway.headers, gateway.request.extra_headers):
-        for text in headers.values():
-            yield text
-            yield text.rpartition(" ")[2]  # `Bearer KEY`: the key alone too
 
 
 def load_configuration(

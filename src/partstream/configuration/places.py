@@ -11,14 +11,14 @@ import stat
 import sys
 import tomllib
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.configuration.settings import SETTINGS, Form
+from partstream.configuration.table import SETTINGS
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.upstreams.checks import ConfigurationError
+from partstream.settings.errors import ConfigurationError, closest_name
+from partstream.settings.kinds import Form
+from partstream.settings.row import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,6 @@ __all__ = [
     "FILE_VARIABLE",
     "Given",
     "Layer",
-    "Place",
     "configuration_file",
     "editor_layer",
     "environment_layer",
@@ -43,22 +42,6 @@ FILE_VARIABLE: Final = "PARTSTREAM_CONFIG"
 _PREFIX: Final = "PARTSTREAM_"
 _MAX_BYTES: Final = 1024 * 1024
 _OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_DATA", "PARTSTREAM_RECORDINGS"})
-
-
-class Place(StrEnum):
-    """Where a setting comes from, the strongest first: the narrower what a place is about, the more it says."""
-
-    COMMAND_LINE = "command line"
-    """One run."""
-    GROUP = "VS Code group"
-    """One upstream among several."""
-    EDITOR = "VS Code settings"
-    """One editor."""
-    ENVIRONMENT = "environment"
-    """Everything that was started from one shell."""
-    FILE = "partstream.toml"
-    """Everything that one user starts."""
-    DEFAULT = "default"
 
 
 class Given(NamedTuple):
@@ -81,11 +64,18 @@ class Layer:
         place: The place.
         given: The settings by name, those left empty not among them.
         notes: What is odd there, in sentences.
+        name: What errors call the place as a whole; empty for the usual name.
     """
 
     place: Place
     given: Mapping[str, Given] = field(repr=False)
     notes: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def shown_name(self) -> str:
+        """What errors call the place as a whole, such as `the VS Code group`."""
+        return self.name or f"the {self.place}"
 
 
 def group_layer(configuration: Mapping[str, Any]) -> Layer:
@@ -105,17 +95,17 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         ConfigurationError: One should be JSON and is not.
     """
     given: dict[str, Given] = {}
-    variables = {setting.variable: setting for setting in SETTINGS.values()}
-    for variable, setting in variables.items():
+    variables = {row.variable: row for row in SETTINGS.values() if Place.ENVIRONMENT in row.places}
+    for variable, row in variables.items():
         text = environment.get(variable, "").strip()
         if text:
-            given[setting.name] = Given(text if setting.form is Form.TEXT else _json(text, variable), variable)
+            given[row.name] = Given(text if row.kind.form is Form.TEXT else _json(text, variable), variable)
     others = sorted(
         name
         for name in environment
         if name.startswith(_PREFIX) and name not in variables and name not in _OTHER_VARIABLES
     )
-    notes = tuple(f"{name} in the environment is no setting{_like(name, variables)}" for name in others)
+    notes = tuple(f"unknown setting {name} in the environment{_hint(name, variables)}" for name in others)
     return Layer(Place.ENVIRONMENT, given, notes)
 
 
@@ -160,12 +150,12 @@ def file_layer(path: Path, *, must_exist: bool) -> Layer:
         document = tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         # The message of either names the place and shows nothing of the file but a single character.
-        raise ConfigurationError(str(path), f"no TOML: {error}", "TOML 1.0 in UTF-8") from None
+        raise ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
     notes: tuple[str, ...] = ()
     if "apiKey" in document and is_readable_by_all(path):
         notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
     given = {name: Given(value, f"{path}: {name}") for name, value in _not_empty(document).items()}
-    return Layer(Place.FILE, given, notes)
+    return Layer(Place.FILE, given, notes, str(path))
 
 
 def is_readable_by_all(path: Path) -> bool:
@@ -174,16 +164,20 @@ def is_readable_by_all(path: Path) -> bool:
 
 
 def _not_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in (None, "")}
+    return {name: value for name, value in values.items() if value is not None and (value != "" or _may_be_empty(name))}
+
+
+def _may_be_empty(name: str) -> bool:
+    return name in SETTINGS and SETTINGS[name].may_be_empty
 
 
 def _json(text: str, variable: str) -> Any:
     try:
         return loads(text.encode())
     except JSONDecodeError:
-        raise ConfigurationError(variable, "something else", "JSON, such as true, 5, [...] or {...}") from None
+        raise ConfigurationError(variable, "invalid JSON", "JSON, such as true, 5, [...] or {...}") from None
 
 
-def _like(name: str, variables: Mapping[str, object]) -> str:
-    close = get_close_matches(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables], 1, 0.8)
-    return f"; {_PREFIX}{close[0]} is one" if close else ""
+def _hint(name: str, variables: Mapping[str, object]) -> str:
+    close = closest_name(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables])
+    return f"; did you mean {_PREFIX}{close}?" if close else ""

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.upstreams.checks import fits_header
+from partstream.settings.checks import fits_header
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.secret import Secret
 

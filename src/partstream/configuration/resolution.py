@@ -6,16 +6,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_settings import LIFETIME
-from partstream.configuration.places import Layer, Place
-from partstream.configuration.settings import KEY_SETTINGS, SETTINGS
-from partstream.upstreams.checks import ConfigurationError
+from partstream.configuration.table import KEY_SETTINGS, settings_of
+from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.settings.errors import ConfigurationError, UnknownSettingError
+from partstream.settings.row import Place, Setting
+from partstream.settings.secrecy import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.configuration.places import Given, Layer
+
 __all__ = ["Resolved", "Value", "resolve"]
 
 _BASE_URL: Final = "baseUrl"
+_PROTOCOL: Final = "protocol"
 _KEY_PLACES: Final = tuple(name for name in KEY_SETTINGS if name != LIFETIME)
 
 
@@ -24,21 +29,23 @@ class Value:
     """A setting that is in force.
 
     Attributes:
-        name: The setting.
-        value: Its value, which may be secret.
+        row: The setting.
+        given: Its value as it stands there, which may be secret.
+        value: The same in our own types.
         place: Where it comes from.
         where: The spot there.
     """
 
-    name: str
+    row: Setting = field(repr=False)
+    given: Any = field(repr=False)
     value: Any = field(repr=False)
-    place: Place = Place.DEFAULT
-    where: str = ""
+    place: Place
+    where: str
 
     @property
     def shown(self) -> Any:
-        """The value without what is secret in it."""
-        return SETTINGS[self.name].shown(self.value)
+        """The value as it stands there, without what is secret in it."""
+        return shown(self.row, self.given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,52 +55,95 @@ class Resolved:
     Attributes:
         values: By name; what is not among them has its default.
         notes: What a person should know: what is not used and why, in sentences without secrets.
+        warnings: What stands in a VS Code group and has no effect, in sentences without secrets.
     """
 
     values: Mapping[str, Value]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def resolve(layers: Iterable[Layer]) -> Resolved:
-    """Checks every layer by itself and lays them over each other.
+    """Reads every layer by itself and lays them over each other.
 
     Raises:
         ConfigurationError: A setting is unknown or its value of no use, whether it is in force or not; or one place
-            names two sources of the key.
+            names two sources of the key. A setting of a VS Code group that nobody knows is a warning.
     """
     order = list(Place)
     ordered = sorted(layers, key=lambda layer: order.index(layer.place))
-    for layer in ordered:
-        _check(layer)
-    notes = [note for layer in ordered for note in layer.notes]
     used = {layer.place for layer in ordered if _speaks_of_the_upstream(layer, ordered)}
-    key_layer = next(
-        (layer for layer in ordered if layer.place in used and any(name in layer.given for name in _KEY_PLACES)), None
+    protocol = _protocol(layer for layer in ordered if layer.place in used) or DEFAULT_PROTOCOL
+    warnings: list[str] = []
+    read = {
+        layer.place: _read(layer, protocol if layer.place in used else _protocol([layer]), warnings)
+        for layer in ordered
+    }
+    key_place = next(
+        (place for place, values in read.items() if place in used and any(name in values for name in _KEY_PLACES)), None
     )
-    values: dict[str, Value] = {}
-    for layer in ordered:
-        for name, given in layer.given.items():
-            if SETTINGS[name].is_bound and layer.place not in used:
-                notes.append(f"{given.where} ({layer.place}) is not used: the base URL in force stands elsewhere")
-            elif name in KEY_SETTINGS and layer is not key_layer:
+    notes = [note for layer in ordered for note in layer.notes]
+    found: dict[str, Value] = {}
+    for place, values in read.items():
+        for name, value in values.items():
+            if value.row.is_bound and place not in used:
+                notes.append(f"{value.where} ({place}) is not used: the base URL in force stands elsewhere")
+            elif name in KEY_SETTINGS and place is not key_place:
                 continue  # a weaker place, which another source of the key replaces whole
-            elif name not in values:
-                values[name] = Value(name, given.value, layer.place, given.where)
-    return Resolved({name: values[name] for name in SETTINGS if name in values}, tuple(notes))
+            else:
+                found.setdefault(name, value)
+    return Resolved(
+        {name: found[name] for name in settings_of(protocol) if name in found}, tuple(notes), tuple(warnings)
+    )
 
 
-def _check(layer: Layer) -> None:
+def _protocol(layers: Iterable[Layer]) -> str | None:
+    """What the strongest of some layers says that the upstream speaks; None where none says it."""
+    given = next((layer.given[_PROTOCOL] for layer in layers if _PROTOCOL in layer.given), None)
+    if given is None:
+        return None
+    name: str = settings_of()[_PROTOCOL].read(given.value, given.where)
+    return name
+
+
+def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, Value]:
+    """Reads a layer by itself: a slip shall not wait until the layer is in force."""
+    rows = {name: row for name, row in settings_of(protocol).items() if layer.place in row.places}
+
+    def on_unknown(error: ConfigurationError) -> None:
+        if layer.place is not Place.GROUP:
+            raise error
+        warnings.append(str(error))
+
+    values: dict[str, Value] = {}
     for name, given in layer.given.items():
-        setting = SETTINGS.get(name)
-        if setting is None:
-            raise ConfigurationError(given.where, "a setting that there is not", f"one of {', '.join(SETTINGS)}")
-        setting.check(given.value, given.where)
-    named = [name for name in _KEY_PLACES if name in layer.given]
+        row = rows.get(name)
+        if row is None:
+            on_unknown(_unknown(name, given, layer, rows))
+        else:
+            values[name] = Value(
+                row, given.value, row.read(given.value, given.where, on_unknown), layer.place, given.where
+            )
+    _check_key_sources(values)
+    return values
+
+
+def _unknown(name: str, given: Given, layer: Layer, rows: Mapping[str, Setting]) -> ConfigurationError:
+    row = settings_of().get(name)
+    if row is None:
+        return UnknownSettingError(given.where, name, layer.shown_name, rows)
+    places = ", ".join(place for place in Place if place in row.places)
+    return ConfigurationError(
+        given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"
+    )
+
+
+def _check_key_sources(values: Mapping[str, Value]) -> None:
+    named = [name for name in _KEY_PLACES if name in values]
     if len(named) > 1:
-        where = layer.given[named[1]].where
-        raise ConfigurationError(where, f"a second source of the key beside {named[0]}", "one of them")
-    if LIFETIME in layer.given and not named:
-        raise ConfigurationError(layer.given[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
+        raise ConfigurationError(values[named[1]].where, f"a second source of the key beside {named[0]}", "one of them")
+    if LIFETIME in values and not named:
+        raise ConfigurationError(values[LIFETIME].where, "a lifetime alone", "a source of the key beside it")
 
 
 def _speaks_of_the_upstream(layer: Layer, ordered: Sequence[Layer]) -> bool:

@@ -10,10 +10,10 @@ room for the output leaves room for the reasoning. For servers that count it bes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from partstream.models.records import Fact, Source
+from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["LimitPolicy", "LimitSettings", "Limits", "limits_of"]
 
 
-class LimitPolicy(StrEnum):
+class LimitPolicy(Choice):
     """How much of a context window a prompt may take."""
 
-    RESERVE_OUTPUT = "reserve-output"
-    """All but what an answer and its reasoning may take, and never less than half: some servers state an output limit
-    as large as the window, which would leave nothing."""
-    CONTEXT_WINDOW = "context-window"
-    """All of it: the consumer keeps room for the answer."""
-    FRACTION = "fraction"
-    """A part of it, whatever an answer may take."""
+    # Never less than half: some servers state an output limit as large as the window, which would leave nothing.
+    RESERVE_OUTPUT = "reserve-output", "All but what an answer and its reasoning may take, and never less than half"
+    CONTEXT_WINDOW = "context-window", "All of it: the consumer keeps room for the answer"
+    FRACTION = "fraction", "A part of it, whatever an answer may take"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
     from partstream.protocols.losses import Losses
+    from partstream.provider import LanguageModelChatInformation
+    from partstream.settings.row import Setting
 
 __all__ = [
     "Claim",
     "EndMark",
     "Ends",
     "KeyKind",
+    "OwnSettings",
     "Protocol",
     "ReadRequest",
     "ReadResponse",
@@ -149,12 +152,25 @@ def _below_base_path(base_path: str) -> tuple[str, tuple[str, ...]]:
     return base_path, ()
 
 
-def _as_they_are(settings: RequestSettings, _base_url: str) -> RequestSettings:
+def _as_they_are(settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation) -> RequestSettings:
     return settings
 
 
 def _nothing_refused(_error: UpstreamError) -> Carried:
     return Carried.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """The settings of requests that only this protocol has a place for.
+
+    Attributes:
+        kind: The frozen dataclass that holds them; made without arguments, it holds the defaults.
+        rows: One row for each of its fields, see :mod:`partstream.settings.row`.
+    """
+
+    kind: type[Any]
+    rows: tuple[Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +183,7 @@ class WriteRequest:
         authorize: The headers that carry a key, given the key and its kind.
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
-        complete_settings: Completes the settings of a request with what the base URL says.
-        own_settings: The fields of :class:`partstream.conversation.settings.RequestSettings` that only some protocols
-            have a place for, and that this one has a place for.
+        complete_settings: Completes the settings of a request with what the base URL and the model say.
         continues: Whether a request can go on from a stored response.
         refused: Which carried state an error of the upstream refuses; nothing where it is about something else.
     """
@@ -179,8 +193,7 @@ class WriteRequest:
     authorize: Callable[[str, KeyKind], Mapping[str, str]] = bearer
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
-    complete_settings: Callable[[RequestSettings, str], RequestSettings] = _as_they_are
-    own_settings: frozenset[str] = frozenset()
+    complete_settings: Callable[[RequestSettings, str, LanguageModelChatInformation], RequestSettings] = _as_they_are
     continues: bool = False
     refused: Callable[[UpstreamError], Carried] = _nothing_refused
 
@@ -232,6 +245,7 @@ class Protocol:
         write_request: Loads the corner that asks, or None for a stream that nobody asks a server for.
         read_request: Loads the corner that is asked, or None.
         write_response: Loads the corner that answers, or None.
+        own_settings: Loads the settings of requests that only it has a place for, or None where it has none.
         framings: The forms that its events come in, that of the wire first.
         tag: The field of an event that says its kind; None where events have no such field.
         ends: How it says that a response is over, beside its own events.
@@ -244,6 +258,7 @@ class Protocol:
     write_request: Callable[[], WriteRequest] | None = None
     read_request: Callable[[], ReadRequest] | None = None
     write_response: Callable[[], WriteResponse] | None = None
+    own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)
     tag: str | None = "type"
     ends: Ends = field(default_factory=Ends)

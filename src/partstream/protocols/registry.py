@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import WriteRequest
 
 __all__ = [
+    "BUILT_IN_PROTOCOLS",
     "DEFAULT_CHUNK_PROTOCOL",
     "DEFAULT_PROTOCOL",
     "ENTRY_POINT_GROUP",
@@ -53,6 +54,9 @@ _MODULES: Final[Mapping[str, str]] = {
     "ai-gateway": "partstream.protocols.ai_gateway",
 }
 """The module whose `PROTOCOL` each of ours is."""
+
+BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
+"""The names of our own protocols."""
 
 
 class ProtocolLoadError(PartstreamError):

@@ -1,82 +1,156 @@
-"""Reads from JSON how an upstream is reached: limits of time, retries, the proxy, other models to fall back on."""
+"""How an upstream is reached: limits of time, retries, the proxy, other models to ask; the values and their rows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from partstream.upstreams.checks import ConfigurationError, count, mapping, refuse_unknown, string
+from partstream.settings.checks import http_url, json_object, shortened, strings
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Form, Kind, text, whole
+from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["RETRY_SETTINGS", "TIMEOUT_SETTINGS", "read_fallbacks", "read_fields", "read_proxy"]
+__all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts", "check_fields"]
 
 
-def read_fields(
-    value: Any, where: str, settings: Mapping[str, tuple[str, Callable[[Any, str], Any]]]
-) -> dict[str, Any]:
-    """The fields that an object of settings gives.
+def check_fields(checked: object, rows: Iterable[Setting]) -> None:
+    """Refuses an object of ours whose fields its rows would refuse.
 
     Raises:
-        ConfigurationError: A setting is unknown, or of the wrong type.
+        ConfigurationError: A field has a value of no use.
     """
-    given = mapping(value, where)
-    refuse_unknown(given, settings, f"{where}.")
-    return {settings[name][0]: settings[name][1](item, f"{where}.{name}") for name, item in given.items()}
+    for row in rows:
+        value = getattr(checked, row.path)
+        if value is not None:
+            row.read(value, row.name)
 
 
-def read_fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
-    """By a model's id, the ids of those that answer in its place.
+_TIMEOUT_ROWS: Final = (
+    Setting("connect", SECONDS, "For the connection, TLS included", 10),
+    Setting(
+        "firstEvent",
+        SECONDS,
+        "From sending the request to the first event; slow local models read a long prompt for minutes",
+        300,
+    ),
+    Setting("idle", SECONDS, "Between two reads, once events come; keep-alive comments count as reads", 120),
+    Setting("total", SECONDS, "For the whole answer", 3600),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait, each limit for itself, in seconds.
+
+    Attributes:
+        connect: For the connection, TLS included.
+        first_event: From sending the request to the first event; slow local models read a long prompt for minutes.
+        idle: Between two reads, once events come; keep-alive comments count as reads.
+        total: For the whole answer.
 
     Raises:
-        ConfigurationError: It is no object of lists of ids, or a model falls back on itself.
+        ConfigurationError: A limit is not a number above 0.
     """
+
+    connect: float = 10.0
+    first_event: float = 300.0
+    idle: float = 120.0
+    total: float = 3600.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TIMEOUT_ROWS)
+
+
+_RETRY_ROWS: Final = (
+    Setting("attempts", whole(), "How often a request is sent at the most", 3),
+    Setting("firstWait", SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5),
+    Setting("longestWait", SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When to send a request again; only ever before its first event.
+
+    Attributes:
+        attempts: How often to send it at the most.
+        first_wait: The most to wait before the second attempt, in seconds; doubled for each further one.
+        longest_wait: The most to wait at all, in seconds; an upstream that asks for more is not asked again.
+
+    Raises:
+        ConfigurationError: There are no attempts, or a wait is not a number above 0.
+    """
+
+    attempts: int = 3
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, _RETRY_ROWS)
+
+
+def _fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
     fallbacks: dict[str, tuple[str, ...]] = {}
-    for model_id, others in mapping(value, where).items():
+    for model_id, given in json_object(value, where).items():
         place = f"{where}.{model_id}"
-        if not isinstance(others, list) or not others:
-            raise ConfigurationError(place, repr(others), "a list of models' ids")
-        fallbacks[model_id] = tuple(string(other, f"{place}[{number}]") for number, other in enumerate(others))
-        if model_id in fallbacks[model_id] or len(set(others)) != len(others):
-            raise ConfigurationError(place, repr(others), "other models, each once")
+        if not isinstance(given, list | tuple) or not given:
+            raise ConfigurationError(place, shortened(given), "a list of models' ids")
+        others = strings(given, place)
+        if model_id in others or len(set(others)) != len(others):
+            raise ConfigurationError(place, shortened(given), "other models, each once")
+        fallbacks[model_id] = others
     return fallbacks
 
 
-def read_proxy(value: Any, where: str) -> str:
-    """The URL of a proxy; the message shows no password.
+FALLBACKS: Final = Kind(
+    Form.OBJECT,
+    _fallbacks,
+    {
+        "type": "object",
+        "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+    },
+)
+"""By a model's id, the ids of those that answer in its place."""
 
-    Raises:
-        ConfigurationError: It is none.
-    """
-    url = string(value, where)
-    try:
-        address = urlsplit(url)
-        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
-        usable = False
-    if not usable:
-        raise ConfigurationError(where, "something else", "an http or https URL such as http://proxy:8080")
-    return url
-
-
-def _seconds(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise ConfigurationError(where, repr(value), "a number of seconds above 0")
-    return float(value)
-
-
-TIMEOUT_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
-    "connect": ("connect", _seconds),
-    "firstEvent": ("first_event", _seconds),
-    "idle": ("idle", _seconds),
-    "total": ("total", _seconds),
-}
-"""The limits of time: the field of `Timeouts`, whose documentation says what it limits, and its check."""
-
-RETRY_SETTINGS: Final[Mapping[str, tuple[str, Callable[[Any, str], Any]]]] = {
-    "attempts": ("attempts", count),
-    "firstWait": ("first_wait", _seconds),
-    "longestWait": ("longest_wait", _seconds),
-}
-"""When to send again: the field of `RetryPolicy`, and its check."""
+CONNECTION_ROWS: Final = (
+    Setting(
+        "timeouts",
+        BODY,
+        "Limits of time, in seconds",
+        contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
+        is_bound=False,
+        dialog=Dialog("Limits of time"),
+    ),
+    Setting(
+        "retry",
+        BODY,
+        "How often a request is sent, and how many seconds lie between",
+        contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
+        is_bound=False,
+        dialog=Dialog("Retries"),
+    ),
+    Setting(
+        "proxy",
+        text(partial(http_url, example="http://proxy:8080")),
+        "The proxy to use; it is not used for what `NO_PROXY` names and for this machine",
+        otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
+        secrecy=Secrecy.URL,
+        places=EVERYWHERE | {Place.EDITOR},
+        is_bound=False,
+        dialog=Dialog("Proxy"),
+    ),
+    Setting(
+        "proxyStrictSSL",
+        BOOLEAN,
+        "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
+        default=True,
+        sets="verify_certificates",
+        places=EVERYWHERE | {Place.EDITOR},
+        is_bound=False,
+        dialog=Dialog("Strict certificates"),
+    ),
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 
 if TYPE_CHECKING:
-    from partstream.upstreams.configuration import Timeouts
+    from partstream.upstreams.connection_settings import Timeouts
 
 __all__ = ["Deadlines"]
 

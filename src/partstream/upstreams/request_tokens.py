@@ -6,7 +6,6 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.context_management import applied_edits
 from partstream.errors import ContextLengthExceededError
 from partstream.tokens.overflow import read_overflow
 from partstream.upstreams.costs import cost_of
@@ -88,13 +87,12 @@ class RequestTokens:
     def answered(self, finish: Finish) -> DataPart | None:
         """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
         cost = cost_of(finish, self._pricing)
-        edits = applied_edits(finish.provider_metadata)
-        if edits:
-            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(edits))
+        if finish.edits:
+            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:
             self._check_limit(finish.usage.input_tokens or 0)
         self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
-        return None if finish.usage is None else usage_part(finish.usage, cost, edits)
+        return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
 
     def _check_limit(self, input_tokens: int) -> None:
         """A model that took more than its limit has another one: a local server was loaded with more room."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
-    from partstream.upstreams.configuration import RetryPolicy, Timeouts
+    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import Exchange
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
 

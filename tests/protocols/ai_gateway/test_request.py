@@ -14,13 +14,16 @@ from conversation.samples import JPEG, ORIGIN, PDF, PNG, WEATHER, assistant, cal
 from partstream import ChatMessage, DataPart, TextPart, ToolCallPart, ToolMode
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
-from partstream.conversation.settings import SPECIFICATION_VERSIONS, Continuation, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
+from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.headers import authorize, build_headers
 from partstream.protocols.ai_gateway.refusals import refuses_reasoning
 from partstream.protocols.ai_gateway.request import build_request
-from partstream.protocols.ai_gateway.specification import complete_settings
+from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
+from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
 from partstream.protocols.protocol import KeyKind
+from partstream.provider import LanguageModelChatInformation
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,
     HIDDEN,
@@ -43,7 +46,8 @@ CLAUDE = replace(ORIGIN, model="anthropic/claude-sonnet-4.5")
 
 def asked(*messages: ChatMessage, model: str = CLAUDE.model, version: int = 4, **options: Any) -> ChatRequest:
     chosen = options.pop("settings", RequestSettings())
-    chosen = replace(chosen, specification_version=version)
+    own = replace(chosen.own_settings(AIGatewaySettings), specification_version=version)
+    chosen = replace(chosen, own=own)
     return prepared(*messages, origin=replace(ORIGIN, model=model), settings=chosen, **options).request()
 
 
@@ -406,7 +410,9 @@ def test_the_reasoning_effort(model: str, version: int, effort: str, expected: d
 
 
 def test_provider_options_are_merged_and_the_request_wins():
-    settings = RequestSettings(provider_options={"openai": {"store": True, "user": "u"}, "gateway": {"order": ["a"]}})
+    settings = RequestSettings(
+        own=AIGatewaySettings(provider_options={"openai": {"store": True, "user": "u"}, "gateway": {"order": ["a"]}})
+    )
     options = {"providerOptions": {"openai": {"user": "v"}, "gateway": {"only": ["b"]}}}
     body = body_of(
         user("Hi"),
@@ -462,7 +468,7 @@ def test_the_kind_of_the_key_is_in_a_header(kind: KeyKind, said: str):
 
 
 def test_without_a_key_no_header_speaks_of_one():
-    headers = build_headers(asked(user("Hi"), settings=RequestSettings(team="acme"), version=2))
+    headers = build_headers(asked(user("Hi"), settings=RequestSettings(own=AIGatewaySettings(team="acme")), version=2))
     assert headers == {
         "ai-gateway-protocol-version": "0.0.1",
         "ai-language-model-specification-version": "2",
@@ -490,8 +496,19 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("base_url", "version"), VERSIONS.items())
 def test_the_base_url_says_the_version_unless_somebody_does(base_url: str, version: int):
-    assert complete_settings(RequestSettings(), base_url).specification_version == version
-    assert complete_settings(RequestSettings(specification_version=2), base_url).specification_version == 2
+    model = LanguageModelChatInformation(CLAUDE.model, "Claude", "claude", "1", 1000, 100)
+    for own, expected in ((None, version), (AIGatewaySettings(specification_version=2), 2)):
+        completed = complete_settings(RequestSettings(own=own), base_url, model)
+        assert specification_version(completed) == expected
+        assert completed.own_settings(AIGatewaySettings).provider_options == {}
+
+
+def test_the_edits_of_the_context_that_a_model_knows_are_among_the_completed_settings():
+    settings = RequestSettings(own=AIGatewaySettings(context_management=ContextManagement(is_on=True)))
+    model = LanguageModelChatInformation(CLAUDE.model, "Claude", "claude", "1", 100_000, 100)
+    completed = complete_settings(settings, "https://host/v1", model)
+    edits = completed.own_settings(AIGatewaySettings).provider_options["anthropic"]["contextManagement"]["edits"]
+    assert edits[0]["trigger"] == {"type": "input_tokens", "value": 70_000}
 
 
 # ---- any conversation ----

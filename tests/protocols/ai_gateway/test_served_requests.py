@@ -11,10 +11,11 @@ from conversation.samples import ORIGIN, WEATHER
 from copilot_requests import CopilotRequest, copilot_requests
 from partstream import ChatMessage, RequestOptions, TextPart
 from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import SPECIFICATION_VERSIONS, RequestSettings
+from partstream.conversation.settings import RequestSettings
 from partstream.protocols.ai_gateway.headers import build_headers
 from partstream.protocols.ai_gateway.request import build_request
 from partstream.protocols.ai_gateway.serve_request import read_request
+from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
 from partstream.protocols.serving import ServedRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, contents, strings
 
@@ -23,7 +24,7 @@ versions = pytest.mark.parametrize("version", SPECIFICATION_VERSIONS)
 
 
 def _served(messages: list[ChatMessage], options: RequestOptions, version: int) -> tuple[ServedRequest, dict[str, Any]]:
-    settings = RequestSettings(specification_version=version)
+    settings = RequestSettings(own=AIGatewaySettings(specification_version=version))
     request = prepare(GATEWAY, messages, options, settings, "gw-").request()
     body = build_request(request)
     return read_request(body, build_headers(request)), body

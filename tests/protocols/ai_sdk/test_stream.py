@@ -650,6 +650,13 @@ def test_what_providers_say_of_the_whole_is_kept() -> None:
     }
 
 
+def test_what_a_provider_took_out_of_the_conversation_is_in_the_finish_in_words():
+    cleared = {"type": "clear_tool_uses_20250919", "clearedToolUses": 2, "clearedInputTokens": 5000}
+    metadata = {"anthropic": {"contextManagement": {"appliedEdits": [cleared]}}}
+    chunks = [{"type": "finish", "finishReason": "stop", "totalUsage": {}, "providerMetadata": metadata}]
+    assert read(chunks).finish.edits == ("2 tool calls, 5,000 tokens",)
+
+
 def test_identity_is_the_responses_own_and_else_the_messages() -> None:
     step = {"type": "finish-step", "response": {"id": "r", "modelId": "m"}}
     finish = read([{"type": "start", "messageId": "msg"}, step, {"type": "finish"}]).finish

@@ -7,9 +7,10 @@ import pytest
 from conversation.rows import ROWS
 from conversation.samples import ORIGIN, WEATHER, asked, assistant, body_of, system, user
 from partstream import DataPart, TextPart, ThinkingPart, Tool, ToolMode
-from partstream.conversation.settings import Continuation, EncryptedReasoning, RequestSettings, SystemAs, Truncation
+from partstream.conversation.settings import Continuation, RequestSettings, SystemAs
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.openresponses.request import refuses_reasoning, refuses_response_id
+from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
 
 PLAIN = {"model": "small", "input": [asked("Hi")], "stream": True, "store": False}
 
@@ -71,12 +72,12 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
     ),
     "an effort, where encrypted reasoning is off": (
         {"model_configuration": {"reasoningEffort": "low"}},
-        RequestSettings(encrypted_reasoning=EncryptedReasoning.OFF),
+        RequestSettings(own=OpenResponsesSettings(encrypted_reasoning=EncryptedReasoning.OFF)),
         {"reasoning": {"effort": "low", "summary": "auto"}},
     ),
     "encrypted reasoning": (
         {},
-        RequestSettings(encrypted_reasoning=EncryptedReasoning.ON),
+        RequestSettings(own=OpenResponsesSettings(encrypted_reasoning=EncryptedReasoning.ON)),
         {"include": ["reasoning.encrypted_content"]},
     ),
     "a context size that the server does not take": (
@@ -89,10 +90,14 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
         RequestSettings(context_size_field="num_ctx"),
         {"num_ctx": 32768},
     ),
-    "truncation by the server": ({}, RequestSettings(truncation=Truncation.AUTO), {"truncation": "auto"}),
+    "truncation by the server": (
+        {},
+        RequestSettings(own=OpenResponsesSettings(truncation=Truncation.AUTO)),
+        {"truncation": "auto"},
+    ),
     "a summary by the server": (
         {},
-        RequestSettings(compact_at=90_000),
+        RequestSettings(own=OpenResponsesSettings(compact_at=90_000)),
         {"context_management": [{"type": "compaction", "compact_threshold": 90_000}]},
     ),
     "no context size, where the server takes it": ({}, RequestSettings(context_size_field="num_ctx"), {}),

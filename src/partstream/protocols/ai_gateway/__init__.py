@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadRequest, ReadResponse, WriteRequest
+    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest
 
 __all__ = ["PROTOCOL"]
 
@@ -30,10 +30,17 @@ def _read_request() -> ReadRequest:
     return READ_REQUEST
 
 
+def _own_settings() -> OwnSettings:
+    from partstream.protocols.ai_gateway.settings import OWN_SETTINGS  # noqa: PLC0415
+
+    return OWN_SETTINGS
+
+
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
     read_response=_read_response,
     write_request=_write_request,
     read_request=_read_request,
+    own_settings=_own_settings,
     has_chunks=True,
 )

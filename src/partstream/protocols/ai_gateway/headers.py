@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import RequestNotExpressibleError
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import specification_version
 from partstream.protocols.protocol import bearer
 
@@ -55,8 +56,8 @@ def build_headers(request: ChatRequest) -> dict[str, str]:
         MODEL_HEADER: model_id,
         STREAMING_HEADER: "true",
     }
-    if request.settings.team is not None:
-        headers["x-vercel-ai-gateway-team"] = request.settings.team
+    if (team := request.settings.own_settings(AIGatewaySettings).team) is not None:
+        headers["x-vercel-ai-gateway-team"] = team
     return headers
 
 

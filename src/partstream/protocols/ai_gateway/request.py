@@ -17,6 +17,7 @@ from partstream.protocols.ai_gateway.model_lists import model_lists
 from partstream.protocols.ai_gateway.prompt import prompt
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
 from partstream.protocols.ai_gateway.refusals import refuses_reasoning
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.protocol import WireRequest, WriteRequest
@@ -46,7 +47,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     options = read_call_options(request.options)
     reasoning, provider_options = _reasoning(request, options.reasoning or request.reasoning_effort, version)
     provider_options = merged(
-        own_options(request), provider_options, settings.provider_options, options.provider_options
+        own_options(request),
+        provider_options,
+        settings.own_settings(AIGatewaySettings).provider_options,
+        options.provider_options,
     )
     body: dict[str, Any] = {PROMPT: prompt(request, version), **reasoning}
     if request.tools:
@@ -91,6 +95,5 @@ WRITE_REQUEST: Final = WriteRequest(
     document_headers=DOCUMENT_HEADERS,
     find_model_lists=model_lists,
     complete_settings=complete_settings,
-    own_settings=frozenset({"specification_version", "provider_options", "context_management", "team"}),
     refused=_refused,
 )

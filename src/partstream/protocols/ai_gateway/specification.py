@@ -11,8 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+
 if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
+    from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["LATEST", "complete_settings", "specification_version"]
 
@@ -23,12 +26,16 @@ _BY_PATH: Final = {"1": 2, "2": 2, "3": 3, "4": 4}
 
 def specification_version(settings: RequestSettings) -> int:
     """The version that a request is written in."""
-    return settings.specification_version or LATEST
+    return settings.own_settings(AIGatewaySettings).specification_version or LATEST
 
 
-def complete_settings(settings: RequestSettings, base_url: str) -> RequestSettings:
-    """The settings with the version that the base URL says, where they say none; without one, the latest."""
-    if settings.specification_version is not None:
-        return settings
+def complete_settings(settings: RequestSettings, base_url: str, model: LanguageModelChatInformation) -> RequestSettings:
+    """The settings with the version that the base URL names, where they name none, and with the edits of the context
+    that are asked of the model."""
+    own = settings.own_settings(AIGatewaySettings).for_model(model.id, model.max_input_tokens)
+    return replace(settings, own=replace(own, specification_version=own.specification_version or _of_url(base_url)))
+
+
+def _of_url(base_url: str) -> int:
     path = _PATH.search(urlsplit(base_url).path)
-    return replace(settings, specification_version=LATEST if path is None else _BY_PATH[path[1]])
+    return LATEST if path is None else _BY_PATH[path[1]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Finish, Outcome
+from partstream.protocols.ai_sdk.applied_edits import applied_edits
 from partstream.protocols.ai_sdk.fields import TOTAL_USAGE, Chunk, Names, count, field, identifier, mapping, metadata
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
@@ -111,6 +112,7 @@ class Ending:
             self._model,
             error,
             self.provider_metadata,
+            applied_edits(self.provider_metadata),
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadResponse, WriteRequest
+    from partstream.protocols.protocol import OwnSettings, ReadResponse, WriteRequest
 
 __all__ = ["PROTOCOL"]
 
@@ -24,5 +24,13 @@ def _write_request() -> WriteRequest:
     return WRITE_REQUEST
 
 
+def _own_settings() -> OwnSettings:
+    from partstream.protocols.openresponses.settings import OWN_SETTINGS  # noqa: PLC0415
+
+    return OWN_SETTINGS
+
+
 # OpenRouter sends `[DONE]` before the last events, others leave it out: facts 7.2. So it says that the end is near.
-PROTOCOL: Final = Protocol(name="openresponses", read_response=_read_response, write_request=_write_request)
+PROTOCOL: Final = Protocol(
+    name="openresponses", read_response=_read_response, write_request=_write_request, own_settings=_own_settings
+)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
-from partstream.conversation.settings import OWN_FIELDS, EncryptedReasoning
+from partstream.conversation.settings import OWN_FIELDS
 from partstream.errors import UpstreamHTTPError
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.input_items import input_items
+from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: A part is larger than the protocol allows, or holds what JSON has no form for.
     """
     settings = request.settings
+    own = settings.own_settings(OpenResponsesSettings)
     body: dict[str, Any] = {
         "model": request.model_id,
         "input": input_items(request.turns, settings),
@@ -63,11 +65,11 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
-    if settings.truncation is not None:
-        body["truncation"] = settings.truncation.value
-    if settings.compact_at is not None:
+    if own.truncation is not None:
+        body["truncation"] = own.truncation.value
+    if own.compact_at is not None:
         # OpenAI's reference, `context_management`: the server summarises by itself from that many tokens on.
-        body["context_management"] = [{"type": "compaction", "compact_threshold": settings.compact_at}]
+        body["context_management"] = [{"type": "compaction", "compact_threshold": own.compact_at}]
     body |= _chosen(request)
     return with_extra_fields(body, settings.extra_body)
 
@@ -113,7 +115,7 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
 
 
 def _wants_encrypted_reasoning(request: ChatRequest, chosen: dict[str, Any]) -> bool:
-    wanted = request.settings.encrypted_reasoning
+    wanted = request.settings.own_settings(OpenResponsesSettings).encrypted_reasoning
     if wanted is EncryptedReasoning.AUTO:
         effort = chosen.get("reasoning")
         return request.has_reasoning or (isinstance(effort, dict) and effort.get("effort") not in {None, "none"})
@@ -142,7 +144,6 @@ def _refused(error: UpstreamError) -> Carried:
 WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path=PATH,
-    own_settings=frozenset({"truncation", "compact_at"}),
     continues=True,
     refused=_refused,
 )

@@ -1,4 +1,4 @@
-"""How a conversation is kept short on the upstream's side: Anthropic's edits, as values; knows no file and no protocol.
+"""How a conversation is kept short on the provider's side: Anthropic's edits, as values; reads no setting.
 
 Sources: Anthropic's reference of context editing (beta `context-management-2025-06-27`, `compact-2026-01-12`) and the
 field names of the AI SDK's `providerOptions.anthropic.contextManagement`, as its version 4.0.105 takes them.
@@ -6,11 +6,13 @@ field names of the AI SDK's `providerOptions.anthropic.contextManagement`, as it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["CLEAR_THINKING", "CLEAR_TOOL_USES", "COMPACT", "ContextManagement", "applied_edits"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CLEAR_THINKING", "CLEAR_TOOL_USES", "COMPACT", "ContextManagement"]
 
 CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
 CLEAR_THINKING: Final = "clear_thinking_20251015"
@@ -66,39 +68,3 @@ def _edit_by_limit(max_input_tokens: int) -> dict[str, Any]:
             "value": max(_LEAST_CLEARED, int(max_input_tokens * _CLEARED_SHARE)),
         },
     }
-
-
-def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an upstream says that it took out of the conversation: a phrase for each edit.
-
-    Args:
-        provider_metadata: As in :attr:`partstream.outputs.Finish.provider_metadata`.
-    """
-    phrases = []
-    for about in provider_metadata.values():
-        management = about.get("contextManagement") if isinstance(about, Mapping) else None
-        edits = management.get("appliedEdits") if isinstance(management, Mapping) else None
-        for edit in edits if isinstance(edits, list | tuple) else ():
-            if isinstance(edit, Mapping):
-                phrases.append(_phrase(edit))
-    return tuple(phrases)
-
-
-def _phrase(edit: Mapping[str, Any]) -> str:
-    """Such as `2 tool calls, 5,000 tokens`; the type alone where it is one that nobody knows yet."""
-    counts = [
-        f"{edit[field]:,} {noun if edit[field] == 1 else noun + 's'}"
-        for field, noun in _COUNTED.items()
-        if type(edit.get(field)) is int
-    ]
-    kind = str(edit.get("type") or "an edit")
-    if kind.startswith("compact"):
-        return ", ".join(["the conversation was summarised", *counts])
-    return ", ".join(counts) or kind
-
-
-_COUNTED: Final = {
-    "clearedToolUses": "tool call",
-    "clearedThinkingTurns": "thinking turn",
-    "clearedInputTokens": "token",
-}

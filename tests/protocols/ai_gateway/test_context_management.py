@@ -2,7 +2,8 @@
 
 import pytest
 
-from partstream.conversation.context_management import CLEAR_TOOL_USES, ContextManagement, applied_edits
+from partstream.protocols.ai_gateway.context_management import CLEAR_TOOL_USES, ContextManagement
+from partstream.protocols.ai_sdk.applied_edits import applied_edits
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 

@@ -3,8 +3,12 @@
 import pytest
 
 from partstream.models import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
-from partstream.upstreams.checks import ConfigurationError
-from partstream.upstreams.model_settings import MODEL_LIST_SETTINGS, MODEL_SETTINGS, read_model_selection
+from partstream.models.settings import MODEL_LIST_ROWS, MODEL_ROWS
+from partstream.upstreams import ConfigurationError, GatewayConfiguration
+
+
+def read_model_selection(settings):
+    return GatewayConfiguration.from_json({"baseUrl": "https://h/v1", **settings}).selection
 
 
 def test_no_settings_are_all_models_as_they_are():
@@ -35,8 +39,8 @@ def test_every_setting_has_its_field():
         "limitFraction": 0.5,
         "limitReasoning": 2000,
     }
-    assert set(settings) == set(MODEL_LIST_SETTINGS)
-    assert set(model) == {"id", *MODEL_SETTINGS}
+    assert set(settings) == {row.name for row in MODEL_LIST_ROWS}
+    assert set(model) == {row.name for row in MODEL_ROWS}
     assert read_model_selection(settings) == ModelSelection(
         allow=("a", "b*"),
         deny=("c",),

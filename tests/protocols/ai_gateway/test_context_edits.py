@@ -2,10 +2,15 @@
 
 import pytest
 
-from partstream.conversation.context_management import CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT, ContextManagement
-from partstream.conversation.settings import RequestSettings
-from partstream.upstreams import ConfigurationError
-from partstream.upstreams.context_settings import read_context_management
+from partstream.protocols.ai_gateway.context_edits import read_context_management
+from partstream.protocols.ai_gateway.context_management import (
+    CLEAR_THINKING,
+    CLEAR_TOOL_USES,
+    COMPACT,
+    ContextManagement,
+)
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.settings.errors import ConfigurationError
 
 CLEAR = {
     "type": CLEAR_TOOL_USES,
@@ -48,7 +53,7 @@ def test_it_is_off_on_or_a_list_of_edits():
         ([{**CLEAR, "excludeTools": "web_search"}], "c.edits[0].excludeTools", "list of names"),
         ([{**THINKING, "keep": "some"}], "c.edits[0].keep", "thinking_turns"),
         ([{**COMPACTION, "trigger": {"type": "input_tokens", "value": 49_999}}], "c.edits[0].trigger", "50,000"),
-        ([{**COMPACTION, "pauseAfterCompaction": True}], "c.edits[0].pauseAfterCompaction", "nobody would go on"),
+        ([{**COMPACTION, "pauseAfterCompaction": True}], "c.edits[0].pauseAfterCompaction", "nobody would continue"),
         ([CLEAR, THINKING], "c.edits", f"{CLEAR_THINKING} first"),
         ([CLEAR, CLEAR], "c.edits", "each edit once"),
     ],
@@ -56,7 +61,7 @@ def test_it_is_off_on_or_a_list_of_edits():
 def test_what_cannot_be_asked_for_is_refused_with_its_place(edits, where, expected):
     with pytest.raises(ConfigurationError) as caught:
         _read(*edits)
-    assert where in str(caught.value)
+    assert caught.value.where == where
     assert expected in str(caught.value)
 
 
@@ -68,11 +73,11 @@ def test_what_is_no_setting_is_refused(value):
 
 def test_the_edits_go_among_the_options_of_their_provider_and_those_of_a_person_win():
     claude = "anthropic/claude-opus-4.5"
-    settings = RequestSettings(context_management=ContextManagement(True, (CLEAR,)))
+    settings = AIGatewaySettings(context_management=ContextManagement(True, (CLEAR,)))
     assert settings.for_model("openai/gpt-5", 1000) is settings
     options = settings.for_model(claude, 1000).provider_options
     assert options == {"anthropic": {"contextManagement": {"edits": [CLEAR]}}}
-    own = RequestSettings(
+    own = AIGatewaySettings(
         context_management=ContextManagement(is_on=True),
         provider_options={
             "anthropic": {"contextManagement": {"edits": []}, "effort": "low"},

@@ -1,0 +1,54 @@
+"""The one table of settings: every row in the order of the documentation, wherever it is defined.
+
+Made from it are the checks, `partstream config show`, what logs leave out, docs/configuration.md, the schema of a group
+in extension/package.json, the names of environment variables and the options of the command line.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from partstream.configuration.key_settings import KEY_ROWS
+from partstream.settings.kinds import TEXT
+from partstream.settings.row import Dialog, Place, Setting, by_name
+from partstream.upstreams.settings import upstream_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["KEY_SETTINGS", "SETTINGS", "settings_of"]
+
+_KEY: Final = "apiKey"
+_PROVIDER: Final = Setting(
+    "provider",
+    TEXT,
+    "A Python provider of your own that answers for this group in the place of a server: `path/to/file.py` or "
+    "`module:attribute`",
+    places=frozenset({Place.GROUP}),
+    dialog=Dialog("Provider file", is_asked=True),
+)
+
+
+@cache
+def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
+    """All settings by name, those of a protocol among the settings of requests.
+
+    Args:
+        protocol: What the upstream speaks; None for the settings of all protocols of this package.
+
+    Raises:
+        KeyError: There is no such protocol.
+        ProtocolLoadError: It cannot be loaded.
+    """
+    rows: list[Setting] = []
+    for row in upstream_rows(protocol).values():
+        rows += (row, *KEY_ROWS) if row.name == _KEY else (row,)
+    return by_name((*rows, _PROVIDER))
+
+
+SETTINGS: Final[Mapping[str, Setting]] = settings_of()
+"""All settings of all protocols of this package."""
+
+KEY_SETTINGS: Final = (_KEY, *(row.name for row in KEY_ROWS))
+"""Those that say where the key comes from: one of them, and perhaps `apiKeyLifetime`."""

@@ -1,0 +1,126 @@
+"""What the value of a setting can be: how it is read, and how JSON Schema says the same to an editor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.settings.checks import boolean, headers, json_object, number, shortened, string, strings, whole_number
+from partstream.settings.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = [
+    "BODY",
+    "BOOLEAN",
+    "HEADERS",
+    "SECONDS",
+    "STRINGS",
+    "TEXT",
+    "Choice",
+    "Form",
+    "Kind",
+    "choice",
+    "fraction",
+    "text",
+    "whole",
+]
+
+
+class Form(StrEnum):
+    """What a value is; in an environment variable everything but text is written as JSON."""
+
+    TEXT = "text"
+    BOOLEAN = "true or false"
+    NUMBER = "number"
+    LIST = "list"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the value of a setting can be.
+
+    Attributes:
+        form: What it is in a word, for people.
+        read: Gives the value in our own types, from JSON's types or from our own; raises a
+            :class:`partstream.settings.errors.ConfigurationError` that names the place it is told.
+        schema: The keywords of JSON Schema (draft 7) that say the same.
+    """
+
+    form: Form
+    read: Callable[[Any, str], Any]
+    schema: Mapping[str, Any]
+
+
+class Choice(StrEnum):
+    """The words that a setting can be, each with a sentence that says what it means.
+
+    A member is written as `NAME = "word", "What it means."`.
+
+    Attributes:
+        says: What the word means, in Markdown.
+    """
+
+    _value_: str
+    says: str
+
+    def __new__(cls, word: str, says: str) -> Choice:
+        """The member for a word."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.says = says
+        return member
+
+
+def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
+    """A string; `check` refuses those that are of no use, and gives the value."""
+
+    def read(value: Any, where: str) -> Any:
+        given = string(value, where)
+        return given if check is None else check(given, where)
+
+    return Kind(Form.TEXT, read, {"type": "string", **schema})
+
+
+def choice(words: type[Choice]) -> Kind:
+    """One of several words."""
+
+    def read(value: Any, where: str) -> Choice:
+        found = next((word for word in words if word == value), None)
+        if found is None:
+            raise ConfigurationError(where, shortened(value), f"one of {', '.join(words)}")
+        return found
+
+    names, meanings = [word.value for word in words], [word.says for word in words]
+    return Kind(Form.TEXT, read, {"type": "string", "enum": names, "enumDescriptions": meanings})
+
+
+def whole(least: int = 1) -> Kind:
+    """A whole number from `least`."""
+    return Kind(Form.NUMBER, partial(whole_number, least=least), {"type": "integer", "minimum": least})
+
+
+def fraction() -> Kind:
+    """A number above 0 and at most 1."""
+    read = partial(number, fits=lambda value: 0 < value <= 1, expected="a number above 0 and at most 1")
+    return Kind(Form.NUMBER, read, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
+
+
+def _is_time(value: float) -> bool:
+    return 0 < value < float("inf")
+
+
+TEXT: Final = text()
+BOOLEAN: Final = Kind(Form.BOOLEAN, boolean, {"type": "boolean"})
+SECONDS: Final = Kind(
+    Form.NUMBER,
+    partial(number, fits=_is_time, expected="a number of seconds above 0"),
+    {"type": "number", "exclusiveMinimum": 0},
+)
+STRINGS: Final = Kind(Form.LIST, strings, {"type": "array", "items": {"type": "string"}})
+HEADERS: Final = Kind(Form.OBJECT, headers, {"type": "object", "additionalProperties": {"type": "string"}})
+BODY: Final = Kind(Form.OBJECT, json_object, {"type": "object"})

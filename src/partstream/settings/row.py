@@ -1,0 +1,247 @@
+"""The row of a setting, and how the values of rows are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.json_codec import dumps
+from partstream.settings.checks import json_object
+from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from partstream.settings.kinds import Kind
+
+__all__ = [
+    "EVERYWHERE",
+    "Contents",
+    "Dialog",
+    "Nesting",
+    "OnUnknown",
+    "Place",
+    "Secrecy",
+    "Setting",
+    "by_name",
+    "refuse",
+    "set_field",
+]
+
+
+class Place(StrEnum):
+    """Where a setting can stand, the strongest first: the narrower what a place is about, the more it says."""
+
+    COMMAND_LINE = "command line"
+    """One run."""
+    GROUP = "VS Code group"
+    """One upstream among several."""
+    EDITOR = "VS Code settings"
+    """One editor."""
+    ENVIRONMENT = "environment"
+    """Everything that was started from one shell."""
+    FILE = "partstream.toml"
+    """Everything that one user starts."""
+    DEFAULT = "default"
+
+
+EVERYWHERE: Final = frozenset({Place.COMMAND_LINE, Place.GROUP, Place.ENVIRONMENT, Place.FILE})
+"""Where most settings can stand."""
+
+
+class Secrecy(StrEnum):
+    """What of a value is secret, see :mod:`partstream.settings.secrecy`."""
+
+    NOTHING = "nothing"
+    WHOLE = "whole"
+    HEADERS = "headers"
+    """The values of an object of headers, with and without a scheme such as `Bearer` before them."""
+    BODY = "body"
+    """Strings at any depth of a JSON value, those that cannot be a key left out."""
+    URL = "url"
+    """The user name and the password of a URL, and the values of its query."""
+    ARGUMENTS = "arguments"
+    """Everything behind the first string of a list, which is a program."""
+
+
+class Nesting(StrEnum):
+    """How rows stand within the value of another."""
+
+    OBJECT = "object"
+    """They are the fields of an object."""
+    BY_NAME = "by name"
+    """They are the fields of every object in an object: the names are not those of settings."""
+    LIST = "list"
+    """They are the fields of every object in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The rows within the value of a row.
+
+    Attributes:
+        nesting: How they stand in it.
+        rows: The rows.
+        build: Gives the value in our own types from the fields that were read, one dictionary or several as `nesting`
+            says, and the place that errors name.
+        short_for: The row whose value may stand in the place of the object, as a model's id does; None for none.
+        elsewhere: The settings that do not belong here, and the protocol that each of them belongs to.
+        is_open: Whether a protocol that is installed later may add rows.
+    """
+
+    nesting: Nesting
+    rows: tuple[Setting, ...]
+    build: Callable[[Any, str], Any] = lambda fields, _where: fields
+    short_for: str | None = None
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """How VS Code's editor of groups shows a setting.
+
+    Attributes:
+        title: What it is called there; empty for its name.
+        is_asked: Whether a person is asked for it who adds a group.
+        snippet: What the editor offers to insert, or None.
+    """
+
+    title: str = ""
+    is_asked: bool = False
+    snippet: Mapping[str, Any] | None = None
+
+
+OnUnknown: TypeAlias = "Callable[[ConfigurationError], None]"
+"""Told of a setting that cannot be used where it stands; raises it, or goes on without it."""
+
+
+def refuse(error: ConfigurationError) -> None:
+    """Raises it."""
+    raise error
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        name: What it is called in a VS Code group, in `partstream.toml` and in errors.
+        kind: What its value can be.
+        says: What it says, in Markdown, without a full stop.
+        default: The value that holds when nobody sets it, in JSON's types; None for none.
+        otherwise: The same in words, where no single value says it.
+        sets: The field of our own object that it sets; dots lead into objects within.
+        secrecy: What of its value is secret.
+        places: Where it can stand.
+        protocol: The protocol that it belongs to, or None for all.
+        contents: The rows within its value, or None.
+        is_bound: Whether it belongs to the base URL beside it, and to no other upstream.
+        is_required: Whether an object without it is of no use.
+        may_be_empty: Whether the empty string is a value; otherwise it counts as left out.
+        option: The option of the command line that sets it, such as `--base-url`; empty for none.
+        dialog: How VS Code's editor of groups shows it.
+    """
+
+    name: str
+    kind: Kind
+    says: str
+    default: Any = None
+    otherwise: str = ""
+    sets: str = ""
+    secrecy: Secrecy = Secrecy.NOTHING
+    places: frozenset[Place] = EVERYWHERE
+    protocol: str | None = None
+    contents: Contents | None = None
+    is_bound: bool = True
+    is_required: bool = False
+    may_be_empty: bool = False
+    option: str = ""
+    dialog: Dialog = Dialog()
+
+    @property
+    def path(self) -> str:
+        """The field that it sets: that which is named, else the name in Python's spelling."""
+        return self.sets or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+
+    @property
+    def shown_default(self) -> str:
+        """What holds when nobody sets it, in Markdown; empty for nothing."""
+        return self.otherwise or ("" if self.default is None else f"`{_json(self.default)}`")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "PARTSTREAM_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).upper()
+
+    def read(self, value: Any, where: str, on_unknown: OnUnknown = refuse) -> Any:
+        """The value in our own types.
+
+        Args:
+            value: The value in JSON's types.
+            where: What errors call the spot.
+            on_unknown: Told of settings within it that nobody knows.
+
+        Raises:
+            ConfigurationError: The value is of no use; the message shows no secret.
+        """
+        contents = self.contents
+        if contents is None:
+            return self.kind.read(value, where)
+        given = self.kind.read(value, where)
+        return contents.build(_READERS[contents.nesting](contents, given, where, on_unknown), where)
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def by_name(rows: Iterable[Setting]) -> dict[str, Setting]:
+    """Rows by their names."""
+    return {row.name: row for row in rows}
+
+
+def set_field(fields: dict[str, Any], path: str, value: Any) -> None:
+    """Sets a field; dots in its path lead into dictionaries within."""
+    *within, last = path.split(".")
+    for name in within:
+        fields = fields.setdefault(name, {})
+    fields[last] = value
+
+
+def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> dict[str, Any]:
+    given = {contents.short_for: given} if contents.short_for and isinstance(given, str) else json_object(given, where)
+    known = by_name(contents.rows)
+    fields: dict[str, Any] = {}
+    for name, value in given.items():
+        spot = f"{where}.{name}"
+        if name in known:
+            set_field(fields, known[name].path, known[name].read(value, spot, on_unknown))
+        elif name in contents.elsewhere:
+            on_unknown(MisplacedSettingError(spot, name, contents.elsewhere[name]))
+        else:
+            on_unknown(UnknownSettingError(spot, name, where, known))
+    missing = next((row for row in contents.rows if row.is_required and row.name not in given), None)
+    if missing is not None:
+        raise ConfigurationError(f"{where}.{missing.name}", "nothing", missing.says[0].lower() + missing.says[1:])
+    return fields
+
+
+def _read_by_name(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> dict[str, Any]:
+    return {
+        name: _read_object(contents, value, f"{where}.{name}", on_unknown)
+        for name, value in json_object(given, where).items()
+    }
+
+
+def _read_list(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> list[dict[str, Any]]:
+    return [_read_object(contents, value, f"{where}[{index}]", on_unknown) for index, value in enumerate(given)]
+
+
+_READERS: Final[Mapping[Nesting, Callable[[Contents, Any, str, OnUnknown], Any]]] = {
+    Nesting.OBJECT: _read_object,
+    Nesting.BY_NAME: _read_by_name,
+    Nesting.LIST: _read_list,
+}

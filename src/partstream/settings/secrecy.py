@@ -1,0 +1,177 @@
+"""What of a setting's value is secret: how it is shown without that, and which texts no log may hold.
+
+Works on values as they stand somewhere, also on those that are of no use: a key under a misspelt name is a key.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+__all__ = ["HIDDEN", "SHORTEST_SECRET", "hidden_url", "secrets_in", "secrets_of", "shown"]
+
+HIDDEN: Final = "***"
+
+SHORTEST_SECRET: Final = 4
+"""Characters; anything shorter is no key, and would blot out half of every text."""
+_SHORTEST_KEY: Final = 8
+"""The same where a value may be a key or any other word."""
+_PLAIN_WORD: Final = re.compile(r"[a-z]{1,12}")
+"""What is no key even then, such as the name of a provider."""
+
+
+def shown(row: Setting, value: Any) -> Any:
+    """A value without what is secret in it."""
+    if row.contents is not None:
+        return _SHOW_CONTENTS[row.contents.nesting](row.contents, value)
+    return _SHOW[row.secrecy](value)
+
+
+def secrets_in(rows: Iterable[Setting], given: Mapping[str, Any]) -> set[str]:
+    """Every text of an object of settings that may be a secret; what stands under an unknown name may be one too."""
+    return {text for text in _secrets_in(by_name(rows), given) if len(text) >= SHORTEST_SECRET}
+
+
+def secrets_of(row: Setting, value: Any) -> Iterator[str]:
+    """Every text of a value that may be a secret."""
+    if row.contents is None:
+        yield from _FIND[row.secrecy](value)
+        return
+    rows = by_name(row.contents.rows)
+    for item in _objects(row.contents.nesting, value):
+        if isinstance(item, dict):
+            yield from _secrets_in(rows, item)
+
+
+def hidden_url(url: str) -> str:
+    """A URL without what may be secret in it: user name, password and the values of its query."""
+    try:
+        address = urlsplit(url)
+    except ValueError:  # it is no URL
+        return HIDDEN
+    host = f"{HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
+    query = re.sub(r"=[^&]*", f"={HIDDEN}", address.query)
+    return urlunsplit((address.scheme, host, address.path, query, ""))
+
+
+def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in given.items():
+        row = rows.get(name)
+        yield from _keys(value) if row is None else secrets_of(row, value)
+
+
+def _objects(nesting: Nesting, value: Any) -> Iterable[Any]:
+    if nesting is Nesting.OBJECT:
+        return (value,)
+    if nesting is Nesting.BY_NAME:
+        return value.values() if isinstance(value, dict) else ()
+    return value if isinstance(value, list) else ()
+
+
+# ---- which texts are secret ----
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string of a JSON value, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The strings that may be keys, where most are none."""
+    for text in _strings(value):
+        if len(text) >= _SHORTEST_KEY and not _PLAIN_WORD.fullmatch(text):
+            yield text
+
+
+def _header_values(value: Any) -> Iterator[str]:
+    for text in _strings(value):
+        yield text
+        yield text.rpartition(" ")[2]  # `Bearer KEY`: the key alone is a secret too
+
+
+def _of_url(value: Any) -> Iterator[str]:
+    for text in _strings(value):
+        try:
+            address = urlsplit(text)
+        except ValueError:
+            yield text
+            continue
+        known = address.netloc.rpartition("@")[0]
+        values = [pair.partition("=")[2] for pair in address.query.split("&")]
+        for part in (known, *known.split(":", 1), *values):
+            yield part
+            yield unquote(part)
+
+
+def _arguments(value: Any) -> Iterator[str]:
+    yield from _keys(value[1:] if isinstance(value, list) else value)
+
+
+_FIND: Final[Mapping[Secrecy, Callable[[Any], Iterable[str]]]] = {
+    Secrecy.NOTHING: lambda value: (),
+    Secrecy.WHOLE: _strings,
+    Secrecy.HEADERS: _header_values,
+    Secrecy.BODY: _keys,
+    Secrecy.URL: _of_url,
+    Secrecy.ARGUMENTS: _arguments,
+}
+
+
+# ---- what is shown of a value ----
+
+
+def _without_values(value: Any) -> Any:
+    return dict.fromkeys(value, HIDDEN) if isinstance(value, dict) else HIDDEN
+
+
+def _program(value: Any) -> Any:
+    return [value[0], *([HIDDEN] * (len(value) - 1))] if isinstance(value, list) and value else HIDDEN
+
+
+_SHOW: Final[Mapping[Secrecy, Callable[[Any], Any]]] = {
+    Secrecy.NOTHING: lambda value: value,
+    Secrecy.WHOLE: lambda value: HIDDEN,
+    Secrecy.HEADERS: _without_values,
+    Secrecy.BODY: _without_values,
+    Secrecy.URL: lambda value: hidden_url(value) if isinstance(value, str) else HIDDEN,
+    Secrecy.ARGUMENTS: _program,
+}
+
+
+def _show_object(contents: Contents, value: Any) -> Any:
+    if contents.short_for is not None and isinstance(value, str):
+        return value
+    if not isinstance(value, dict):
+        return HIDDEN
+    rows = by_name(contents.rows)
+    return {name: shown(rows[name], item) if name in rows else HIDDEN for name, item in value.items()}
+
+
+def _show_by_name(contents: Contents, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return HIDDEN
+    return {name: _show_object(contents, item) for name, item in value.items()}
+
+
+def _show_list(contents: Contents, value: Any) -> Any:
+    return [_show_object(contents, item) for item in value] if isinstance(value, list) else HIDDEN
+
+
+_SHOW_CONTENTS: Final[Mapping[Nesting, Callable[[Contents, Any], Any]]] = {
+    Nesting.OBJECT: _show_object,
+    Nesting.BY_NAME: _show_by_name,
+    Nesting.LIST: _show_list,
+}

@@ -1,0 +1,211 @@
+"""The settings of one upstream: their rows in the order of the documentation, those of its protocol among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from partstream.conversation.settings import REQUEST_ROWS
+from partstream.models.settings import MODEL_LIST_ROWS
+from partstream.protocols.registry import (
+    BUILT_IN_PROTOCOLS,
+    DEFAULT_PROTOCOL,
+    PROTOCOLS,
+    ProtocolLoadError,
+    asked_protocols,
+    asking,
+)
+from partstream.settings.checks import fits_header, string
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, text
+from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
+from partstream.settings.secrecy import hidden_url
+from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
+from partstream.upstreams.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.protocols.protocol import OwnSettings
+
+__all__ = ["check_key", "check_protocol", "check_url", "own_settings_of", "upstream_rows"]
+
+
+def check_url(value: str, where: str) -> str:
+    """A base URL.
+
+    Raises:
+        ConfigurationError: It is none; the message shows no secret that may stand in it.
+    """
+    expected = "an http or https URL such as https://host/v1"
+    if "@" in value.partition("://")[2].partition("/")[0]:
+        raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
+    try:
+        address = urlsplit(value)
+        usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError as error:  # a port that is not a number, a bracket that is not closed
+        raise ConfigurationError(where, f"no URL ({error})", expected) from error
+    if not usable or not value.isprintable() or " " in value:
+        raise ConfigurationError(where, repr(hidden_url(value)), expected)
+    return value
+
+
+def check_key(key: str, where: str) -> None:
+    """Refuses a key that no header can hold; the message does not show it.
+
+    Raises:
+        ConfigurationError: It has line breaks, or characters beyond ASCII.
+    """
+    if not fits_header(key):
+        raise ConfigurationError(
+            where, "characters that no HTTP header can hold", "a key in ASCII, without line breaks"
+        )
+
+
+def _key(value: Any, where: str) -> Secret:
+    if isinstance(value, Secret):
+        return value
+    key = string(value, where)
+    check_key(key, where)
+    return Secret(key)
+
+
+def check_protocol(value: str, where: str) -> str:
+    """The name of a protocol that a server can be asked in.
+
+    Raises:
+        ConfigurationError: There is no such protocol, or it cannot be loaded.
+    """
+    try:
+        asking(value)
+    except KeyError:
+        raise ConfigurationError(where, repr(value), f"one of {', '.join(asked_protocols())}") from None
+    except ProtocolLoadError as error:
+        raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
+    return value
+
+
+def own_settings_of(protocol: str) -> OwnSettings | None:
+    """The settings of requests that only one protocol has a place for, or None where it has none."""
+    load = PROTOCOLS[protocol].own_settings
+    return None if load is None else load()
+
+
+def _own_rows(protocol: str) -> tuple[Setting, ...]:
+    own = own_settings_of(protocol)
+    rows = () if own is None else own.rows
+    return tuple(replace(row, sets=f"own.{row.path}", protocol=protocol) for row in rows)
+
+
+def _asked_first() -> tuple[str, ...]:
+    """Our own protocols that a server can be asked in: what an editor offers."""
+    return tuple(name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_request is not None)
+
+
+_FIRST_ROWS: Final = (
+    Setting(
+        "baseUrl",
+        text(check_url),
+        "Where the server is, such as `https://api.example.com/v1`; leave it empty where a provider file answers",
+        secrecy=Secrecy.URL,
+        option="--base-url",
+        dialog=Dialog("Base URL", is_asked=True),
+    ),
+    Setting(
+        "protocol",
+        text(check_protocol, enum=list(_asked_first())),
+        "What the server speaks",
+        DEFAULT_PROTOCOL,
+        option="--protocol",
+        dialog=Dialog("Protocol", is_asked=True),
+    ),
+    Setting(
+        "apiKey",
+        Kind(Form.TEXT, _key, {"type": "string", "secret": True}),
+        "The key itself; VS Code keeps that of a group in its secret storage",
+        secrecy=Secrecy.WHOLE,
+        places=EVERYWHERE - {Place.COMMAND_LINE},  # other users of the machine can read it
+        dialog=Dialog("API key", is_asked=True),
+    ),
+    Setting(
+        "headers",
+        HEADERS,
+        "Further headers of every request, by name",
+        secrecy=Secrecy.HEADERS,
+        # VS Code inserts the first snippet of a schema into every group that it adds: this one changes nothing.
+        dialog=Dialog("Headers", snippet={"label": "Headers", "body": {}}),
+    ),
+    Setting(
+        "allowInsecureHttp",
+        BOOLEAN,
+        "Whether the base URL may be plain `http` to another machine: anyone on the way can read keys and prompts",
+        default=False,
+        option="--allow-insecure-http",
+        dialog=Dialog("Allow insecure HTTP"),
+    ),
+    Setting(
+        "discover",
+        BOOLEAN,
+        "Whether the server is asked for its models",
+        otherwise="when `models` is empty",
+        dialog=Dialog("Discover models"),
+    ),
+)
+
+_FALLBACK_ROW: Final = Setting(
+    "fallbacks",
+    FALLBACKS,
+    "By a model's id, a list of the models to ask when it cannot answer",
+    dialog=Dialog("Fallback models"),
+)
+
+_REQUEST: Final = Setting("request", BODY, "How requests are written", dialog=Dialog("Requests"))
+_MODEL_REQUESTS: Final = Setting(
+    "modelRequests",
+    BODY,
+    "The same for single models, by id, in the place of `request`",
+    dialog=Dialog("Requests of single models"),
+)
+
+_LAST_ROWS: Final = (
+    Setting(
+        "ledger",
+        BOOLEAN,
+        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        default=True,
+        is_bound=False,
+        dialog=Dialog("Token ledger"),
+    ),
+)
+
+
+@cache
+def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
+    """All settings of an upstream, by name and in the order of the documentation.
+
+    Args:
+        protocol: What the upstream speaks; None for the settings of all protocols of this package.
+
+    Raises:
+        KeyError: There is no such protocol.
+        ProtocolLoadError: It cannot be loaded.
+    """
+    owners = BUILT_IN_PROTOCOLS if protocol is None else (protocol,)
+    rows = (*REQUEST_ROWS, *(row for owner in owners for row in _own_rows(owner)))
+    others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
+    elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
+    request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
+    by_model = replace(request, nesting=Nesting.BY_NAME)
+    return by_name(
+        (
+            *_FIRST_ROWS,
+            *MODEL_LIST_ROWS,
+            _FALLBACK_ROW,
+            replace(_REQUEST, contents=request),
+            replace(_MODEL_REQUESTS, contents=by_model),
+            *CONNECTION_ROWS,
+            *_LAST_ROWS,
+        )
+    )
