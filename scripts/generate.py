@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from configuration_page import configuration_page
 from contract_page import contract_page
+from group_schema import extension_manifest
 from typescript_types import protocol_types
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration_page,
     "docs/contract.md": contract_page,
+    "extension/package.json": extension_manifest,
     "extension/src/protocol.generated.ts": protocol_types,
 }
 

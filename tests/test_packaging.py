@@ -19,11 +19,11 @@ from partstream.configuration import SETTINGS
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
-from partstream.upstreams.connection_settings import RETRY_SETTINGS, TIMEOUT_SETTINGS
-from partstream.upstreams.model_settings import MODEL_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from partstream.settings.row import Setting
 
 ROOT = Path(__file__).parent.parent
 MANIFEST = json.loads((ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
@@ -188,13 +188,40 @@ def test_the_version_of_the_extension_is_the_packages_own() -> None:
 
 
 def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> None:
-    assert set(GROUP) == {*SETTINGS, "provider"}
-    assert set(GROUP["models"]["items"]["properties"]) == {"id", *MODEL_SETTINGS}
-    assert GROUP["timeouts"]["properties"].keys() == TIMEOUT_SETTINGS.keys()
-    assert GROUP["retry"]["properties"].keys() == RETRY_SETTINGS.keys()
+    assert set(GROUP) == set(SETTINGS)
+    assert set(GROUP["models"]["items"]["properties"]) == _within("models")
+    for name in ("timeouts", "retry", "vercelOidc", "request"):
+        assert set(GROUP[name]["properties"]) == _within(name)
+    assert set(GROUP["modelRequests"]["additionalProperties"]["properties"]) == _within("request")
     assert GROUP["limitPolicy"]["enum"] == list(LimitPolicy)
     assert GROUP["protocol"]["enum"] == list(asked_protocols())
     assert GROUP["protocol"]["default"] == DEFAULT_PROTOCOL
+
+
+def _within(name: str) -> set[str]:
+    contents = SETTINGS[name].contents
+    assert contents is not None
+    return {row.name for row in contents.rows}
+
+
+def _described(schema: dict[str, Any], row: Setting, where: str) -> Iterator[str]:
+    """Every setting at or within a row that the schema describes."""
+    assert schema["description"].strip(), where
+    yield where
+    if row.contents is not None:
+        within = {"object": schema, "by name": schema.get("additionalProperties"), "list": schema.get("items")}
+        for one in row.contents.rows:
+            yield from _described(within[row.contents.nesting]["properties"][one.name], one, f"{where}.{one.name}")
+
+
+def test_an_editor_can_complete_and_explain_every_setting_of_a_group_at_any_depth() -> None:
+    described = [where for row in SETTINGS.values() for where in _described(GROUP[row.name], row, row.name)]
+    assert {"request.truncation", "modelRequests.team", "timeouts.idle", "retry.attempts", "models.id"} <= {*described}
+    words = GROUP["request"]["properties"]["systemAs"]
+    assert len(words["enum"]) == len(words["enumDescriptions"]) > 1
+    # VS Code inserts the first snippet into every group that its dialog adds: it must change nothing.
+    snippets = [schema["defaultSnippets"] for schema in GROUP.values() if "defaultSnippets" in schema]
+    assert snippets[0][0]["body"] == {}
 
 
 def test_adding_a_group_asks_for_few_things() -> None:
