@@ -29,6 +29,7 @@ const PASSED_ON = [
   "maxContextWindowTokens",
   "targetChatSessionType",
   "configurationSchema",
+  "statusIcon",
   "warningText",
   "infoText",
   "promo",

@@ -31,7 +31,14 @@ test("what the host reads of extra is passed on, and may hide the model", () => 
       contextSize: { type: "number", enum: [64_000, 128_000], group: "tokens" },
     },
   };
-  const extra = { configurationSchema, isUserSelectable: false, pricing: "$1" };
+  const warningText = { "partstream.settings": "unknown setting" };
+  const extra = {
+    configurationSchema,
+    isUserSelectable: false,
+    pricing: "$1",
+    statusIcon: { id: "warning" },
+    warningText,
+  };
   const [model] = toModels([{ ...MODEL, tooltip: "t", detail: "d", extra }], null, unexpected);
   assert.deepEqual({ ...model, ...extra, tooltip: "t", detail: "d" }, { ...model });
 });

@@ -30,6 +30,7 @@ from partstream.upstreams.model_list import ModelList, with_learned_limits
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.transport import Transport
 from partstream.upstreams.upstream_counts import UpstreamCounts
+from partstream.upstreams.warnings import with_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,7 +109,7 @@ class GatewayProvider(LanguageModelChatProvider):
             UpstreamError: There is no list yet, and none can be had now.
         """
         models = with_learned_limits(await self._models.information(), self._accounting)
-        return with_fallbacks(models, self._configuration.fallbacks)
+        return with_warnings(with_fallbacks(models, self._configuration.fallbacks), self._configuration.warnings)
 
     async def provide_language_model_chat_response(
         self,
@@ -191,8 +192,8 @@ class GatewayProvider(LanguageModelChatProvider):
         configuration, messages, options = self._configuration, question.messages, question.options
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
-        chosen = configuration.request_settings(model.id).for_model(model.id, model.max_input_tokens)
-        settings = self._upstream.complete_settings(chosen, configuration.base_url)
+        chosen = configuration.request_settings(model.id)
+        settings = self._upstream.complete_settings(chosen, configuration.base_url, model)
         prepared = prepare(origin, messages, options, settings, prefix)
         self._say(prepared.notes)
         pricing = self._models.pricing(model.id)

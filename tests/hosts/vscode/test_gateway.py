@@ -146,6 +146,23 @@ def test_a_setting_of_no_use_is_named_in_the_list_of_the_group():
         assert "timeouts.idle" in answer["errors"][0]["message"]
 
 
+def test_an_unknown_setting_is_a_warning_beside_the_models_and_the_rest_of_the_group_works():
+    with serving(token=KEY) as upstream, running() as sidecar:
+        group = group_of(upstream, apiKey=KEY, timeouts={"idel": 5}, temprature=1)
+        result = sidecar.information(group)
+        assert result["errors"] == []
+        [model] = result["models"]
+        said = "unknown setting 'idel' in timeouts; did you mean 'idle'?"
+        for place in (model["tooltip"], *model["extra"]["warningText"].values()):
+            assert said in place
+            assert "unknown setting 'temprature' in the VS Code group" in place
+        assert model["extra"]["statusIcon"] == {"id": "warning"}
+        sidecar.until_logged(said)
+        assert sidecar.wait(sidecar.respond("text", "Hello", group=group)).error is None
+        [model] = sidecar.information(group_of(upstream, apiKey=KEY))["models"]
+        assert "warningText" not in model["extra"]
+
+
 def test_the_stamp_follows_the_users_file(tmp_path):
     path = tmp_path / "mine.toml"
     loader = GatewayLoader({}, GatewaySurroundings(environment={"PARTSTREAM_CONFIG": str(path)}))

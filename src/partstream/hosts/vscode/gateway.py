@@ -14,6 +14,7 @@ from partstream.hosts.vscode.token_memory import TokenMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from partstream.configuration import Resolved
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.loading import Stamp
     from partstream.provider import LanguageModelChatProvider
@@ -57,7 +58,7 @@ class GatewayLoader:
     def __init__(self, configuration: Mapping[str, Any], surroundings: GatewaySurroundings | None = None) -> None:
         self._configuration = configuration
         self._surroundings = surroundings or GatewaySurroundings()
-        self._notes: tuple[str, ...] = ()
+        self._resolved: Resolved | None = None
         self.name = urlsplit(str(configuration.get("baseUrl") or "")).hostname or "gateway"
 
     def __repr__(self) -> str:
@@ -87,10 +88,12 @@ class GatewayLoader:
         group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
         surroundings = self._surroundings
         loaded = load_configuration(group=group, editor=surroundings.editor, environment=surroundings.environment)
-        if loaded.resolved.notes != self._notes:
-            self._notes = loaded.resolved.notes
-            for note in self._notes:
+        if loaded.resolved != self._resolved:
+            self._resolved = loaded.resolved
+            for note in loaded.resolved.notes:
                 _logger.info("%s", note)
+            for warning in loaded.resolved.warnings:
+                _logger.warning("%s: %s", self.name, warning)
         configuration = loaded.gateway(surroundings.learn)
         ledger, counters = surroundings.tokens.open()
         return GatewayProvider(
