@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from commands import call, end, run, start, terminal
+from commands import call, call_process, end, run, start, terminal
 
 from partstream.testing import Outcome, ReplayUpstream
 
@@ -24,7 +24,7 @@ def _said(item: dict) -> tuple[str, str]:
 def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
     async def test() -> None:
         async with ReplayUpstream() as upstream:
-            chat = await call(
+            chat = await call_process(
                 "chat", "--base-url", upstream.base_url, "--model", "small", "--system", "Be brief.", "Hi"
             )
             assert (chat.code, chat.output) == (0, f"{HELLO}\n")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from secrets import token_hex
 
-from commands import call, run
+from commands import call, call_process, run
 
 KEY = f"sk-{token_hex(12)}"
 
@@ -52,7 +52,7 @@ def test_every_value_is_shown_with_its_source_and_no_secret(tmp_path: Path):
 def test_a_command_is_shown_without_its_arguments_and_options_are_the_strongest(tmp_path: Path):
     async def test() -> None:
         path = _file(tmp_path)
-        shown = await call("config", "show", "--json", PARTSTREAM_CONFIG=str(path))
+        shown = await call_process("config", "show", "--json", PARTSTREAM_CONFIG=str(path))
         rows = {row["name"]: row for row in json.loads(shown.output)["settings"]}
         assert rows["apiKeyCommand"]["value"] == ["vault", "***", "***"]
 

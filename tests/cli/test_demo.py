@@ -2,7 +2,7 @@
 
 import re
 
-from commands import call, run, terminal
+from commands import call, call_process, run, terminal
 from rich.cells import cell_len
 
 TOLD_IN_ORDER = [
@@ -73,7 +73,7 @@ def test_it_tells_the_same_every_time_but_for_port_and_seconds():
 
 def test_an_output_without_boxes_and_dots_gets_what_it_can_show():
     async def test() -> None:
-        demo = await call("demo", "--fast", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+        demo = await call_process("demo", "--fast", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
         assert demo.code == 0
         assert "get_weather gave: 24 ?C" in demo.output
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from commands import call, run
+from commands import call, call_process, run
 
 from partstream.testing.steps import document
 from upstreams.upstreams import server_of
@@ -95,7 +95,7 @@ def test_what_is_missing_is_said_in_the_order_in_which_a_request_needs_it(tmp_pa
 
 def test_plain_http_to_another_machine_is_refused_and_its_setting_named(tmp_path: Path):
     async def test() -> None:
-        doctor = await call("doctor", "--base-url", "http://10.0.0.1/v1", **_nowhere(tmp_path))
+        doctor = await call_process("doctor", "--base-url", "http://10.0.0.1/v1", **_nowhere(tmp_path))
         assert doctor.code == 1
         assert "allowInsecureHttp" in doctor.output
 

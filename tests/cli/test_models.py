@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.commands import call, run
+from cli.commands import call, call_process, run
 from models.lists import ENDPOINTS, OPENAI, VERCEL
 from models.server import ModelServer, serving
 
@@ -54,7 +54,7 @@ def test_the_table_marks_what_is_assumed():
     async def test() -> None:
         server = ModelServer({LIST: OPENAI})
         async with serving(server):
-            ended = await call("models", "--base-url", server.url, "--deny", "gpt-5*")
+            ended = await call_process("models", "--base-url", server.url, "--deny", "gpt-5*")
         assert ended.code == 0
         assert "gpt-4o" in ended.output
         assert "128,000 ?" in ended.output

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands import call, run
+from cli.commands import call, call_process, run
 from partstream import Usage
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
@@ -92,8 +92,10 @@ def test_people_get_a_table_and_a_bar_for_each_day(encoding: str, bar: str, tmp_
     _fill(tmp_path, *ANSWERS)
 
     async def test() -> None:
-        output = await _usage(tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="0", COLUMNS="80")
-        lines = [line.rstrip() for line in output.splitlines()]
+        variables = {"PARTSTREAM_DATA": str(tmp_path), "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "80"}
+        ended = await call_process("usage", **variables)
+        assert (ended.code, ended.errors) == (0, "")
+        lines = [line.rstrip() for line in ended.output.splitlines()]
         (gpt,) = [line for line in lines if "gpt-4o" in line and "4,000" in line]
         assert gpt.split() == ["gpt-4o", "2", "4,000", "60%", "20+", "$0.2500+"]
         (everything,) = [line for line in lines if line.startswith("all")]
@@ -139,7 +141,7 @@ def test_a_file_that_is_broken_is_no_error(tmp_path: Path):
     (tmp_path / LEDGER_NAME).write_bytes(b"broken" * 1_000)
 
     async def test() -> None:
-        ended = await call("usage", PARTSTREAM_DATA=str(tmp_path))
+        ended = await call_process("usage", PARTSTREAM_DATA=str(tmp_path))  # which has no logging of a test
         assert ended.code == 0
         assert "No answer" in ended.output
         assert "put aside" in ended.errors
