@@ -1,7 +1,7 @@
 """Partstream: any language model in VS Code chat, through Python.
 
-The names below are the public surface. Those that open sockets or run event loops are loaded when first used, so
-that importing the package stays quick and free of I/O.
+The names below are the public surface. Those that a provider of one's own does not need, such as all that open sockets
+or run event loops, are loaded when first used, so that importing the package stays quick and free of I/O.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError
 from partstream.events import Disposable, Event, EventEmitter
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import (
     DataPart,
     MessagePart,
@@ -34,6 +33,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
+    from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
     from partstream.protocols.reader import StreamReader
     from partstream.protocols.registry import PROTOCOLS
     from partstream.reading import read_stream
@@ -87,6 +87,12 @@ __all__ = [
 ]
 
 _LAZY = {
+    "CitationMode": "partstream.outputs",
+    "Finish": "partstream.outputs",
+    "Outcome": "partstream.outputs",
+    "StreamOptions": "partstream.outputs",
+    "ThinkingMode": "partstream.outputs",
+    "Unmapped": "partstream.outputs",
     "PROTOCOLS": "partstream.protocols.registry",
     "StreamReader": "partstream.protocols.reader",
     "read_stream": "partstream.reading",
