@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ __all__ = [
     "STREAM_TEXT",
     "Competitor",
     "Worker",
+    "environment_of",
     "make_ready",
 ]
 
@@ -70,12 +72,14 @@ class Competitor:
         command: Starts its worker.
         missing: Says what keeps it from being measured, or None.
         every: It takes part in every n-th round; more than one for the slow.
+        checkout: The folder whose code runs.
     """
 
     name: str
     command: tuple[str, ...]
     missing: Callable[[], str | None]
     every: int = 1
+    checkout: Path = ROOT
 
 
 FAST: Final = Competitor("partstream, fast", _python("partstream_reader"), _needs("msgspec"))
@@ -106,13 +110,25 @@ def make_ready() -> None:
         subprocess.run(["npm", "ci", "--silent"], cwd=_NODE_FOLDER, check=False, timeout=120)
 
 
+def environment_of(checkout: Path) -> dict[str, str]:
+    """The environment in which Python imports Partstream from a checkout, wherever it is installed from."""
+    found = (str(checkout / "src"), os.environ.get("PYTHONPATH", ""))
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, found))}
+
+
 class Worker:
     """A competitor's process, from `with` to its end."""
 
     def __init__(self, competitor: Competitor) -> None:
         self.competitor = competitor
         self._process = subprocess.Popen(
-            competitor.command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            competitor.command,
+            cwd=competitor.checkout,
+            env=environment_of(competitor.checkout),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         )
 
     def __enter__(self) -> Self:

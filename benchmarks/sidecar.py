@@ -1,127 +1,203 @@
-"""What the sidecar costs: its start, a round trip, the parts of an answer; run with `python benchmarks/sidecar.py`.
+"""What the sidecar costs: its start, its memory, a round trip, the parts of an answer.
+
+    python -m benchmarks.sidecar
 
 Everything is measured from the other end of the pipes of a real process, but for what the checker of the contract adds
-to a part, which is too little to see there. The start is measured twice: with this Python as it is, and as it is
-packaged (no site packages, so no msgspec and nothing else to find).
+to a part, which is too little to see there.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import asyncio
 import os
-import subprocess
-import sys
-import tempfile
+import threading
 import time
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import distribution
+from itertools import chain
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
+import click
+from rich.console import Console
+
+from benchmarks.competitors import ROOT
+from benchmarks.grids import Grid, draw
+from benchmarks.sidecar_peer import PROVIDER, Peer, Start, peer
 from partstream.checked_progress import CheckedProgress
-from partstream.hosts.vscode.methods import PROTOCOL_VERSION
-from partstream.json_codec import dumps
 from partstream.parts import TextPart
-from partstream.rpc.connection import Connection, Notification
-from partstream.rpc.framing import encode_frame
+from partstream.testing import ReplayUpstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).resolve().parent.parent
-PARTS = 100_000
+    from partstream.parts import ResponsePart
 
-PROVIDER = """
-import asyncio, time
-from partstream.simple import chat_model, text_of
+__all__ = ["Sidecar", "grids", "measure", "processor_time_of_parts", "with_provider_file"]
 
-@chat_model(name="Bench")
-async def provider(messages, options):
-    count, per_second = map(int, text_of(messages[-1]).split())
-    start = time.monotonic()
-    for number in range(count):
-        if per_second:
-            await asyncio.sleep(max(0, start + number / per_second - time.monotonic()))
-        yield f"{time.monotonic():.7f}"
-"""
+_BUNDLED: Final = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
+"""The packages that the packed extension brings beside Partstream; see scripts/build_vsix.py."""
 
 
-class Peer:
-    """The extension's end of the pipes."""
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Medians of one way to start: milliseconds since the process was spawned, and MiB of resident memory.
 
-    def __init__(self, provider: Path, *python: str, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [*(python or (sys.executable,)), "-m", "partstream.hosts.vscode"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | environment,
-        )
-        self._connection = Connection()
-        self._next_id = 0
-        self.send(
-            "initialize",
-            protocolVersion=PROTOCOL_VERSION,
-            clientInfo={"name": "benchmark", "version": "1"},
-            vscodeVersion="1.127.0",
-            configuration={"providers": [{"source": str(provider), "name": "bench"}]},
-        )
+    Attributes:
+        initialized: When `initialize` was answered.
+        listed: When the first list of models was there.
+        answered: When the first part of an answer was there.
+        resident_idle: After `initialize` was answered; None where the system does not say it.
+        resident_listed: After the first list of models.
+    """
 
-    def send(self, method: str, **params: Any) -> int:
-        self._next_id += 1
-        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}
-        self.process.stdin.write(encode_frame(dumps(message)))
-        self.process.stdin.flush()
-        return self._next_id
+    initialized: float
+    listed: float
+    answered: float
+    resident_idle: float | None
+    resident_listed: float | None
 
-    def messages(self) -> Iterator[Any]:
-        while data := self.process.stdout.read1(1 << 20):
-            yield from self._connection.receive(data)
-        raise EOFError("the sidecar ended")
 
-    def call(self, method: str, **params: Any) -> Any:
-        """Sends a request and returns its result; all that comes before is thrown away."""
-        request_id = self.send(method, **params)
-        for message in self.messages():
-            if not isinstance(message, Notification) and message.id == request_id:
-                assert message.error is None, message.error
-                return message.result
-        return None
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """Everything that was found of the sidecar.
 
-    def respond(self, text: str, **params: Any) -> int:
-        message = {"role": 1, "content": [{"type": "text", "value": text}]}
-        return self.send(
-            "languageModels/response",
-            **{"group": None, "model": "bench/provider", "messages": [message], "options": {}, "progressToken": 0}
-            | params,
-        )
+    Attributes:
+        begun: By the way it was started.
+        work: By what was done, the figure and its unit.
+    """
 
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
+    begun: dict[str, Begun]
+    work: dict[str, tuple[float, str]]
+
+    def as_json(self) -> dict[str, Any]:
+        """For the file of results."""
+        return {
+            "start": {name: asdict(begun) for name, begun in self.begun.items()},
+            "work": {name: {"figure": figure, "unit": unit} for name, (figure, unit) in self.work.items()},
+        }
+
+
+def measure(rounds: int, parts: int) -> Sidecar:
+    """Measures everything; `rounds` starts of each kind, and answers of `parts` parts."""
+    with TemporaryDirectory() as name, _serving() as base_url:
+        folder = Path(name)
+        provider_file = with_provider_file(folder)
+        return Sidecar(_starts(_ways(provider_file, base_url), rounds), _work(provider_file, rounds, parts))
+
+
+def processor_time_of_parts(opened: Peer, parts: int) -> float:
+    """Microseconds of the sidecar's processor time for a part of a long answer."""
+    told = [float(text) for text in chain.from_iterable(opened.ask(f"{parts} 0 process_time"))]
+    assert len(told) == parts
+    return (told[-1] - told[0]) / parts * 1e6
+
+
+def with_provider_file(folder: Path) -> Start:
+    """The start of a sidecar with one model in a provider file, which is written into the folder."""
+    (folder / "bench.py").write_text(PROVIDER, encoding="utf-8")
+    return Start("a provider file, as installed", folder)
+
+
+def _ways(provider_file: Start, base_url: str) -> list[Start]:
+    """With a provider file and with an upstream; and each as this Python has it installed, or as the packed extension
+    has it: no site packages, so no msgspec and nothing else to find."""
+    upstream = replace(
+        provider_file,
+        name="an upstream, as installed",
+        group={"id": "g", "configuration": {"baseUrl": base_url, "allowModels": ["text"]}},
+        model="text",
+        question="Hello",
+    )
+    libraries = provider_file.folder / "libraries"
+    libraries.mkdir()
+    for package in _BUNDLED:
+        packed = distribution(package)
+        for place in {file.parts[0] for file in packed.files or ()} - {"..", "__pycache__"}:
+            (libraries / place).symlink_to(str(packed.locate_file(place)))
+    environment = {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(libraries)))}
+    return [
+        replace(one, name=one.name.replace("installed", "packed"), python=("-S",), environment=environment)
+        for one in (provider_file, upstream)
+    ] + [provider_file, upstream]
 
 
 @contextmanager
-def peer(provider: Path, *python: str, **environment: str) -> Iterator[Peer]:
-    opened = Peer(provider, *python, **environment)
+def _serving() -> Iterator[str]:
+    """The base URL of a model server on loopback, in a thread of its own."""
+    loop, base_urls, ready = asyncio.new_event_loop(), [], threading.Event()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        async with ReplayUpstream() as upstream:
+            base_urls.append(upstream.base_url)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    assert ready.wait(30)
     try:
-        yield opened
+        yield base_urls[0]
     finally:
-        opened.close()
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(30)
+        loop.close()
 
 
-def start(provider: Path, *python: str, **environment: str) -> float:
-    """Milliseconds from the spawn to the first list of models that has one."""
-    began = time.perf_counter()
-    with peer(provider, *python, **environment) as opened:
-        result = opened.call("languageModels/information", group=None, silent=True)
-        taken = time.perf_counter() - began
-        assert len(result["models"]) == 1
-    return taken * 1e3
+def _starts(ways: Sequence[Start], rounds: int) -> dict[str, Begun]:
+    """Round and round all ways; the first round, which writes compiled files, is not counted."""
+    found: dict[str, list[tuple[float | None, ...]]] = {way.name: [] for way in ways}
+    for _ in range(rounds + 1):
+        for way in ways:
+            found[way.name].append(_start(way))
+    return {name: Begun(*map(_median, zip(*rows[1:], strict=True))) for name, rows in found.items()}
 
 
-def round_trip(opened: Peer) -> list[float]:
+def _start(way: Start) -> tuple[float | None, ...]:
+    began, times = time.perf_counter(), []
+
+    def take_time() -> None:
+        times.append((time.perf_counter() - began) * 1e3)
+
+    with peer(way) as opened:
+        opened.initialize()
+        take_time()
+        idle = opened.resident()
+        opened.list_models()
+        take_time()
+        listed = opened.resident()
+        for said in opened.ask(way.question):
+            if said and len(times) == 2:
+                take_time()
+    return (*times, idle, listed)
+
+
+def _median(values: tuple[float | None, ...]) -> Any:
+    return None if None in values else median(value for value in values if value is not None)
+
+
+def _work(start: Start, rounds: int, parts: int) -> dict[str, tuple[float, str]]:
+    few = max(1, rounds // 3)
+    with peer(start) as opened:
+        opened.initialize()
+        opened.list_models()
+        paced = _latencies(opened, seconds=min(3, rounds))
+        return {
+            "one token count there and back": (median(_round_trip(opened)), "µs"),
+            "1.6 MB of prompt to the first part": (median(_long_prompt(opened) for _ in range(few)), "ms"),
+            "parts of an answer": (median(_parts_per_second(opened, parts) for _ in range(few)), "a second"),
+            "processor time of a part": (median(processor_time_of_parts(opened, parts) for _ in range(few)), "µs"),
+            "of it the checker of the contract": (_checking(rounds) / 1e3, "µs"),
+            "report to arrival at 1,000 parts a second, median": (median(paced), "µs"),
+            "report to arrival, 99 of 100": (quantiles(paced, n=100)[98], "µs"),
+        }
+
+
+def _round_trip(opened: Peer) -> list[float]:
     """Microseconds of counting one text, many times."""
     taken = []
     for _ in range(500):
@@ -131,66 +207,46 @@ def round_trip(opened: Peer) -> list[float]:
     return taken
 
 
-def long_prompt(opened: Peer) -> float:
+def _long_prompt(opened: Peer) -> float:
     """Milliseconds from a request of 1.6 MB in 1,000 messages to the first part of its answer."""
     filler = {"role": 2, "content": [{"type": "text", "value": "x" * 1600}]}
-    last = {"role": 1, "content": [{"type": "text", "value": "1 0"}]}
-    began = time.perf_counter()
-    opened.respond("", messages=[filler] * 999 + [last])
-    for message in opened.messages():
-        if isinstance(message, Notification) and message.method == "$/progress":
-            break
-    taken = (time.perf_counter() - began) * 1e3
-    opened.call("languageModels/information", group=None, silent=True)
+    began, taken = time.perf_counter(), 0.0
+    for said in opened.ask("1 0 monotonic", *[filler] * 999):
+        if said and not taken:
+            taken = (time.perf_counter() - began) * 1e3
     return taken
 
 
-def texts(message: Notification) -> list[str]:
-    """The values of the text parts; the usage comes last and is none, and other notifications may come between."""
-    if message.method != "$/progress":
-        return []
-    return [part["value"] for part in message.params["value"]["parts"] if part["type"] == "text"]
-
-
-def parts_per_second(opened: Peer) -> float:
-    request_id = opened.respond(f"{PARTS} 0")
-    began, count = time.perf_counter(), 0
-    for message in opened.messages():
-        if isinstance(message, Notification):
-            count += len(texts(message))
-        elif message.id == request_id:
-            break
-    assert count == PARTS
+def _parts_per_second(opened: Peer, parts: int) -> float:
+    began = time.perf_counter()
+    count = sum(map(len, opened.ask(f"{parts} 0 monotonic")))
+    assert count == parts
     return count / (time.perf_counter() - began)
 
 
-def latencies(opened: Peer, per_second: int = 1000, seconds: int = 3) -> list[float]:
+def _latencies(opened: Peer, seconds: int, per_second: int = 1000) -> list[float]:
     """Microseconds from the report of each part to its arrival here, evenly paced."""
-    request_id = opened.respond(f"{per_second * seconds} {per_second}")
-    taken = []
-    for message in opened.messages():
+    taken: list[float] = []
+    for said in opened.ask(f"{per_second * seconds} {per_second} monotonic"):
         now = time.monotonic()
-        if isinstance(message, Notification):
-            taken += [(now - float(text)) * 1e6 for text in texts(message)]
-        elif message.id == request_id:
-            break
+        taken += [(now - float(text)) * 1e6 for text in said]
     return taken
 
 
 class _Sink:
     """A progress that throws everything away."""
 
-    def report(self, part: TextPart, /) -> None:
+    def report(self, part: ResponsePart, /) -> None:
         pass
 
 
-def checking() -> float:
+def _checking(rounds: int) -> float:
     """Nanoseconds of processor time that the contract's checker adds to a text part; the least of many runs."""
     text = [TextPart(word) for word in ("a plain ", "word ", "größer ", "你好 ", "👋 ")] * 2000
 
     def least(progress: CheckedProgress | _Sink) -> float:
         taken = []
-        for _ in range(50):
+        for _ in range(rounds * 3):
             began = time.process_time()
             for part in text:
                 progress.report(part)
@@ -200,42 +256,31 @@ def checking() -> float:
     return (least(CheckedProgress(_Sink())) - least(_Sink())) / len(text) * 1e9
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--starts", type=int, default=15, help="how often the start is measured")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        provider = Path(folder, "bench_provider.py")
-        provider.write_text(PROVIDER)
-        numbers = measure(provider, arguments.starts)
-    if arguments.json:
-        print(json.dumps(numbers))
-        return
-    for name, value in numbers.items():
-        print(f"{name:55} {value:12,.0f}")
+def grids(sidecar: Sidecar) -> list[Grid]:
+    """The figures as tables."""
+
+    def cell(value: float | None) -> str:
+        return "–" if value is None else f"{value:.0f}"
+
+    columns = ("`initialize` answered", "first list of models", "first part", "resident, idle", "resident, listed")
+    starts = [(name, *map(cell, asdict(begun).values())) for name, begun in sidecar.begun.items()]
+    work = [
+        (what, f"{figure:,.2f} {unit}" if figure < 10 else f"{figure:,.0f} {unit}")
+        for what, (figure, unit) in sidecar.work.items()
+    ]
+    return [
+        Grid("start of the sidecar, ms since its spawn, and its memory, MiB", ("started with", *columns), starts),
+        Grid("the sidecar at work", ("what", "measured"), work),
+    ]
 
 
-def measure(provider: Path, starts: int) -> dict[str, float]:
-    packaged = (sys.executable, "-S")
-    source = str(ROOT / "src")
-    kinds = {"as packaged": lambda: start(provider, *packaged, PYTHONPATH=source), "as it is": lambda: start(provider)}
-    taken: dict[str, list[float]] = {name: [] for name in kinds}
-    for _ in range(starts + 1):
-        for name, run in kinds.items():
-            taken[name].append(run())
-    # The first of each wrote the compiled files and is not counted.
-    numbers = {f"spawn to first answer, {name}, median ms": median(values[1:]) for name, values in taken.items()}
-    with peer(provider) as opened:
-        opened.call("languageModels/information", group=None, silent=True)
-        numbers["one token count there and back, median us"] = median(round_trip(opened))
-        numbers["1.6 MB of prompt to first part, median ms"] = median(long_prompt(opened) for _ in range(7))
-        numbers["parts a second, unpaced, median"] = median(parts_per_second(opened) for _ in range(3))
-        numbers["checking a text part by the contract, ns"] = checking()
-        paced = latencies(opened)
-        numbers["report to arrival at 1,000 parts a second, p50 us"] = median(paced)
-        numbers["report to arrival at 1,000 parts a second, p99 us"] = quantiles(paced, n=100)[98]
-    return numbers
+@click.command()
+@click.option("--rounds", default=15, show_default=True, help="How often the start is measured.")
+@click.option("--parts", default=100_000, show_default=True, help="How many parts a long answer has.")
+def main(rounds: int, parts: int) -> None:
+    """Measures what the sidecar costs."""
+    for grid in grids(measure(rounds, parts)):
+        draw(grid, Console(width=140))
 
 
 if __name__ == "__main__":
