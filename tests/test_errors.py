@@ -14,6 +14,7 @@ CLASSES = [
 
 EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UnknownModelError: {"model_id": "m", "known": ("a", "b")},
+    errors.InvalidRequestError: {"where": "input[2]", "got": "a number", "expected": "a list"},
     errors.RequestNotExpressibleError: {"what": "audio", "where": "messages[0]", "expected": "text"},
     errors.UpstreamHTTPError: {"http_status": 503, "provider_message": "busy", "body": "{}", "retry_after": 2.0},
     errors.ContextLengthExceededError: {"model": "Large", "limit": 8, "count": 9, "http_status": 400},
@@ -83,22 +84,6 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
 )
 def test_an_http_status_has_vs_codes_word(status: int, code: str) -> None:
     assert errors.UpstreamHTTPError(status).code == LanguageModelErrorCode(code)
-
-
-@pytest.mark.parametrize(
-    ("provider_code", "code"),
-    [
-        ("authentication_error", "NoPermissions"),
-        ("forbidden", "NoPermissions"),
-        ("rate_limit_exceeded", "Blocked"),
-        ("insufficient_funds", "Blocked"),
-        ("model_not_found", "NotFound"),
-        ("overloaded_error", "Unspecified"),
-        (None, "Unspecified"),
-    ],
-)
-def test_a_failure_without_a_status_has_vs_codes_word_by_its_own(provider_code: str | None, code: str) -> None:
-    assert errors.UpstreamFailureError("no", provider_code=provider_code).code == LanguageModelErrorCode(code)
 
 
 def test_every_limit_has_its_own_sentence() -> None:

@@ -79,21 +79,6 @@ _CODE_BY_HTTP_STATUS = {
     429: LanguageModelErrorCode.BLOCKED,
 }
 
-# The same in the words of those who say no status: errors inside a stream.
-_CODE_BY_PROVIDER_CODE = {
-    "authentication_error": LanguageModelErrorCode.NO_PERMISSIONS,
-    "invalid_api_key": LanguageModelErrorCode.NO_PERMISSIONS,
-    "permission_error": LanguageModelErrorCode.NO_PERMISSIONS,
-    "forbidden": LanguageModelErrorCode.NO_PERMISSIONS,
-    "insufficient_funds": LanguageModelErrorCode.BLOCKED,
-    "insufficient_quota": LanguageModelErrorCode.BLOCKED,
-    "rate_limit_error": LanguageModelErrorCode.BLOCKED,
-    "rate_limit_exceeded": LanguageModelErrorCode.BLOCKED,
-    "model_not_found": LanguageModelErrorCode.NOT_FOUND,
-    "not_found": LanguageModelErrorCode.NOT_FOUND,
-    "not_found_error": LanguageModelErrorCode.NOT_FOUND,
-}
-
 
 class PartstreamError(Exception):
     """The root of all errors that Partstream raises on purpose."""
@@ -256,16 +241,20 @@ class ContextLengthExceededError(UpstreamError):
 class UpstreamFailureError(UpstreamError):
     """The upstream accepted the request and then reported a failure inside the stream.
 
+    What kind of failure a provider's code means, its protocol knows: :mod:`partstream.protocols.errors`.
+
     Attributes:
         provider_message: The provider's own sentence.
     """
 
-    def __init__(self, provider_message: str, *, provider_code: str | None = None) -> None:
-        super().__init__(
-            f"the upstream failed: {provider_message}",
-            code=_CODE_BY_PROVIDER_CODE.get(provider_code or "", LanguageModelErrorCode.UNSPECIFIED),
-            provider_code=provider_code,
-        )
+    def __init__(
+        self,
+        provider_message: str,
+        *,
+        provider_code: str | None = None,
+        code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
+    ) -> None:
+        super().__init__(f"the upstream failed: {provider_message}", code=code, provider_code=provider_code)
         self.provider_message = provider_message
 
 

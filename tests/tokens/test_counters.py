@@ -16,7 +16,6 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting.counters import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.counting.vocabularies import exact_vocabulary
 from partstream.tokens.ledger.ledger import open_ledger
-from partstream.tokens.upstream_count import COUNT_ENDPOINTS, CountAnswerError, count_request_body, read_count_answer
 
 NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None, reason="tiktoken is not installed")
@@ -192,25 +191,3 @@ def test_the_digests_are_those_of_the_vocabularies(name):
     data = packed_vocabulary(name)
     assert base64.b64decode(data.split()[0]) == b"!"
     assert hashlib.sha256(data).hexdigest() == _TIKTOKEN_CACHE[name].digest
-
-
-# ---- upstreams that count ----
-
-
-def test_the_body_that_asks_for_a_count_has_only_what_counts():
-    body = {"model": "m", "input": [], "tools": [], "stream": True, "store": False, "max_output_tokens": 9}
-    assert count_request_body(COUNT_ENDPOINTS["responses"], body) == {"model": "m", "input": [], "tools": []}
-    body = {"model": "m", "messages": [], "system": "s", "max_tokens": 9, "temperature": 1, "stream": True}
-    assert count_request_body(COUNT_ENDPOINTS["messages"], body) == {"model": "m", "messages": [], "system": "s"}
-
-
-@pytest.mark.parametrize("answer", [{"object": "response.input_tokens", "input_tokens": 14}, {"input_tokens": 14}])
-def test_the_count_of_an_upstream_is_read(answer):
-    assert (read_count_answer(answer).tokens, read_count_answer(answer).source) == (14, "counted")
-
-
-@pytest.mark.parametrize("answer", [None, [], {}, {"input_tokens": "14"}, {"input_tokens": -1}, {"input_tokens": True}])
-def test_an_answer_without_a_count_is_an_error(answer):
-    with pytest.raises(CountAnswerError, match="expected an object with input_tokens") as caught:
-        read_count_answer(answer)
-    assert caught.value.answer is answer

@@ -18,6 +18,7 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
+from partstream.protocols.errors import COMMON_ERRORS
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstreams.fallbacks import helps_another_model, with_fallbacks
@@ -46,12 +47,12 @@ NOT_HELPED = {
 
 @pytest.mark.parametrize("error", HELPED.values(), ids=HELPED)
 def test_another_model_helps_with(error: UpstreamError):
-    assert helps_another_model(error)
+    assert helps_another_model(error, COMMON_ERRORS)
 
 
 @pytest.mark.parametrize("error", NOT_HELPED.values(), ids=NOT_HELPED)
 def test_no_other_model_helps_with(error: UpstreamError):
-    assert not helps_another_model(error)
+    assert not helps_another_model(error, COMMON_ERRORS)
 
 
 def test_the_detail_of_a_model_says_what_it_falls_back_on():

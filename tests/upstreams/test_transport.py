@@ -25,6 +25,7 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import TextPart
+from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.testing import Outcome as Delivered
@@ -62,7 +63,7 @@ class Streamed:
 
 
 def exchange(body: dict[str, Any]) -> Exchange:
-    return Exchange(WireRequest(PATH, body), PROTOCOL, StreamOptions())
+    return Exchange(WireRequest(PATH, body), PROTOCOL, COMMON_ERRORS, StreamOptions())
 
 
 def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Transport]:

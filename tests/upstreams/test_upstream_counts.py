@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
 
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.json_codec import dumps, loads
 from partstream.models.discovery import FetchResponse
+from partstream.protocols.registry import asking
 from partstream.testing.steps import document
+from partstream.tokens import CountSource, TokenCount
 from partstream.upstreams import upstream_counts
 from partstream.upstreams.upstream_counts import UpstreamCounts
 from upstreams.upstreams import HELLO, ask, gateway_to, replay, run, server_of
@@ -57,14 +60,46 @@ def test_a_server_that_does_not_count_answers_all_the_same_and_is_soon_not_asked
     run(check())
 
 
-@pytest.mark.parametrize("answer", [b"no JSON", b"[]", b'{"input_tokens": -1}', b'{"input_tokens": true}'])
-def test_an_answer_without_a_count_is_none(answer):
-    async def fetch(path, headers, body=None):
-        return FetchResponse(200, {}, answer)
+COUNT = asking("openresponses").count
 
-    counts = UpstreamCounts(fetch, "/v1", "/responses")
-    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
-    assert counts.failures == 1
+
+def answered(status: int, body: bytes) -> tuple[TokenCount | None, list[Any], int]:
+    """What comes of a count whose upstream answers so, what it was asked, and how often it has failed by then."""
+    asked: list[Any] = []
+
+    async def fetch(path, headers, content=None):
+        asked.append((path, loads(content)))
+        return FetchResponse(status, {}, body)
+
+    counts = UpstreamCounts(fetch, "/v1", COUNT)
+    whole = {"model": "m", "input": [], "tools": [], "stream": True, "store": False, "max_output_tokens": 9}
+    return asyncio.run(counts.count(whole, {})), asked, counts.failures
+
+
+@pytest.mark.parametrize(
+    "answer", [b'{"object": "response.input_tokens", "input_tokens": 14}', b'{"input_tokens": 14}']
+)
+def test_the_count_of_an_upstream_is_read_and_it_is_sent_only_what_counts(answer):
+    count, asked, failures = answered(200, answer)
+    assert (count, failures) == (TokenCount(14, CountSource.COUNTED), 0)
+    assert asked == [("/v1/responses/input_tokens", {"model": "m", "input": [], "tools": []})]
+
+
+NO_COUNTS = [b"no JSON", b"null", b"[]", b"{}", b'{"input_tokens": "14"}', b'{"input_tokens": -1}']
+
+
+@pytest.mark.parametrize("answer", [*NO_COUNTS, b'{"input_tokens": true}', b'{"input_tokens": 1.5}'])
+def test_an_answer_without_a_count_is_none_and_the_log_says_what_came(answer, caplog):
+    with caplog.at_level(logging.INFO):
+        count, _, failures = answered(200, answer)
+    assert (count, failures) == (None, 1)
+    assert f"got {answer!r}, expected a number of tokens" in caplog.text
+
+
+def test_an_error_status_is_no_count(caplog):
+    with caplog.at_level(logging.INFO):
+        assert answered(404, b"{}")[0] is None
+    assert "got HTTP 404" in caplog.text
 
 
 def test_a_count_that_takes_too_long_is_not_waited_for(monkeypatch):
@@ -73,11 +108,11 @@ def test_a_count_that_takes_too_long_is_not_waited_for(monkeypatch):
     async def fetch(path, headers, body=None):
         await asyncio.Event().wait()
 
-    counts = UpstreamCounts(fetch, "/v1", "/responses")
+    counts = UpstreamCounts(fetch, "/v1", COUNT)
     assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
 
 
 def test_where_no_endpoint_counts_nothing_is_asked():
-    counts = UpstreamCounts(None, "/v1", "/something-else")
+    counts = UpstreamCounts(None, "/v1", None)
     assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
     assert counts.failures == 0

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partstream.conversation.carried import Carried
+from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Claim",
+    "CountEndpoint",
     "EndMark",
     "Ends",
     "KeyKind",
@@ -174,6 +176,21 @@ class OwnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CountEndpoint:
+    """An endpoint that counts the tokens of a request before it is sent.
+
+    Attributes:
+        path: The path below the base URL.
+        fields: The fields of a request's body that it takes; it refuses others.
+        answer_field: The field of its answer that holds the number of tokens.
+    """
+
+    path: str
+    fields: frozenset[str]
+    answer_field: str = "input_tokens"
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRequest:
     """The corner that asks a server.
 
@@ -186,6 +203,8 @@ class WriteRequest:
         complete_settings: Completes the settings of a request with what the base URL and the model say.
         continues: Whether a request can go on from a stored response.
         refused: Which carried state an error of the upstream refuses; nothing where it is about something else.
+        errors: How its servers say what went wrong.
+        count: Where its servers count a request, or None.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -196,6 +215,8 @@ class WriteRequest:
     complete_settings: Callable[[RequestSettings, str, LanguageModelChatInformation], RequestSettings] = _as_they_are
     continues: bool = False
     refused: Callable[[UpstreamError], Carried] = _nothing_refused
+    errors: Errors = COMMON_ERRORS
+    count: CountEndpoint | None = None
 
     @property
     def carries(self) -> Carried:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.outputs import StreamOptions
+    from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol, WireRequest
 
 __all__ = ["Exchange"]
@@ -24,12 +25,14 @@ class Exchange:
     Attributes:
         request: What is sent.
         protocol: What the answer is in.
+        errors: How the upstream says what went wrong.
         options: How the answer is rendered.
         headers: Headers that somebody set for this request; they win over all others.
     """
 
     request: WireRequest
     protocol: Protocol
+    errors: Errors
     options: StreamOptions
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 

@@ -19,36 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from partstream.errors import UpstreamError
+    from partstream.protocols.errors import Errors
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["has_more_room", "helps_another_model", "with_fallbacks"]
 
 _STATUSES: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
-_CODES: Final = frozenset(
-    {
-        "internal_server_error",
-        "model_overloaded",
-        "overloaded",
-        "overloaded_error",
-        "rate_limit_error",
-        "rate_limit_exceeded",
-        "server_error",
-        "server_is_overloaded",
-        "service_unavailable",
-        "slow_down",
-    }
-)
-"""What upstreams call it when they report it inside of the stream."""
 
 
-def helps_another_model(error: UpstreamError) -> bool:
-    """Whether another model can answer what this one could not."""
+def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
+    """Whether another model can answer what this one could not.
+
+    Args:
+        error: Why this one could not.
+        errors: How its server says what went wrong.
+    """
     if isinstance(error, UpstreamHTTPError):
         status = error.http_status or 0
         return status in _STATUSES or status >= 500
     if isinstance(error, UpstreamFailureError):
-        return error.provider_code in _CODES
+        kind = errors.kind(error.provider_code)
+        return kind is not None and kind.is_passing
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
     return isinstance(error, UpstreamConnectionError | TruncatedStreamError)

@@ -4,43 +4,49 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.routing_attempts import routing_attempts
+from partstream.protocols.errors import COMMON_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.protocols.errors import Errors
+
 __all__ = ["http_error", "retry_after"]
 
-_MAX_ID: Final = 200
 
-
-def http_error(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> UpstreamHTTPError:
+def http_error(
+    status: int, headers: Mapping[str, str], body: bytes, now: datetime, errors: Errors = COMMON_ERRORS
+) -> UpstreamHTTPError:
     """The error that an answer with an error status stands for.
 
-    Bodies in use: `{"error": {"message", "type", "code"}}`, `{"error": "..."}`, `{"message": "..."}`,
-    `{"detail": "..."}`, plain text, HTML pages of proxies. Servers that route a request to others add `generationId`
-    and what each of those said.
+    Args:
+        status: The status.
+        headers: The headers, by name in lower case.
+        body: The start of the body: JSON, which `errors` reads, plain text, or the HTML page of a proxy.
+        now: The time, for a moment in the headers.
+        errors: How the protocol's servers say what went wrong.
     """
     text = body.decode(errors="replace").strip()
     try:
         document = loads(body)
     except JSONDecodeError:
         document = None
-    message, code = _said(document)
+    said = errors.read_body(document)
+    message = said.message
     if message is None and text and not text.startswith("<") and document is None:
         message = text.splitlines()[0][:300]
     return UpstreamHTTPError(
         status,
         provider_message=message,
-        provider_code=code,
+        provider_code=said.code,
         retry_after=retry_after(headers, now),
         body=text,
-        generation_id=_field(document, "generationId"),
-        attempts=routing_attempts(document),
+        generation_id=said.generation_id,
+        attempts=said.attempts,
     )
 
 
@@ -59,26 +65,3 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         return None
     moment = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (moment - now).total_seconds())
-
-
-def _said(document: Any) -> tuple[str | None, str | None]:
-    """The message and the code of an error document."""
-    if not isinstance(document, dict):
-        return None, None
-    error = document.get("error")
-    if isinstance(error, str):
-        return error or None, _text(document.get("code"))
-    source = error if isinstance(error, dict) else document
-    message = _text(source.get("message")) or _text(source.get("detail"))
-    return message, _text(source.get("code")) or _text(source.get("type"))
-
-
-def _field(document: Any, name: str) -> str | None:
-    value = document.get(name) if isinstance(document, dict) else None
-    return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value) or None

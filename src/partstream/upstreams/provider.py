@@ -92,7 +92,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._transport = Transport(self._http, configuration.timeouts, configuration.retry)
         self._fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
         fetch = DocumentFetcher(self._http)
-        self._counts = UpstreamCounts(fetch, self._http.base_path, self._upstream.path)
+        self._counts = UpstreamCounts(fetch, self._http.base_path, self._upstream.count)
         self._accounting = TokenAccounting(self._fingerprint, ledger if configuration.ledger else None, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._said: set[str] = set()
@@ -167,7 +167,9 @@ class GatewayProvider(LanguageModelChatProvider):
             if error is None or question.token.is_cancellation_requested:
                 return
             following = candidates[number] if number < len(candidates) else None
-            if following is None or not (helps_another_model(error) or has_more_room(following, asked, error)):
+            if following is None or not (
+                helps_another_model(error, self._upstream.errors) or has_more_room(following, asked, error)
+            ):
                 raise error
             _logger.warning("%s cannot answer, asking %s in its place: %s", asked.id, following.id, error)
 
@@ -216,7 +218,8 @@ class GatewayProvider(LanguageModelChatProvider):
             try:
                 await self._stream(request, report, question.token)
             except UpstreamError as error:
-                if (too_long := tokens.refused(error)) is not None:
+                if (overflow := self._upstream.errors.overflow(error)) is not None:
+                    too_long = tokens.refused(error, overflow)
                     too_long.__cause__ = error
                     if report.reported:
                         raise too_long from error
@@ -238,6 +241,7 @@ class GatewayProvider(LanguageModelChatProvider):
         exchange = Exchange(
             self._upstream.write(request),
             self._protocol,
+            self._upstream.errors,
             self._configuration.stream,
             request.settings.extra_headers,
         )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import ContextLengthExceededError
-from partstream.tokens.overflow import read_overflow
 from partstream.upstreams.costs import cost_of
 from partstream.usage import usage_part
 
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from partstream.models.records import Pricing
     from partstream.outputs import Finish
     from partstream.parts import DataPart
+    from partstream.protocols.overflow import Overflow
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import TokenAccounting
-    from partstream.tokens.overflow import Overflow
 
 __all__ = ["NEARLY_FULL", "RequestTokens"]
 
@@ -100,11 +99,13 @@ class RequestTokens:
             _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
             self._on_limit_change()
 
-    def refused(self, error: UpstreamError) -> ContextLengthExceededError | None:
-        """Learns from the refusal of an input that is too long, and gives the error that says so; None for others."""
-        overflow = read_overflow(error)
-        if overflow is None:
-            return None
+    def refused(self, error: UpstreamError, overflow: Overflow) -> ContextLengthExceededError:
+        """Learns from the refusal of an input that is too long, and gives the error that says so.
+
+        Args:
+            error: The refusal.
+            overflow: The numbers that it names.
+        """
         limit = overflow.limit or self._limit_without_a_number(overflow)
         self._accounting.overflowed(self._estimate, limit=limit, actual=overflow.count)
         self._on_limit_change()

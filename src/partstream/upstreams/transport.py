@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from partstream.outputs import StreamOutput
+    from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import Exchange
@@ -81,7 +82,7 @@ class Transport:
         while True:
             reader = exchange.make_reader()
             try:
-                async with aclosing(self._attempt(request, reader)) as answer:
+                async with aclosing(self._attempt(exchange, request, reader)) as answer:
                     async for outputs in answer:
                         yield outputs
             except UpstreamError as error:
@@ -105,11 +106,13 @@ class Transport:
             exchange.headers,
         )
 
-    async def _attempt(self, request: HTTPRequest, reader: StreamReader) -> AsyncGenerator[list[StreamOutput]]:
+    async def _attempt(
+        self, exchange: Exchange, request: HTTPRequest, reader: StreamReader
+    ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         deadlines = Deadlines(self._timeouts, loop.time())
         async with aclosing(await self._send(request, deadlines)) as answer:
-            refusal = await _refusal(answer)
+            refusal = await _refusal(answer, exchange.errors)
             if refusal is not None:
                 raise refusal
             chunks = answer.response.aiter_bytes()
@@ -149,7 +152,7 @@ class Transport:
         return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
 
 
-async def _refusal(answer: HTTPAnswer) -> UpstreamError | None:
+async def _refusal(answer: HTTPAnswer, errors: Errors) -> UpstreamError | None:
     """The error that an answer which is no stream stands for, its body read; None for a stream."""
     response = answer.response
     content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -157,7 +160,7 @@ async def _refusal(answer: HTTPAnswer) -> UpstreamError | None:
     if response.is_success and content_type not in ("text/html", "application/json"):
         return None
     body = answer.without_secrets(await _error_body(response))
-    error = http_error(response.status_code, response.headers, body, datetime.now(UTC))
+    error = http_error(response.status_code, response.headers, body, datetime.now(UTC), errors)
     if not response.is_success or error.provider_message is not None:
         return error
     return UpstreamProtocolError(
@@ -212,7 +215,7 @@ def _quiet(error: UpstreamFailureError | UpstreamHTTPError, answer: HTTPAnswer) 
         return answer.without_secrets(said.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     if isinstance(error, UpstreamFailureError):
-        return UpstreamFailureError(quiet(error.provider_message), provider_code=error.provider_code)
+        return UpstreamFailureError(quiet(error.provider_message), provider_code=error.provider_code, code=error.code)
     return UpstreamHTTPError(
         error.http_status or 0,
         provider_message=None if error.provider_message is None else quiet(error.provider_message),

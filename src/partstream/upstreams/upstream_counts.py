@@ -6,21 +6,22 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import UpstreamError
+from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, dumps, loads
-from partstream.tokens.upstream_count import COUNT_ENDPOINTS, CountAnswerError, count_request_body, read_count_answer
+from partstream.tokens import CountSource, TokenCount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.discovery import Fetch
-    from partstream.tokens import TokenCount
+    from partstream.models.discovery import Fetch, FetchResponse
+    from partstream.protocols.protocol import CountEndpoint
 
 __all__ = ["COUNT_SECONDS", "UpstreamCounts"]
 
 COUNT_SECONDS: Final = 2.0
 """Seconds that an upstream has to count; the request waits for it."""
 _MOST_FAILURES: Final = 3
+_OK: Final = 200
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -31,36 +32,50 @@ class UpstreamCounts:
     Args:
         fetch: Sends the question.
         base_path: The path of the base URL.
-        path: Where requests are sent, below the base URL; it says which endpoint counts.
+        endpoint: The endpoint of the protocol, or None where it has none.
 
     Attributes:
         failures: How often in a row it did not count; after some it is not asked any more.
     """
 
-    def __init__(self, fetch: Fetch, base_path: str, path: str) -> None:
+    def __init__(self, fetch: Fetch, base_path: str, endpoint: CountEndpoint | None) -> None:
         self._fetch = fetch
         self._base_path = base_path.rstrip("/")
-        self._endpoint = COUNT_ENDPOINTS.get(path.strip("/"))
+        self._endpoint = endpoint
         self.failures = 0
 
     async def count(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> TokenCount | None:
         """The tokens of the request that `body` would make; None where the upstream does not say it in time."""
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
-        question = dumps(count_request_body(self._endpoint, body))
         path = self._base_path + self._endpoint.path
+        question = dumps({name: value for name, value in body.items() if name in self._endpoint.fields})
         try:
             async with asyncio.timeout(COUNT_SECONDS):
                 answer = await self._fetch(path, {**headers, "content-type": "application/json"}, question)
-            count = read_count_answer(loads(answer.body) if answer.status == _OK else f"HTTP {answer.status}")
-        except (UpstreamError, TimeoutError, CountAnswerError, JSONDecodeError) as error:
+            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
+        except (UpstreamError, TimeoutError) as error:
             self.failures += 1
             rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
             said = str(error) or f"not within {COUNT_SECONDS:g} s"
             _logger.info("the upstream did not count a request, time %d in a row: %s%s", self.failures, said, rest)
             return None
         self.failures = 0
-        return count
+        return TokenCount(tokens, CountSource.COUNTED)
 
 
-_OK: Final = 200
+def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
+    """The count in an answer: `{"input_tokens": 14}`."""
+    got = f"HTTP {answer.status}"
+    if answer.status == _OK:
+        try:
+            document = loads(answer.body)
+        except JSONDecodeError:
+            document = None
+        tokens = document.get(field) if isinstance(document, dict) else None
+        if type(tokens) is int and tokens >= 0:
+            return tokens
+        got = repr(answer.body[:200])
+    raise UpstreamProtocolError(
+        event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
+    )

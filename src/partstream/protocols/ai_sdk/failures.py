@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.errors import (
     TimeoutPhase,
     UpstreamAbortedError,
-    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.ai_sdk.fields import Chunk, field, identifier, mapping
-from partstream.protocols.routing_attempts import routing_attempts
+from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +62,7 @@ def failure(value: Any) -> UpstreamError:
     code = None if code in _NO_CODES else code
     status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
     if status is None:
-        return UpstreamFailureError(message or code or _NO_REASON, provider_code=code)
+        return COMMON_ERRORS.failure(message or code or _NO_REASON, code)
     generation = _first(layers, "generationId")
     return UpstreamHTTPError(
         status,

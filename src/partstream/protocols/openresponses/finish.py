@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import UpstreamFailureError
+from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses.fields import Wire, identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+if TYPE_CHECKING:
+    from partstream.errors import UpstreamFailureError
 
 __all__ = ["failure", "finish_reason", "usage"]
 
@@ -59,9 +62,7 @@ def failure(*reports: Wire) -> UpstreamFailureError:
             fields.setdefault("type", kind)
         elif isinstance(nested, str) and nested:
             fields.setdefault("message", nested)
-    return UpstreamFailureError(
-        fields.get("message", "it gave no reason"), provider_code=fields.get("code") or fields.get("type")
-    )
+    return COMMON_ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
 
 
 def _said(source: Wire, name: str) -> str | None:

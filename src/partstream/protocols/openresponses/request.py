@@ -13,6 +13,7 @@ from partstream.conversation.settings import OWN_FIELDS
 from partstream.errors import UpstreamHTTPError
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
+from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
@@ -146,4 +147,5 @@ WRITE_REQUEST: Final = WriteRequest(
     path=PATH,
     continues=True,
     refused=_refused,
+    count=COUNT,
 )

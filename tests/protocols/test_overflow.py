@@ -3,7 +3,10 @@
 import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamFailureError, UpstreamHTTPError
-from partstream.tokens.overflow import PHRASINGS, Overflow, read_overflow
+from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.overflow import PHRASINGS, Overflow
+
+read_overflow = COMMON_ERRORS.overflow
 
 SAID = [
     ("prompt is too long: 204716 tokens > 200000 maximum", 200_000, 204_716),
@@ -96,7 +99,7 @@ def test_an_input_that_is_too_long_is_read_in_the_words_of_each_server(said, lim
 
 
 def test_every_phrasing_has_a_sentence_that_is_read_by_it():
-    first = {next(row for row in PHRASINGS if row.pattern.search(said)) for said, _, _ in SAID}
+    first = {next(row for row in PHRASINGS if row.search(said)) for said, _, _ in SAID}
     assert first == set(PHRASINGS)
 
 

@@ -1,7 +1,8 @@
 """Whether an upstream refused a request because its input is too long, and the numbers that it named.
 
 Most upstreams have only a sentence for it, so this is the one place that reads sentences: a row for each phrasing in
-use, gathered from public bug reports about these servers. Knows no conversation and keeps nothing.
+use, gathered from public bug reports about these servers. Gateways pass the sentences on, and local servers speak more
+than one wire: so they stand here, and a protocol adds what its servers alone say (:mod:`partstream.protocols.errors`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from partstream.errors import UpstreamFailureError, UpstreamHTTPError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from partstream.errors import UpstreamError
 
-__all__ = ["PHRASINGS", "Overflow", "Phrasing", "read_overflow"]
+__all__ = ["PHRASINGS", "Overflow", "Phrasing", "phrasing", "read_overflow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +41,43 @@ class Phrasing(NamedTuple):
 
     Attributes:
         server: Which ones.
-        pattern: Matches their sentence, in any case. Groups: `limit` of the input, `window` of input and output,
-            `count` of the input, `total` of both, `output` that was asked for.
+        pattern: A regular expression for their sentence, in any case. Groups: `limit` of the input, `window` of input
+            and output, `count` of the input, `total` of both, `output` that was asked for.
     """
 
     server: str
-    pattern: re.Pattern[str]
+    pattern: str
+
+    def search(self, said: str) -> re.Match[str] | None:
+        """Looks for the sentence; the expression is compiled when it is first needed."""
+        return re.search(self.pattern, said, re.IGNORECASE)
 
 
-def read_overflow(error: UpstreamError) -> Overflow | None:
-    """What the error says of an input that is too long; None for every other error, limits of a rate among them."""
+def read_overflow(
+    error: UpstreamError,
+    phrasings: Iterable[Phrasing],
+    *,
+    token_codes: Collection[str] = (),
+    size_codes: Collection[str] = (),
+) -> Overflow | None:
+    """What the error says of an input that is too long; None for every other error, limits of a rate among them.
+
+    Args:
+        error: The error.
+        phrasings: The sentences to look for; the first that is there is read.
+        token_codes: The codes, in lower case, for an input of too many tokens. They are looked for in sentences too.
+        size_codes: The codes for a request of too many bytes.
+    """
     code = (error.provider_code or "").lower()
     said = (_said(error) or "")[:_MAX_SAID]
     if error.http_status == _TOO_MANY_REQUESTS or code.startswith("rate_limit") or _RATE.search(said):
         return None
-    for phrasing in PHRASINGS:
-        if (match := phrasing.pattern.search(said)) is not None:
+    for one in phrasings:
+        if (match := one.search(said)) is not None:
             return _numbers(match.groupdict())
-    if code in _TOKEN_CODES or any(word in said for word in _TOKEN_CODES):
+    if code in token_codes or any(word in said for word in token_codes):
         return Overflow()
-    if code == "request_too_large" or error.http_status == _CONTENT_TOO_LARGE:
+    if code in size_codes or error.http_status == _CONTENT_TOO_LARGE:
         return Overflow(speaks_of_tokens=False)
     return None
 
@@ -93,57 +113,54 @@ _RATE: Final = re.compile(
 )
 """Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
 
-_TOKEN_CODES: Final = frozenset(
-    {"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error", "string_above_max_length"}
-)
-
 _N = r"[\d][\d,._]*\d|\d"
 
 
-def _phrasing(server: str, pattern: str) -> Phrasing:
-    """`<limit>` stands for a number that is the limit, and so on; spaces for any blanks, `...` for some words."""
+def phrasing(server: str, pattern: str) -> Phrasing:
+    """A phrasing, in short: `<limit>` stands for the number that is the limit, and so on; a space for any blanks,
+    `...` for some words of one line."""
     named = re.sub(r"<(\w+)>", lambda group: f"(?P<{group[1]}>{_N})", pattern)
-    return Phrasing(server, re.compile(named.replace("...", r"[^\n]{0,200}?").replace(" ", r"\s+"), re.IGNORECASE))
+    return Phrasing(server, named.replace("...", r"[^\n]{0,200}?").replace(" ", r"\s+"))
 
 
 PHRASINGS: Final = (
-    _phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
-    _phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
-    _phrasing(
+    phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
+    phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
+    phrasing(
         "OpenAI (Chat Completions), vLLM, DeepSeek",
         r"maximum context length is <window> tokens...requested(?: about)? <total> tokens "
         r"\(<count> (?:in|of) [\w ]+?[,;] <output> (?:in|for) the (?:completion|output)\)",
     ),
-    _phrasing(
+    phrasing(
         "OpenRouter",
         r"maximum context length is <window> tokens...requested(?: about)? <total> tokens..., <output> in the output",
     ),
-    _phrasing(
+    phrasing(
         "vLLM",
         r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
     ),
-    _phrasing(
+    phrasing(
         "OpenAI (Chat Completions)",
         r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
     ),
-    _phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),
-    _phrasing("OpenAI (Responses)", r"exceeds the context window"),
-    _phrasing(
+    phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),
+    phrasing("OpenAI (Responses)", r"exceeds the context window"),
+    phrasing(
         "Google", r"input token count(?: of)? \(?<count>\)? exceeds the maximum number of tokens allowed \(?<limit>"
     ),
-    _phrasing("Amazon Bedrock", r"input is too long for requested model"),
-    _phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
-    _phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
-    _phrasing("Mistral", r"contains <count> tokens...too large for model with <limit> maximum context length"),
-    _phrasing("Mistral", r"too large for model with <limit> maximum context length"),
-    _phrasing("llama.cpp", r"request \(<count> tokens\) exceeds the available context size \(<limit> tokens\)"),
-    _phrasing("llama.cpp", r"exceeds the available context size(?: \(<limit> tokens\))?"),
-    _phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count>\s*>=\s*n_ctx: <limit>\))?"),
-    _phrasing("LM Studio", r"to keep the first <count> tokens...loaded with context length of only <limit> tokens"),
-    _phrasing("LM Studio", r"cannot truncate prompt with n_keep \(<count>\) >= n_ctx \(<limit>\)"),
-    _phrasing("Moonshot", r"exceeded model token limit: <limit> \(requested: <count>\)"),
-    _phrasing("MiniMax, whose number is that of the error", r"context window exceeds limit"),
-    _phrasing("Groq", r"reduce the length of the messages"),
-    _phrasing("Anthropic without numbers", r"prompt is too long"),
+    phrasing("Amazon Bedrock", r"input is too long for requested model"),
+    phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
+    phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
+    phrasing("Mistral", r"contains <count> tokens...too large for model with <limit> maximum context length"),
+    phrasing("Mistral", r"too large for model with <limit> maximum context length"),
+    phrasing("llama.cpp", r"request \(<count> tokens\) exceeds the available context size \(<limit> tokens\)"),
+    phrasing("llama.cpp", r"exceeds the available context size(?: \(<limit> tokens\))?"),
+    phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count>\s*>=\s*n_ctx: <limit>\))?"),
+    phrasing("LM Studio", r"to keep the first <count> tokens...loaded with context length of only <limit> tokens"),
+    phrasing("LM Studio", r"cannot truncate prompt with n_keep \(<count>\) >= n_ctx \(<limit>\)"),
+    phrasing("Moonshot", r"exceeded model token limit: <limit> \(requested: <count>\)"),
+    phrasing("MiniMax, whose number is that of the error", r"context window exceeds limit"),
+    phrasing("Groq", r"reduce the length of the messages"),
+    phrasing("Anthropic without numbers", r"prompt is too long"),
 )
 """The sentences, those that name more numbers first: the first that matches is taken."""
