@@ -11,9 +11,11 @@ from partstream.parts import DataPart, TextPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = ["Citation", "Citations", "RecentText", "SaidText"]
+__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText"]
 
-_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
+CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
+"""The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
+
 _LINKED_SCHEMES: Final = frozenset({"http", "https"})
 _RECENT: Final = 4096
 _FOLD_AT: Final = 64
@@ -119,7 +121,7 @@ class Citations:
         return [TextPart(" " + _link(citation, url))]
 
     def _data(self, citation: Citation, _text: SaidText) -> _Rendered:
-        return [DataPart.json(citation.data, _MIME_TYPE)]
+        return [DataPart.json(citation.data, CITATION_MIME_TYPE)]
 
     def _collect(self, citation: Citation, _text: SaidText) -> _Rendered:
         url = _linkable(citation.url)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest
+    from partstream.protocols.losses import Losses
+    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest, WriteResponse
 
 __all__ = ["PROTOCOL"]
 
 
 def _read_response() -> ReadResponse:
-    from partstream.protocols.ai_sdk.dialects import PROVIDER_STREAM  # noqa: PLC0415 - a corner loads when needed
+    from partstream.protocols.ai_gateway.read_response import READ_RESPONSE  # noqa: PLC0415 - a corner loads when needed
 
-    return PROVIDER_STREAM
+    return READ_RESPONSE
 
 
 def _write_request() -> WriteRequest:
@@ -36,11 +37,25 @@ def _own_settings() -> OwnSettings:
     return OWN_SETTINGS
 
 
+def _write_response() -> WriteResponse:
+    from partstream.protocols.ai_gateway.write_response import WRITE_RESPONSE  # noqa: PLC0415
+
+    return WRITE_RESPONSE
+
+
+def _loses() -> Losses:
+    from partstream.protocols.ai_gateway.losses import LOSES  # noqa: PLC0415
+
+    return LOSES
+
+
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
     read_response=_read_response,
     write_request=_write_request,
     read_request=_read_request,
     own_settings=_own_settings,
+    write_response=_write_response,
     has_chunks=True,
+    loses=_loses,
 )

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from partstream.json_codec import is_json
 from partstream.outputs import CitationMode, Unmapped
-from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, SOURCE_ID, Chunk, count, field, identifier, mapping, sequence
+from partstream.protocols.ai_sdk.fields import (
+    MEDIA_TYPE,
+    SOURCE_ID,
+    Chunk,
+    count,
+    field,
+    identifier,
+    mapping,
+    metadata,
+    sequence,
+)
+from partstream.protocols.ai_sdk.wrapping import PROVIDER
 from partstream.protocols.citations import Citation, Citations
 
 if TYPE_CHECKING:
@@ -30,7 +41,8 @@ class Sources:
 
     def source(self, chunk: Chunk) -> list[StreamOutput]:
         """What a source chunk becomes where it arrives."""
-        return self._cite(mapping(chunk, ("source",)) or chunk, {}, chunk["type"])
+        # No version has a place for the span on the source itself; our own servers say it as a word of theirs.
+        return self._cite(mapping(chunk, ("source",)) or chunk, mapping(metadata(chunk), (PROVIDER,)), chunk["type"])
 
     def of_text(self, chunk: Chunk) -> list[StreamOutput]:
         """What the citations of a text block become at its end; version 7 says them beside the sources."""

@@ -1,0 +1,95 @@
+"""What the AI Gateway has no place for, in the latest version; see :mod:`partstream.protocols.losses`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.protocols.ai_sdk.losses import (
+    ERRORS,
+    FOREIGN_STATE,
+    HOST_MARKS,
+    OUTCOME,
+    SOURCES,
+    THOUGHT_NAMES,
+    TOTAL,
+)
+from partstream.protocols.common_losses import (
+    FAILURE_REASON,
+    SPEAKER_NAMES,
+    TEXT_DOCUMENTS,
+    TRUNCATION,
+    each_part_of_a_request,
+)
+from partstream.protocols.losses import Losses, RequestLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.outputs import Asked
+
+__all__ = ["LOSES"]
+
+_JSON: Final = ("/json", "+json")
+_EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
+
+
+def _with_schemas(asked: Asked) -> Asked:
+    tools = tuple(replace(tool, input_schema=tool.input_schema or _EMPTY_SCHEMA) for tool in asked.options.tools)
+    return replace(asked, options=replace(asked.options, tools=tools))
+
+
+_SCHEMAS: Final = RequestLoss("schemas", "That a tool has no schema: it gets that of an empty object.", _with_schemas)
+
+
+def _each_result(change: Callable[[ToolResultPart], ToolResultPart]) -> Callable[[Asked], Asked]:
+    return each_part_of_a_request(lambda part: change(part) if isinstance(part, ToolResultPart) else part)
+
+
+def _as_json_value(result: ToolResultPart) -> ToolResultPart:
+    content = result.content
+    if len(content) != 1 or not isinstance(content[0], DataPart) or not content[0].mime_type.endswith(_JSON):
+        return result
+    try:
+        return replace(result, content=(DataPart.json(loads(content[0].data)),))
+    except JSONDecodeError:
+        return result
+
+
+def _in_words(result: ToolResultPart) -> ToolResultPart:
+    if not result.is_error:
+        return result
+    if not result.content:
+        return replace(result, content=(TextPart(FAILED_SILENTLY),))
+    if all(isinstance(part, TextPart) or read_media(part).kind is MediaKind.TEXT for part in result.content):
+        return result
+    return replace(result, content=(TextPart(FAILED), *result.content), is_error=False)
+
+
+_JSON_RESULTS: Final = RequestLoss(
+    "json-results", "How the JSON that a tool gave was written: its value is sent.", _each_result(_as_json_value)
+)
+_FAILURES: Final = RequestLoss(
+    "failed-tools",
+    "That a tool failed, where it gave a file or nothing: words say so.",
+    _each_result(_in_words),
+)
+
+LOSES: Final = Losses(
+    response=(
+        HOST_MARKS,
+        SOURCES,
+        THOUGHT_NAMES,
+        FOREIGN_STATE,
+        TRUNCATION,
+        OUTCOME,
+        FAILURE_REASON,
+        ERRORS,
+        TOTAL,
+    ),
+    request=(SPEAKER_NAMES, _JSON_RESULTS, _FAILURES, TEXT_DOCUMENTS, _SCHEMAS),
+)

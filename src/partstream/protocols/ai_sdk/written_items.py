@@ -1,0 +1,97 @@
+"""What thinking parts bring with them, as what providers say beside a block of reasoning or a call.
+
+The opposite of :mod:`partstream.protocols.ai_sdk.carried`. Metadata lists all items of the answer so far, so the new
+ones are those that were not listed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.protocols.ai_sdk.fields import is_summary
+from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
+from partstream.protocols.ai_sdk.wrapping import PROVIDER, wrap
+
+__all__ = ["Brought", "WrittenItems"]
+
+_OPTIONS: Final = "providerOptions"
+_FIELDS: Final = {
+    REASONING: {"type", "text", _OPTIONS},
+    SUMMARY: {"type", "text", _OPTIONS},
+    TOOL_CALL: {"type", "toolCallId", _OPTIONS},
+}
+_UNSAYABLE: Final = "gateway"
+"""What the readers of answers take for a word on the whole answer, wherever it stands."""
+
+
+class Brought(NamedTuple):
+    """Something to say beside the answer.
+
+    Attributes:
+        kind: `reasoning`: beside the block that is open, else beside an empty one; `text`: the summary of a compacted
+            conversation; `tool-call`: beside the next call.
+        said: What is said, by provider.
+        text: The text of the block that it belongs to, or of the summary.
+        call_id: The call that it belongs to, as its upstream names it.
+        wrapped: What is said instead where the block has another text.
+        item: The item, where it is said in the words of its own providers.
+    """
+
+    kind: str
+    said: Mapping[str, Any]
+    text: str | None = None
+    call_id: str | None = None
+    wrapped: Mapping[str, Any] = {}
+    item: Mapping[str, Any] | None = None
+
+
+class WrittenItems:
+    """The items of one answer, as far as they were listed."""
+
+    def __init__(self) -> None:
+        self._listed: list[Any] = []
+
+    def take(self, metadata: Mapping[str, Any]) -> list[Brought]:
+        """What the metadata of a thinking part brings that is new."""
+        listed = metadata.get(ITEMS)
+        new: list[Any] = []
+        if isinstance(listed, list | tuple):
+            known = len(self._listed) if list(listed[: len(self._listed)]) == self._listed else 0
+            new, self._listed = list(listed[known:]), list(listed)
+        items = [
+            {name: value for name, value in item.items() if name != PLACE} for item in new if isinstance(item, Mapping)
+        ]
+        repeated = items[-1] if items else {}
+        beside = {
+            name: value
+            for name, value in metadata.items()
+            if name != ITEMS and (name not in repeated or repeated[name] != value)
+        }
+        if not items:
+            return [Brought(REASONING, wrap(None, beside))]
+        return [_brought(item, beside) for item in items]
+
+
+def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
+    kind, options = item.get("type"), item.get(_OPTIONS)
+    wrapped = wrap(item, beside)
+    if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not _is_own(options) or (beside and PROVIDER in options):
+        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped)
+    said = {**options, **wrap(None, beside)}
+    if kind == TOOL_CALL:
+        return Brought(kind, said, call_id=item["toolCallId"], item=item)
+    if kind == SUMMARY and not is_summary(options):
+        return Brought(REASONING, wrapped)
+    return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
+
+
+def _is_own(options: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether options are a word of providers that a reader gives back as it is."""
+    return (
+        isinstance(options, Mapping)
+        and bool(options)
+        and _UNSAYABLE not in options
+        and all(isinstance(said, Mapping) and said for said in options.values())
+    )
