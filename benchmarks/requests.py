@@ -17,7 +17,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.json_codec import dumps
-from partstream.protocols.openresponses.request import build_request
+from partstream.protocols.openresponses.write_request import build_request
 
 MESSAGES = 200
 CHARACTERS = 1_000_000

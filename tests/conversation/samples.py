@@ -11,8 +11,8 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
-from partstream.protocols.openresponses.request import build_request
 from partstream.protocols.openresponses.serve_request import read_request
+from partstream.protocols.openresponses.write_request import build_request
 
 ORIGIN = Origin("upstream", "small")
 PREFIX = "gw-"

@@ -9,7 +9,7 @@ from partstream import DataPart, Role, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import Origin, read_marker
 from partstream.conversation.turns import Call
-from partstream.protocols.openresponses.request import build_request
+from partstream.protocols.openresponses.write_request import build_request
 
 REQUESTS = copilot_requests()
 STORING = RequestSettings(continuation=Continuation.ON)

@@ -19,7 +19,7 @@ def _read_response() -> ReadResponse:
 
 
 def _write_request() -> WriteRequest:
-    from partstream.protocols.openresponses.request import WRITE_REQUEST  # noqa: PLC0415
+    from partstream.protocols.openresponses.write_request import WRITE_REQUEST  # noqa: PLC0415
 
     return WRITE_REQUEST
 

@@ -8,28 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
 from partstream.conversation.settings import OWN_FIELDS
-from partstream.errors import UpstreamHTTPError
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.count import COUNT
+from partstream.protocols.openresponses.errors import refused
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.errors import UpstreamError
     from partstream.messages import Tool
 
-__all__ = ["PATH", "WRITE_REQUEST", "build_request", "refuses_reasoning", "refuses_response_id"]
+__all__ = ["NOT_OPTIONS", "OPTION_NAMES", "PATH", "WRITE_REQUEST", "build_request"]
 
 PATH: Final = "/responses"
 
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 
-_OPTION_NAMES: Final = {
+OPTION_NAMES: Final = {
     "maxTokens": "max_output_tokens",
     "max_tokens": "max_output_tokens",
     "max_completion_tokens": "max_output_tokens",
@@ -41,7 +39,7 @@ _OPTION_NAMES: Final = {
 }
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
 
-_NOT_OPTIONS: Final = OWN_FIELDS | {"instructions", "tools", "tool_choice", "store"}
+NOT_OPTIONS: Final = OWN_FIELDS | {"instructions", "tools", "tool_choice", "store"}
 """Fields that no option of a caller replaces: the request and the settings of its owner say them."""
 
 
@@ -75,31 +73,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     return with_extra_fields(body, settings.extra_body)
 
 
-def refuses_response_id(error: UpstreamError) -> bool:
-    """Whether an upstream says that it does not know the stored response that a request goes on from."""
-    if error.provider_code in {"previous_response_not_found", "response_not_found"}:
-        return True
-    # "No tool call found for function call output": it has the response, and not what the response said.
-    said = _said(error)
-    return "previous_response" in said or "previous response" in said or "no tool call found" in said
-
-
-def refuses_reasoning(error: UpstreamError) -> bool:
-    """Whether an upstream does not take encrypted reasoning back: another account's key, a model that was replaced."""
-    return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
-
-
-def _said(error: UpstreamError) -> str:
-    """What a refusal says, in lower case; nothing where the request is not what is wrong."""
-    if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
-        return ""
-    return error.message.lower()
-
-
 def _chosen(request: ChatRequest) -> dict[str, Any]:
     """What somebody chose: in the configuration of the model, or, which goes first, in the options of the request."""
     settings = request.settings
-    options = {_OPTION_NAMES.get(name, name): value for name, value in request.options.items()}
+    options = {OPTION_NAMES.get(name, name): value for name, value in request.options.items()}
     chosen: dict[str, Any] = {}
     if request.reasoning_effort is not None:
         chosen["reasoning"] = {"effort": request.reasoning_effort}
@@ -109,7 +86,7 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
         chosen["prompt_cache_key"] = request.cache_key
     if settings.context_size_field and request.context_size is not None:
         chosen[settings.context_size_field] = request.context_size
-    chosen |= {name: value for name, value in options.items() if name not in _NOT_OPTIONS}
+    chosen |= {name: value for name, value in options.items() if name not in NOT_OPTIONS}
     if _wants_encrypted_reasoning(request, chosen) and "include" not in chosen:
         chosen["include"] = [_ENCRYPTED]
     return chosen
@@ -137,15 +114,10 @@ def _write(request: ChatRequest) -> WireRequest:
     return WireRequest(PATH, build_request(request))
 
 
-def _refused(error: UpstreamError) -> Carried:
-    response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
-    return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
-
-
 WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path=PATH,
     continues=True,
-    refused=_refused,
+    refused=refused,
     count=COUNT,
 )

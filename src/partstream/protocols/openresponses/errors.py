@@ -1,0 +1,97 @@
+"""The errors of OpenResponses: what a refusal is about, and how failures of ours are said in its words.
+
+Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those that OpenAI sends with the same status.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.carried import Carried
+from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.errors import LanguageModelError
+
+__all__ = [
+    "SERVER_ERROR",
+    "error_document",
+    "error_of",
+    "error_payload",
+    "refused",
+    "refuses_reasoning",
+    "refuses_response_id",
+]
+
+# ---- read ----
+
+
+def refused(error: UpstreamError) -> Carried:
+    """Which carried state an error refuses."""
+    response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
+    return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
+
+
+def refuses_response_id(error: UpstreamError) -> bool:
+    """Whether an upstream says that it does not know the stored response that a request goes on from."""
+    if error.provider_code in {"previous_response_not_found", "response_not_found"}:
+        return True
+    # "No tool call found for function call output": it has the response, and not what the response said.
+    said = _said(error)
+    return "previous_response" in said or "previous response" in said or "no tool call found" in said
+
+
+def refuses_reasoning(error: UpstreamError) -> bool:
+    """Whether an upstream does not take encrypted reasoning back: another account's key, a model that was replaced."""
+    return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
+
+
+def _said(error: UpstreamError) -> str:
+    """What a refusal says, in lower case; nothing where the request is not what is wrong."""
+    if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
+        return ""
+    return error.message.lower()
+
+
+# ---- written ----
+
+SERVER_ERROR: Final = "server_error"
+"""Type and code of an error whose provider gave none."""
+
+_KINDS: Final[dict[int, tuple[str, str | None]]] = {
+    400: ("invalid_request", None),
+    401: ("authentication_error", "invalid_api_key"),
+    403: ("permission_error", "permission_denied"),
+    404: ("not_found", "not_found"),
+    429: ("too_many_requests", "rate_limit_exceeded"),
+}
+"""Type and code of an error by its HTTP status."""
+
+_CODES: Final = {
+    LanguageModelErrorCode.NOT_FOUND: "not_found",
+    LanguageModelErrorCode.NO_PERMISSIONS: "permission_error",
+    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
+}
+"""The code of an error whose provider gave none."""
+
+
+def error_document(status: int, message: str) -> dict[str, Any]:
+    """The JSON object of an HTTP error."""
+    kind, code = _KINDS.get(status, (SERVER_ERROR, SERVER_ERROR) if status >= 500 else ("invalid_request", None))
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def error_of(error: LanguageModelError | None) -> dict[str, Any]:
+    """The `error` object of a failed response."""
+    if error is None:
+        return {"code": SERVER_ERROR, "message": "it gave no reason"}
+    code = error.provider_code if isinstance(error, UpstreamError) else None
+    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+    return {"code": code or _CODES.get(error.code, SERVER_ERROR), "message": said or error.message}
+
+
+def error_payload(error: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload of an `error` event, and the error of a document, for the error of a failed response."""
+    return {"type": SERVER_ERROR, "code": error["code"], "message": error["message"], "param": None}
