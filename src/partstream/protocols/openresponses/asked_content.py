@@ -1,0 +1,131 @@
+"""Reads the content of messages and tool outputs: text, images and files; knows no item.
+
+Source: OpenResponses specification 2026-04-24, the content parts of `ItemParam`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote_to_bytes
+
+from partstream.conversation.media import file_name, sniff
+from partstream.errors import InvalidRequestError
+from partstream.parts import DataPart, TextPart
+from partstream.protocols.openresponses.asked_fields import described, optional_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.parts import ToolResultContent
+    from partstream.protocols.openresponses.asked_fields import Counts
+
+__all__ = ["URL_MIME_TYPE", "read_content"]
+
+URL_MIME_TYPE: Final = "text/uri-list"
+"""The media type of a part that holds the address of an image or a file in place of its bytes (RFC 2483)."""
+
+_UNKNOWN: Final = "application/octet-stream"
+
+
+def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
+    """The parts of a content field; a string is one text, and empty text is none.
+
+    Raises:
+        InvalidRequestError: A part has the wrong form.
+    """
+    if isinstance(value, str):
+        return (TextPart(value),) if value else ()
+    if not isinstance(value, list):
+        raise InvalidRequestError(where, described(value), "a string or a list of content parts")
+    parts: list[ToolResultContent] = []
+    for place, part in enumerate(value):
+        at = f"{where}[{place}]"
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            raise InvalidRequestError(at, described(part), "an object with a type")
+        reader = _READERS.get(part["type"])
+        if reader is None:
+            counts.add(f"content[].{part['type']}")
+            continue
+        read = reader(part, at, counts)
+        if read is not None:
+            parts.append(read)
+    return tuple(parts)
+
+
+def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
+    return _said(part, "text", where)
+
+
+def _refusal(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
+    return _said(part, "refusal", where)
+
+
+def _said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
+    if part.get(name) is None:
+        raise InvalidRequestError(f"{where}.{name}", "nothing", "a string")
+    text = optional_text(part, name, where)
+    return TextPart(text) if text else None
+
+
+def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    if part.get("detail") not in {None, "auto"}:
+        counts.add("content[].input_image.detail")
+    return _fetched(part, "image_url", where, counts)
+
+
+def _video(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    return _fetched(part, "video_url", where, counts)
+
+
+def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
+    data = optional_text(part, "file_data", where)
+    name = optional_text(part, "filename", where)
+    # The schema says base64; every client sends a data URL: facts 2.2.
+    read = _bytes(data, f"{where}.file_data") if data else _fetched(part, "file_url", where, counts)
+    if read is not None and name and name != file_name(read.mime_type):
+        counts.add("content[].input_file.filename")
+    return read
+
+
+_READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultContent | None]]] = {
+    "input_text": _text,
+    "output_text": _text,
+    "text": _text,
+    "summary_text": _text,
+    "reasoning_text": _text,
+    "refusal": _refusal,
+    "input_image": _image,
+    "input_video": _video,
+    "input_file": _file,
+}
+
+
+def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> DataPart | None:
+    """The content that a URL stands for: its bytes where it holds them, else the address itself."""
+    url = optional_text(part, name, where)
+    if not url:
+        counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
+        return None
+    if url[:5].lower() == "data:":
+        return _bytes(url, f"{where}.{name}")
+    return DataPart.text(url, URL_MIME_TYPE)
+
+
+def _bytes(value: str, where: str) -> DataPart:
+    """The bytes of a data URL (RFC 2397) or of base64 alone; the label counts first, then what the bytes are."""
+    is_url = value[:5].lower() == "data:"
+    head, comma, payload = value[5:].partition(",") if is_url else (";base64", ",", value)
+    if not comma:
+        raise InvalidRequestError(where, f"{value!r:.60}", "a data URL")
+    label = head.removesuffix(";base64")
+    try:
+        data = _from_base64(payload) if label != head else unquote_to_bytes(payload)
+    except ValueError as error:
+        raise InvalidRequestError(where, f"{len(payload):,} characters that are not base64", "base64") from error
+    return DataPart(data, label or sniff(data) or _UNKNOWN)
+
+
+def _from_base64(payload: str) -> bytes:
+    compact = "".join(payload.split())
+    return b64decode(compact + "=" * (-len(compact) % 4), validate=True)

@@ -1,0 +1,71 @@
+"""Reads fields of requests: what is missing is empty, what has the wrong type is refused with its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from partstream.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Counts", "checked", "described", "optional_text", "required_text"]
+
+
+class Counts:
+    """How often a request says something that nothing here has a place for.
+
+    Attributes:
+        numbers: How often, by the place and the wire's own name, such as `input[].item_reference`.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self) -> None:
+        self.numbers: Counter[str] = Counter()
+
+    def add(self, name: str) -> None:
+        """Counts it once more."""
+        self.numbers[name] += 1
+
+
+def described(value: object) -> str:
+    """What stands where something else was expected: short text as it is, of everything else the type."""
+    if value is None:
+        return "nothing"
+    return f"{value!r:.60}" if isinstance(value, str) else type(value).__name__
+
+
+def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: str, where: str = "") -> Any:
+    """The value of a field, or None where it is missing or null.
+
+    Raises:
+        InvalidRequestError: It has another type.
+    """
+    value = fields.get(name)
+    if value is not None and not isinstance(value, field_type):
+        raise InvalidRequestError(f"{where}.{name}" if where else name, described(value), expected)
+    return value
+
+
+def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
+    """The string in a field; missing and null are empty.
+
+    Raises:
+        InvalidRequestError: It has another type.
+    """
+    return checked(fields, name, str, "a string", where) or ""
+
+
+def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
+    """The string in a field, not empty.
+
+    Raises:
+        InvalidRequestError: It is missing or empty, or has another type.
+    """
+    value = optional_text(fields, name, where)
+    if not value:
+        got = "an empty string" if fields.get(name) == "" else "nothing"
+        raise InvalidRequestError(f"{where}.{name}", got, "a string that is not empty")
+    return value

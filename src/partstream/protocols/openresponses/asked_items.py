@@ -1,0 +1,187 @@
+"""Reads the items of a request into messages; knows no option and no tool.
+
+Neighbouring items of the model are one message, as its answer was, and neighbouring results of tools are one message of
+the user. Opaque state of reasoning goes where :mod:`partstream.conversation.reasoning` looks for it.
+
+Source: OpenResponses specification 2026-04-24, `ItemParam`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.errors import InvalidRequestError
+from partstream.json_codec import JSONDecodeError, is_json, loads
+from partstream.messages import ChatMessage, Role
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.openresponses.asked_content import read_content
+from partstream.protocols.openresponses.asked_fields import described, optional_text, required_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.parts import MessagePart
+    from partstream.protocols.openresponses.asked_fields import Counts
+
+__all__ = ["read_items"]
+
+
+def read_items(value: object, counts: Counts) -> list[ChatMessage]:
+    """The messages that the `input` of a request holds; a string is one message of the user.
+
+    Raises:
+        InvalidRequestError: An item that a model would have to read has the wrong form.
+    """
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [ChatMessage.user(value)]
+    if not isinstance(value, list):
+        raise InvalidRequestError("input", described(value), "a string or a list of items")
+    reader = _Reader(counts)
+    for place, item in enumerate(value):
+        reader.read(item, f"input[{place}]")
+    return reader.end()
+
+
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+
+
+class _Reader:
+    """The messages of one request so far."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self._messages: list[ChatMessage] = []
+        self._answer = _Answer()
+        self._results: list[MessagePart] = []
+
+    def read(self, item: object, where: str) -> None:
+        if not isinstance(item, dict):
+            raise InvalidRequestError(where, described(item), "an object")
+        # The specification's own example leaves out the type of a message.
+        kind = item.get("type") or ("message" if "role" in item else None)
+        if not isinstance(kind, str):
+            raise InvalidRequestError(f"{where}.type", described(kind), "a string")
+        reader = _READERS.get(kind)
+        if reader is None:
+            self._counts.add(f"input[].{kind}")
+        else:
+            reader(self, item, where)
+
+    def end(self) -> list[ChatMessage]:
+        self._close()
+        return self._messages
+
+    def _message(self, item: Mapping[str, Any], where: str) -> None:
+        role = item.get("role")
+        if not isinstance(role, str) or role not in _ROLES:
+            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(_ROLES)}")
+        content = read_content(item.get("content"), f"{where}.content", self._counts)
+        if _ROLES[role] is Role.ASSISTANT:
+            self._close_results()
+            if self._answer.ends_with_text:
+                self._close()
+            self._answer.say(content)
+        else:
+            self._close()
+            self._messages.append(ChatMessage(_ROLES[role], content))
+
+    def _call(self, item: Mapping[str, Any], where: str) -> None:
+        self._close_results()
+        call_id, name = required_text(item, "call_id", where), required_text(item, "name", where)
+        self._answer.call(ToolCallPart(call_id, name, _arguments(item, where)))
+
+    def _output(self, item: Mapping[str, Any], where: str) -> None:
+        self._close_answer()
+        content = read_content(item.get("output"), f"{where}.output", self._counts)
+        self._results.append(ToolResultPart(required_text(item, "call_id", where), content))
+
+    def _reasoning(self, item: Mapping[str, Any], where: str) -> None:
+        self._close_results()
+        shown = [
+            part
+            for name in ("summary", "content")
+            if item.get(name) is not None
+            for part in read_content(item[name], f"{where}.{name}", self._counts)
+        ]
+        state = {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
+        self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state)
+
+    def _compaction(self, item: Mapping[str, Any], where: str) -> None:
+        """A summary of the conversation that only a server can read: it goes the way of reasoning."""
+        self._close_results()
+        state = {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
+        self._answer.think("", {"type": item["type"], **state})
+
+    def _close(self) -> None:
+        self._close_answer()
+        self._close_results()
+
+    def _close_answer(self) -> None:
+        if self._answer.parts:
+            self._messages.append(ChatMessage.assistant(self._answer.parts))
+            self._answer = _Answer()
+
+    def _close_results(self) -> None:
+        if self._results:
+            self._messages.append(ChatMessage.user(self._results))
+            self._results = []
+
+
+_READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
+    "message": _Reader._message,  # noqa: SLF001 - the table of the class
+    "function_call": _Reader._call,  # noqa: SLF001
+    "function_call_output": _Reader._output,  # noqa: SLF001
+    "reasoning": _Reader._reasoning,  # noqa: SLF001
+    "compaction": _Reader._compaction,  # noqa: SLF001
+}
+
+
+class _Answer:
+    """One message of the model so far.
+
+    Attributes:
+        parts: What it says.
+        ends_with_text: Whether a message was its last item.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[MessagePart] = []
+        self.ends_with_text = False
+        self._calls = 0
+        self._text_after_call = False
+        self._items: list[dict[str, Any]] = []
+
+    def say(self, content: tuple[MessagePart, ...]) -> None:
+        self.parts += content
+        self.ends_with_text = True
+        self._text_after_call = True
+
+    def call(self, call: ToolCallPart) -> None:
+        self.parts.append(call)
+        self.ends_with_text = False
+        self._calls += 1
+        self._text_after_call = False
+
+    def think(self, shown: str, state: dict[str, str]) -> None:
+        """Takes an item with opaque state; the metadata of its part lists all items so far, each with its place."""
+        self._items.append({**state, PLACE: [self._calls, self._text_after_call]})
+        own = {} if "type" in state else state
+        self.parts.append(ThinkingPart(shown, own.get("id"), {**own, ITEMS: list(self._items)}))
+        self.ends_with_text = False
+
+
+def _arguments(item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The arguments of a call; some servers say none where there are none, and clients send back what they got."""
+    text = item.get("arguments")
+    if not isinstance(text, str):
+        raise InvalidRequestError(f"{where}.arguments", described(text), "a JSON object as text")
+    try:
+        value = loads(text) if text.strip() else {}
+    except JSONDecodeError:
+        value = None
+    if not isinstance(value, dict) or not is_json(value):
+        raise InvalidRequestError(f"{where}.arguments", described(text), "a JSON object as text")
+    return value
