@@ -103,7 +103,7 @@ def test_the_snapshot_is_paired_rule_by_rule_and_each_item_once() -> None:
     assert third is items.all[2], "by place"
     assert second is items.all[0], "in order"
     assert fourth is items.all[3], "new"
-    assert (fourth.id, fourth.output_index) == (None, 3)
+    assert (fourth.id, fourth.output_index) == ("z", 3)
 
 
 def test_without_a_rule_that_fits_everything_in_the_snapshot_is_new() -> None:

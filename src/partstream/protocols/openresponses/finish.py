@@ -11,9 +11,9 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 if TYPE_CHECKING:
     from partstream.errors import UpstreamFailureError
 
-__all__ = ["failure", "finish_reason", "usage"]
+__all__ = ["INCOMPLETE_REASONS", "failure", "finish_reason", "incomplete_reason", "usage"]
 
-_INCOMPLETE_REASONS: Final = {
+INCOMPLETE_REASONS: Final = {
     "max_output_tokens": UnifiedFinishReason.LENGTH,
     "content_filter": UnifiedFinishReason.CONTENT_FILTER,
 }
@@ -43,8 +43,16 @@ def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishRe
     """Why the model stopped, when it did not fail; `status` is the one that the terminal event stands for."""
     if status == "incomplete":
         raw = identifier(mapping(response, "incomplete_details"), "reason") or status
-        return FinishReason(_INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
+        return FinishReason(INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
     return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_tool_calls else UnifiedFinishReason.STOP, status)
+
+
+def incomplete_reason(reason: FinishReason | None) -> str:
+    """The word for why a response is incomplete; another provider's own word where this protocol has none."""
+    if reason is None:
+        return "other"
+    words = {unified: word for word, unified in INCOMPLETE_REASONS.items()}
+    return words.get(reason.unified) or reason.raw or reason.unified
 
 
 def failure(*reports: Wire) -> UpstreamFailureError:

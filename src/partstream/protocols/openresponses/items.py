@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from partstream.protocols.openresponses.fields import Wire, identifier
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from partstream.protocols.openresponses.fields import Wire
 
 __all__ = ["Item", "Items", "in_order", "same_id", "same_place"]
 
@@ -115,7 +115,7 @@ class Items(Generic[ItemT]):
                 if partner is not None:
                     partner.settled = True
                     pairs[place] = partner
-        return {place: pairs.get(place) or self._add(None, place) for place, _ in snapshot}
+        return {place: pairs.get(place) or self._add(identifier(wire, "id"), place) for place, wire in snapshot}
 
     def _only_candidate(self, item_id: str | None) -> ItemT | None:
         """For an event without an index: an implied item with another id is another item."""

@@ -19,6 +19,7 @@ from partstream.errors import (
 )
 from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.parts import ToolCallPart
+from partstream.protocols.openresponses.document import events_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
 from partstream.protocols.openresponses.items import in_order, same_id, same_place
@@ -386,4 +387,4 @@ def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Chann
 
 DISPATCH: Final = {state: _dispatch(state) for state in State}
 
-READ_RESPONSE: Final = ReadResponse(open=OpenResponsesStream, claim=claims, frequent=FREQUENT)
+READ_RESPONSE: Final = ReadResponse(open=OpenResponsesStream, claim=claims, frequent=FREQUENT, events_of=events_of)

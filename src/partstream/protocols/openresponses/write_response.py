@@ -1,0 +1,197 @@
+"""Writes an answer as the events of OpenResponses, part by part, or as one document; knows no socket.
+
+Every event is valid by the published schema and stands in the order that the specification asks for ("Streaming",
+version 2026-04-24): `output_item.added`, `content_part.added`, deltas, the `.done` of each, `output_item.done`; the
+terminal event holds the whole response.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.reasoning import ITEMS
+from partstream.errors import AdapterUsageError
+from partstream.json_codec import dumps
+from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
+from partstream.protocols.openresponses.finish import incomplete_reason
+from partstream.protocols.openresponses.response_resource import new_response, written_usage
+from partstream.protocols.openresponses.written_items import (
+    Events,
+    Identifiers,
+    Message,
+    OutputItems,
+    Reasoning,
+    source_of,
+    write_call,
+    write_compaction,
+)
+from partstream.protocols.protocol import WriteResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.outputs import Asked, Reply, StreamOutput
+
+__all__ = ["WRITE_RESPONSE", "OpenResponsesWriter"]
+
+
+class OpenResponsesWriter:
+    """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseWriter`."""
+
+    def __init__(self, asked: Asked, reply: Reply) -> None:
+        self._reply = reply
+        identifiers = Identifiers(reply.identity)
+        self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
+        self._items = OutputItems(identifiers)
+        self._events = Events()
+        self._open: Message | Reasoning | None = None
+        self._listed = 0
+        self._begun = False
+        self._ended = False
+
+    def write(self, output: StreamOutput) -> list[dict[str, Any]]:
+        """Takes the next output and returns the events that say it.
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._ended:
+            raise AdapterUsageError("written to after the Finish")
+        if not self._begun:
+            self._begun = True
+            if isinstance(output, Finish):
+                self._name(output)
+            self._events.add("response.created", response=self._snapshot("in_progress"))
+            self._events.add("response.in_progress", response=self._snapshot("in_progress"))
+        _WRITERS[type(output)](self, output)
+        return self._events.take()
+
+    def _text(self, part: TextPart) -> None:
+        if part.value:
+            self._message().say(part.value, self._events)
+
+    def _thinking(self, part: ThinkingPart) -> None:
+        if part.value:
+            if not (isinstance(self._open, Reasoning) and self._open.part_id == part.id):
+                self._close()
+                self._open = Reasoning(self._items, part.id, self._events)
+            self._open.say(part.value, self._events)
+        if part.metadata:
+            self._carry(part.id, part.metadata)
+
+    def _carry(self, part_id: str | None, metadata: Mapping[str, Any]) -> None:
+        """Writes what the upstream wants back: metadata lists all items so far, and each closes one."""
+        listed = metadata.get(ITEMS)
+        new = [metadata] if not isinstance(listed, list | tuple) else listed[self._listed :]
+        self._listed = self._listed if not isinstance(listed, list | tuple) else len(listed)
+        for item in new:
+            if item.get("type") == "compaction":
+                self._close()
+                write_compaction(item, self._items, self._events)
+                continue
+            encrypted = item.get("encrypted_content")
+            if not isinstance(self._open, Reasoning):
+                if not isinstance(encrypted, str):
+                    continue
+                self._close()
+                self._open = Reasoning(self._items, item.get("id") or part_id, self._events)
+            self._open.encrypted_content = encrypted if isinstance(encrypted, str) else None
+            self._close()
+
+    def _call(self, part: ToolCallPart) -> None:
+        self._close()
+        write_call(part, self._reply.argument_size, self._items, self._events)
+
+    def _data(self, part: DataPart) -> None:
+        """Only sources have a place among the events."""
+        source = source_of(part)
+        if source is not None:
+            self._message().cite(source, self._events)
+
+    def _nothing(self, _output: Unmapped) -> None:
+        """What the upstream said and no part holds has no place here either."""
+
+    def _finish(self, finish: Finish) -> None:
+        self._ended = True
+        self._name(finish)
+        self._response |= {"output": self._items.done, "usage": written_usage(finish)}
+        _ENDINGS[finish.outcome](self, finish)
+
+    def _completed(self, _finish: Finish) -> None:
+        self._close()
+        self._response["completed_at"] = self._reply.created_at
+        self._events.add("response.completed", response=self._snapshot("completed"))
+
+    def _incomplete(self, finish: Finish) -> None:
+        self._close("incomplete")
+        self._response["incomplete_details"] = {"reason": incomplete_reason(finish.reason)}
+        self._events.add("response.incomplete", response=self._snapshot("incomplete"))
+
+    def _failed(self, finish: Finish) -> None:
+        """An item that is open stays open: nobody knows how it would have gone on."""
+        error = error_of(finish.error)
+        self._events.add("error", error=error_payload(error))
+        self._response["error"] = error
+        self._events.add("response.failed", response=self._snapshot("failed"))
+
+    def _message(self) -> Message:
+        if not isinstance(self._open, Message):
+            self._close()
+            self._open = Message(self._items, self._events)
+        return self._open
+
+    def _close(self, status: str = "completed") -> None:
+        if self._open is not None:
+            self._open.close(status, self._events)
+            self._open = None
+
+    def _name(self, finish: Finish) -> None:
+        """Takes the names that the upstream gave, in place of those made here."""
+        self._response["id"] = finish.response_id or self._response["id"]
+        self._response["model"] = finish.model or self._response["model"]
+
+    def _snapshot(self, status: str) -> dict[str, Any]:
+        return {**self._response, "status": status}
+
+
+_WRITERS: Final[dict[type, Callable[..., None]]] = {
+    TextPart: OpenResponsesWriter._text,  # noqa: SLF001 - the table of the class
+    ThinkingPart: OpenResponsesWriter._thinking,  # noqa: SLF001
+    ToolCallPart: OpenResponsesWriter._call,  # noqa: SLF001
+    DataPart: OpenResponsesWriter._data,  # noqa: SLF001
+    Unmapped: OpenResponsesWriter._nothing,  # noqa: SLF001
+    Finish: OpenResponsesWriter._finish,  # noqa: SLF001
+}
+
+_ENDINGS: Final[dict[Outcome, Callable[[OpenResponsesWriter, Finish], None]]] = {
+    Outcome.COMPLETED: OpenResponsesWriter._completed,  # noqa: SLF001
+    Outcome.INCOMPLETE: OpenResponsesWriter._incomplete,  # noqa: SLF001
+    Outcome.FAILED: OpenResponsesWriter._failed,  # noqa: SLF001
+    Outcome.TRUNCATED: OpenResponsesWriter._failed,  # noqa: SLF001
+}
+
+
+def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """What a client gets that wants no stream: the response of the terminal event, or its failure."""
+    response: dict[str, Any] = events[-1]["response"]
+    if response["status"] == "failed":
+        return 500, {"error": error_payload(response["error"])}
+    return 200, response
+
+
+def frame(event: Mapping[str, Any]) -> bytes:
+    """The bytes of one event: `event` equals `type`, line feeds only, no `id` (specification, "Streaming")."""
+    name = event.get("type")
+    head = f"event: {name}\n".encode() if isinstance(name, str) else b""
+    return head + b"data: " + dumps(event) + b"\n\n"
+
+
+WRITE_RESPONSE: Final = WriteResponse(
+    open=OpenResponsesWriter,
+    frame=frame,
+    document=write_document,
+    error=error_document,
+    end_of_stream=b"data: [DONE]\n\n",
+)

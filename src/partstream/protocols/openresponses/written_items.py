@@ -1,0 +1,267 @@
+"""The output items of a response as it is written: messages, reasoning, calls; each with its events, in order.
+
+Source: OpenResponses specification 2026-04-24, "Streaming" and `ItemField`.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.protocols.citations import CITATION_MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.parts import DataPart, ToolCallPart
+    from partstream.protocols.openresponses.fields import Wire
+
+__all__ = [
+    "MADE_UP",
+    "Events",
+    "Identifiers",
+    "Message",
+    "OutputItems",
+    "Reasoning",
+    "annotation_of",
+    "source_of",
+    "write_call",
+    "write_compaction",
+]
+
+
+_ANNOTATION: Final = "url_citation"
+"""The one kind of annotation that the schema has."""
+
+
+class Identifiers:
+    """Makes the identifiers of one reply, which are its own and the same each time it is written.
+
+    Args:
+        identity: What makes the reply unlike another to the same request.
+    """
+
+    __slots__ = ("_identity",)
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+
+    def make(self, prefix: str, what: object) -> str:
+        """The identifier of one thing in the reply."""
+        return f"{prefix}_partstream{sha256(f'{self._identity}/{prefix}/{what}'.encode()).hexdigest()[:16]}"
+
+
+MADE_UP: Final = re.compile(r"[a-z]+_partstream[0-9a-f]{16}")
+"""An identifier that :class:`Identifiers` made."""
+
+
+class Events:
+    """The events that are not handed out yet, numbered from the first of the response."""
+
+    __slots__ = ("_events", "_number")
+
+    def __init__(self) -> None:
+        self._events: list[dict[str, Any]] = []
+        self._number = 0
+
+    def add(self, event_type: str, **fields: Any) -> None:
+        """Adds the next event."""
+        self._events.append({"type": event_type, "sequence_number": self._number, **fields})
+        self._number += 1
+
+    def take(self) -> list[dict[str, Any]]:
+        """Hands out the events."""
+        events, self._events = self._events, []
+        return events
+
+
+class OutputItems:
+    """The items of one response: each has the next place and an identifier that no other has.
+
+    Attributes:
+        done: The items that are closed, in order.
+    """
+
+    __slots__ = ("_identifiers", "_opened", "_used", "done")
+
+    def __init__(self, identifiers: Identifiers) -> None:
+        self.done: list[dict[str, Any]] = []
+        self._identifiers = identifiers
+        self._opened = 0
+        self._used: set[str] = set()
+
+    def open(self, prefix: str, item: dict[str, Any], events: Events, item_id: Any = None) -> tuple[int, str]:
+        """Writes the beginning of an item; returns its place and its identifier.
+
+        Args:
+            prefix: What an identifier that is made here begins with.
+            item: The item as it begins; the identifier is added to it.
+            events: Where the event goes.
+            item_id: The identifier that the upstream gave, if it did.
+        """
+        place = self._opened
+        self._opened += 1
+        if not isinstance(item_id, str) or not item_id or item_id in self._used:
+            item_id = self._identifiers.make(prefix, place)
+        self._used.add(item_id)
+        item["id"] = item_id
+        events.add("response.output_item.added", output_index=place, item=dict(item))
+        return place, item_id
+
+    def close(self, place: int, item: dict[str, Any], events: Events) -> None:
+        """Writes the end of an item, which is whole now."""
+        events.add("response.output_item.done", output_index=place, item=item)
+        self.done.append(item)
+
+
+class Message:
+    """A message of the assistant that text streams into."""
+
+    __slots__ = ("_annotations", "_item", "_items", "_length", "_pieces", "_place", "_where")
+
+    def __init__(self, items: OutputItems, events: Events) -> None:
+        self._items = items
+        self._item: dict[str, Any] = {
+            "type": "message", "id": "", "status": "in_progress", "role": "assistant", "content": []
+        }  # fmt: skip
+        self._place, item_id = items.open("msg", self._item, events)
+        self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, "content_index": 0}
+        self._pieces: list[str] = []
+        self._length = 0
+        self._annotations: list[dict[str, Any]] = []
+        events.add("response.content_part.added", **self._where, part=self._part(""))
+
+    def say(self, text: str, events: Events) -> None:
+        """Writes a piece of the text."""
+        self._pieces.append(text)
+        self._length += len(text)
+        events.add("response.output_text.delta", **self._where, delta=text, logprobs=[])
+
+    def cite(self, source: Wire, events: Events) -> None:
+        """Writes a source of the text; where nobody says which words it belongs to, it stands behind the last."""
+        annotation = annotation_of(source, self._length)
+        events.add(
+            "response.output_text.annotation.added",
+            **self._where,
+            annotation_index=len(self._annotations),
+            annotation=annotation,
+        )
+        self._annotations.append(annotation)
+
+    def close(self, status: str, events: Events) -> None:
+        """Writes the end of the message."""
+        text = "".join(self._pieces)
+        part = self._part(text)
+        events.add("response.output_text.done", **self._where, text=text, logprobs=[])
+        events.add("response.content_part.done", **self._where, part=part)
+        self._items.close(self._place, {**self._item, "status": status, "content": [part]}, events)
+
+    def _part(self, text: str) -> dict[str, Any]:
+        return {"type": "output_text", "text": text, "annotations": list(self._annotations), "logprobs": []}
+
+
+def source_of(part: DataPart) -> Wire | None:
+    """The source that a data part names, if it names one with an address."""
+    if part.mime_type != CITATION_MIME_TYPE:
+        return None
+    try:
+        source = loads(part.data)
+    except JSONDecodeError:
+        return None
+    return source if isinstance(source, dict) and isinstance(source.get("url"), str) else None
+
+
+def annotation_of(source: Wire, length: int) -> Wire:
+    """A source as an annotation; one that does not say which words it belongs to stands behind all of them.
+
+    Args:
+        source: The source in the words of any protocol.
+        length: How many characters the text has so far.
+    """
+    own = source if source.get("type") == _ANNOTATION else {}
+    title = source.get("title")
+    named = {"type": _ANNOTATION, "url": source["url"], "title": title if isinstance(title, str) else ""}
+    places = {
+        name: place if type(place := own.get(name)) is int and place >= 0 else length
+        for name in ("start_index", "end_index")
+    }
+    return {**own, **named, **places}
+
+
+class Reasoning:
+    """An item of reasoning that a summary streams into: the one channel of reasoning that every known client reads.
+
+    Attributes:
+        part_id: The identifier of the thinking parts that it is made of, or None.
+        encrypted_content: What only the upstream can read, or None.
+    """
+
+    __slots__ = ("_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
+
+    def __init__(self, items: OutputItems, part_id: str | None, events: Events) -> None:
+        self.part_id = part_id
+        self.encrypted_content: str | None = None
+        self._items = items
+        self._item: dict[str, Any] = {"type": "reasoning", "id": "", "summary": []}
+        self._place, item_id = items.open("rs", self._item, events, part_id)
+        self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, "summary_index": 0}
+        self._pieces: list[str] = []
+
+    def say(self, text: str, events: Events) -> None:
+        """Writes a piece of the summary."""
+        if not self._pieces:
+            events.add("response.reasoning_summary_part.added", **self._where, part=_summary(""))
+        self._pieces.append(text)
+        events.add("response.reasoning_summary_text.delta", **self._where, delta=text)
+
+    def close(self, _status: str, events: Events) -> None:
+        """Writes the end of the item, which has no status."""
+        item = dict(self._item)
+        if self._pieces:
+            text = "".join(self._pieces)
+            item["summary"] = [_summary(text)]
+            events.add("response.reasoning_summary_text.done", **self._where, text=text)
+            events.add("response.reasoning_summary_part.done", **self._where, part=_summary(text))
+        if self.encrypted_content is not None:  # never null: facts 2.1
+            item["encrypted_content"] = self.encrypted_content
+        self._items.close(self._place, item, events)
+
+
+def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events: Events) -> None:
+    """Writes a call, which is whole.
+
+    Args:
+        part: The call.
+        size: How many characters of the arguments an event holds at the most; None for all.
+        items: The items of the response.
+        events: Where the events go.
+    """
+    arguments = dumps(dict(part.input)).decode()
+    item = {
+        "type": "function_call", "id": "", "call_id": part.call_id, "name": part.name, "arguments": "",
+        "status": "in_progress",
+    }  # fmt: skip
+    place, item_id = items.open("fc", item, events)
+    where: dict[str, Any] = {"item_id": item_id, "output_index": place}
+    step = size or len(arguments)
+    for start in range(0, len(arguments), step):
+        events.add("response.function_call_arguments.delta", **where, delta=arguments[start : start + step])
+    events.add("response.function_call_arguments.done", **where, arguments=arguments)
+    items.close(place, {**item, "arguments": arguments, "status": "completed"}, events)
+
+
+_OF_A_COMPACTION: Final = ("encrypted_content", "created_by")
+
+
+def write_compaction(state: Mapping[str, Any], items: OutputItems, events: Events) -> None:
+    """Writes the item that stands for a conversation that the upstream summarised."""
+    known = {name: state[name] for name in _OF_A_COMPACTION if isinstance(state.get(name), str)}
+    item = {"type": "compaction", "id": "", "encrypted_content": "", **known}
+    place, _ = items.open("cmp", item, events, state.get("id"))
+    items.close(place, item, events)
+
+
+def _summary(text: str) -> dict[str, Any]:
+    return {"type": "summary_text", "text": text}
