@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import OwnSettings, ReadResponse, WriteRequest
+    from partstream.protocols.losses import Losses
+    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest, WriteResponse
 
 __all__ = ["PROTOCOL"]
 
@@ -30,7 +31,31 @@ def _own_settings() -> OwnSettings:
     return OWN_SETTINGS
 
 
+def _read_request() -> ReadRequest:
+    from partstream.protocols.openresponses.read_request import READ_REQUEST  # noqa: PLC0415
+
+    return READ_REQUEST
+
+
+def _write_response() -> WriteResponse:
+    from partstream.protocols.openresponses.write_response import WRITE_RESPONSE  # noqa: PLC0415
+
+    return WRITE_RESPONSE
+
+
+def _loses() -> Losses:
+    from partstream.protocols.openresponses.losses import LOSES  # noqa: PLC0415
+
+    return LOSES
+
+
 # OpenRouter sends `[DONE]` before the last events, others leave it out: facts 7.2. So it says that the end is near.
 PROTOCOL: Final = Protocol(
-    name="openresponses", read_response=_read_response, write_request=_write_request, own_settings=_own_settings
+    name="openresponses",
+    read_response=_read_response,
+    write_request=_write_request,
+    read_request=_read_request,
+    write_response=_write_response,
+    loses=_loses,
+    own_settings=_own_settings,
 )
