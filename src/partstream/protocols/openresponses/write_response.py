@@ -157,19 +157,19 @@ class OpenResponsesWriter:
 
 
 _WRITERS: Final[dict[type, Callable[..., None]]] = {
-    TextPart: OpenResponsesWriter._text,  # noqa: SLF001 - the table of the class
-    ThinkingPart: OpenResponsesWriter._thinking,  # noqa: SLF001
-    ToolCallPart: OpenResponsesWriter._call,  # noqa: SLF001
-    DataPart: OpenResponsesWriter._data,  # noqa: SLF001
-    Unmapped: OpenResponsesWriter._nothing,  # noqa: SLF001
-    Finish: OpenResponsesWriter._finish,  # noqa: SLF001
+    TextPart: OpenResponsesWriter._text,
+    ThinkingPart: OpenResponsesWriter._thinking,
+    ToolCallPart: OpenResponsesWriter._call,
+    DataPart: OpenResponsesWriter._data,
+    Unmapped: OpenResponsesWriter._nothing,
+    Finish: OpenResponsesWriter._finish,
 }
 
 _ENDINGS: Final[dict[Outcome, Callable[[OpenResponsesWriter, Finish], None]]] = {
-    Outcome.COMPLETED: OpenResponsesWriter._completed,  # noqa: SLF001
-    Outcome.INCOMPLETE: OpenResponsesWriter._incomplete,  # noqa: SLF001
-    Outcome.FAILED: OpenResponsesWriter._failed,  # noqa: SLF001
-    Outcome.TRUNCATED: OpenResponsesWriter._failed,  # noqa: SLF001
+    Outcome.COMPLETED: OpenResponsesWriter._completed,
+    Outcome.INCOMPLETE: OpenResponsesWriter._incomplete,
+    Outcome.FAILED: OpenResponsesWriter._failed,
+    Outcome.TRUNCATED: OpenResponsesWriter._failed,
 }
 
 
