@@ -474,30 +474,6 @@ def test_a_redirect_is_an_error_and_carries_the_key_nowhere():
 
 # ---- answers that are no stream ----
 
-JSON_BODIES: list[tuple[bytes, type[UpstreamError], dict[str, Any]]] = [
-    (
-        b'{"error":{"message":"No such model.","code":"model_not_found"}}',
-        UpstreamHTTPError,
-        {"http_status": 200, "provider_message": "No such model.", "provider_code": "model_not_found"},
-    ),
-    (b'{"id":"resp_1","object":"response","output":[]}', UpstreamProtocolError, {"field": "content-type"}),
-    (b"not even JSON", UpstreamHTTPError, {"http_status": 200, "provider_message": "not even JSON"}),
-]
-
-
-@pytest.mark.parametrize(("body", "error_type", "fields"), JSON_BODIES)
-def test_a_json_document_in_the_place_of_a_stream_is_an_error(
-    body: bytes, error_type: type[UpstreamError], fields: dict[str, Any]
-):
-    async def test() -> None:
-        async with server_of(document(200, body)) as (url, _):
-            streamed = await stream(url)
-        assert type(streamed.raised) is error_type
-        assert {name: getattr(streamed.error, name) for name in fields} == fields
-
-    run(test())
-
-
 UNFINISHED_BODIES: list[Callable[[], tuple[Any, ...]]] = [
     lambda: (Stall(None),),
     lambda: (End(EndKind.RESET),),

@@ -39,3 +39,8 @@ class Exchange:
     def make_reader(self) -> StreamReader:
         """A new reader, for one attempt."""
         return StreamReader(self.protocol, self.options)
+
+    @property
+    def takes_documents(self) -> bool:
+        """Whether a document that the upstream sends in place of a stream can be read."""
+        return self.protocol.read_response().events_of is not None

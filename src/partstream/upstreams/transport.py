@@ -1,4 +1,4 @@
-"""Sends a request and hands on the outputs of its answer: limits of time, retries, HTTP errors.
+"""Sends a request and hands on the outputs of its answer: limits of time, and retries.
 
 Knows HTTP and nothing of a protocol: bytes go into a reader, outputs come out.
 """
@@ -10,7 +10,6 @@ import logging
 import random
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -21,20 +20,18 @@ from partstream.errors import (
     UpstreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
-    UpstreamProtocolError,
     UpstreamTimeoutError,
 )
 from partstream.json_codec import dumps
 from partstream.outputs import Finish
 from partstream.upstreams.deadlines import Deadlines
+from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest, connection_error
-from partstream.upstreams.http_errors import http_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
     from partstream.outputs import StreamOutput
-    from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import Exchange
@@ -44,8 +41,6 @@ __all__ = ["Transport"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
-_MAX_ERROR_BODY: Final = 64 * 1024
-_ERROR_BODY_SECONDS: Final = 2.0
 _REST_SECONDS: Final = 0.1
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
@@ -112,9 +107,12 @@ class Transport:
         loop = asyncio.get_running_loop()
         deadlines = Deadlines(self._timeouts, loop.time())
         async with aclosing(await self._send(request, deadlines)) as answer:
-            refusal = await _refusal(answer, exchange.errors)
-            if refusal is not None:
-                raise refusal
+            form = form_of(answer, exchange)
+            if form is AnswerForm.REFUSAL:
+                raise await refusal(answer, exchange)
+            if form is AnswerForm.DOCUMENT:
+                yield _without_secrets_in(await read_document(answer, exchange, reader, deadlines), answer)
+                return
             chunks = answer.response.aiter_bytes()
             while not reader.finished:
                 try:
@@ -150,39 +148,6 @@ class Transport:
             return error.retry_after if error.retry_after <= policy.longest_wait else None
         most = min(policy.longest_wait, policy.first_wait * 2 ** (attempt - 1))
         return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
-
-
-async def _refusal(answer: HTTPAnswer, errors: Errors) -> UpstreamError | None:
-    """The error that an answer which is no stream stands for, its body read; None for a stream."""
-    response = answer.response
-    content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    # Some servers stream under other names; what is surely no stream is a page of a proxy, or one document.
-    if response.is_success and content_type not in ("text/html", "application/json"):
-        return None
-    body = answer.without_secrets(await _error_body(response))
-    error = http_error(response.status_code, response.headers, body, datetime.now(UTC), errors)
-    if not response.is_success or error.provider_message is not None:
-        return error
-    return UpstreamProtocolError(
-        event_type=None,
-        field="content-type",
-        got=f"{content_type} {body[:60].decode(errors='replace')!r}",
-        expected="text/event-stream",
-    )
-
-
-async def _error_body(response: httpx2.Response) -> bytes:
-    """The start of a body; what has come of it, if it breaks off or goes on for ever."""
-    body = b""
-    try:
-        async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            async for chunk in response.aiter_bytes():
-                body += chunk[: _MAX_ERROR_BODY - len(body)]
-                if len(body) >= _MAX_ERROR_BODY:
-                    break
-    except (TimeoutError, httpx2.RequestError) as error:
-        _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
-    return body
 
 
 async def _read_away(chunks: AsyncIterator[bytes]) -> None:

@@ -1,0 +1,139 @@
+"""Answers that are no stream: the document of a protocol, or the error that an answer stands for."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+import httpx2
+
+from partstream.errors import EventTooLargeError, UpstreamProtocolError
+from partstream.framing import DEFAULT_MAX_EVENT_SIZE
+from partstream.outputs import Finish, Unmapped
+from partstream.upstreams.http import connection_error
+from partstream.upstreams.http_errors import http_error
+
+if TYPE_CHECKING:
+    from partstream.errors import UpstreamError
+    from partstream.outputs import StreamOutput
+    from partstream.protocols.reader import StreamReader
+    from partstream.upstreams.deadlines import Deadlines
+    from partstream.upstreams.exchange import Exchange
+    from partstream.upstreams.http import HTTPAnswer
+
+__all__ = ["AnswerForm", "form_of", "read_document", "refusal"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_MAX_ERROR_BODY: Final = 64 * 1024
+_ERROR_BODY_SECONDS: Final = 2.0
+_JSON: Final = "application/json"
+
+
+class AnswerForm(Enum):
+    """What the body of an answer is."""
+
+    STREAM = auto()
+    DOCUMENT = auto()
+    """One JSON document in place of a stream: a whole answer, or an error."""
+    REFUSAL = auto()
+    """An error, whatever its status is."""
+
+
+def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
+    """What the body of an answer is, as far as its head tells."""
+    if not answer.response.is_success:
+        return AnswerForm.REFUSAL
+    content_type = _content_type(answer)
+    if content_type == _JSON != exchange.protocol.accept:
+        return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
+    # Some servers stream under other names; what is surely no stream is the page of a proxy.
+    return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
+
+
+async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
+    """The error that an answer stands for which is neither a stream nor a document; reads the start of its body."""
+    return _error_in(answer, exchange, answer.without_secrets(await _start_of_body(answer.response)))
+
+
+async def read_document(
+    answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
+) -> list[StreamOutput]:
+    """Reads an answer that is one document, and gives what it means, a Finish last.
+
+    Raises:
+        UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
+            whole, was too large, or took too long.
+    """
+    body = await _whole_body(answer, deadlines)
+    outputs = [*reader.feed_document(body), *reader.end()]
+    finish = outputs[-1]
+    if isinstance(finish, Finish) and finish.error is not None and _holds_nothing(finish, outputs):
+        raise _error_in(answer, exchange, answer.without_secrets(body[:_MAX_ERROR_BODY]))
+    return outputs
+
+
+def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
+    """Whether there is nothing of an answer beside the error: no part, no tokens, no name of the answer."""
+    return (
+        finish.response_id is None
+        and finish.usage is None
+        and all(isinstance(output, Finish | Unmapped) for output in outputs)
+    )
+
+
+def _error_in(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamError:
+    response = answer.response
+    error = http_error(response.status_code, response.headers, body, datetime.now(UTC), exchange.errors)
+    if not response.is_success or error.provider_message is not None:
+        return error
+    return UpstreamProtocolError(
+        event_type=None,
+        field="content-type",
+        got=f"{_content_type(answer)} {body[:60].decode(errors='replace')!r}",
+        expected=exchange.protocol.accept,
+    )
+
+
+def _content_type(answer: HTTPAnswer) -> str:
+    return str(answer.response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+async def _start_of_body(response: httpx2.Response) -> bytes:
+    """The start of a body; what has come of it, if it breaks off or goes on for ever."""
+    body = b""
+    try:
+        async with asyncio.timeout(_ERROR_BODY_SECONDS):
+            async for chunk in response.aiter_bytes():
+                body += chunk[: _MAX_ERROR_BODY - len(body)]
+                if len(body) >= _MAX_ERROR_BODY:
+                    break
+    except (TimeoutError, httpx2.RequestError) as error:
+        _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
+    return body
+
+
+async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
+    loop = asyncio.get_running_loop()
+    chunks: list[bytes] = []
+    size = 0
+    pieces = answer.response.aiter_bytes()
+    try:
+        while True:
+            # Its head has come, so that the answer has begun: from here on it may not fall silent.
+            deadlines.arrived(loop.time(), events=True, ending=False)
+            async with asyncio.timeout_at(deadlines.next):
+                chunk = await anext(pieces, None)
+            if chunk is None:
+                return b"".join(chunks)
+            size += len(chunk)
+            if size > DEFAULT_MAX_EVENT_SIZE:
+                raise EventTooLargeError(size, DEFAULT_MAX_EVENT_SIZE)
+            chunks.append(chunk)
+    except TimeoutError:
+        raise deadlines.error() from None
+    except httpx2.RequestError as error:
+        raise connection_error(answer.url, error, established=True) from error
