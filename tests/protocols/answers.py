@@ -96,16 +96,22 @@ TOOLS = st.lists(
 OPTIONS = st.builds(
     RequestOptions,
     TOOLS,
-    st.just(ToolMode.AUTO),
-    st.fixed_dictionaries({}, optional={"temperature": st.sampled_from([0, 0.5, 1])}),
-    st.fixed_dictionaries({}, optional={"reasoningEffort": st.sampled_from(["low", "high"])}),
+    st.sampled_from(ToolMode),
+    st.fixed_dictionaries(
+        {}, optional={"temperature": st.sampled_from([0, 0.5, 1]), "_conversationId": st.just("c1"), "seed": st.just(7)}
+    ),
+    st.fixed_dictionaries(
+        {}, optional={"reasoningEffort": st.sampled_from(["low", "high"]), "contextSize": st.just(8192)}
+    ),
+    st.none() | st.just("acme.extension"),
 )
+SPEAKERS = st.none() | st.just("Ada")
 
 
 @st.composite
 def turns(draw: st.DrawFn, first: int) -> list[ChatMessage]:
     """What one question leads to: the question, the calls of some rounds with their results, and an answer."""
-    said = [ChatMessage(Role.USER, tuple(draw(st.lists(SAID_BY_USERS, min_size=1, max_size=3))))]
+    said = [ChatMessage(Role.USER, tuple(draw(st.lists(SAID_BY_USERS, min_size=1, max_size=3))), draw(SPEAKERS))]
     for number in range(first, first + draw(st.integers(0, 2))):
         calls = [
             ToolCallPart(f"call_{number}_{place}", name, arguments)
@@ -115,7 +121,7 @@ def turns(draw: st.DrawFn, first: int) -> list[ChatMessage]:
         ]
         results = [ToolResultPart(call.call_id, draw(GIVEN), draw(st.booleans())) for call in calls]
         said += [
-            ChatMessage(Role.ASSISTANT, (*draw(st.lists(TEXTS, max_size=1)), *calls)),
+            ChatMessage(Role.ASSISTANT, (*draw(st.lists(TEXTS | THOUGHTS, max_size=2)), *calls)),
             ChatMessage(Role.USER, tuple(results)),
         ]
     return [*said, ChatMessage(Role.ASSISTANT, (draw(TEXTS),))]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.ai_sdk.losses import (
     ERRORS,
@@ -20,12 +21,11 @@ from partstream.protocols.ai_sdk.losses import (
 )
 from partstream.protocols.common_losses import (
     FAILURE_REASON,
-    SPEAKER_NAMES,
-    TEXT_DOCUMENTS,
     TRUNCATION,
     each_part_of_a_request,
 )
 from partstream.protocols.losses import Losses, RequestLoss
+from partstream.protocols.prepared_losses import PREPARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,15 +35,21 @@ if TYPE_CHECKING:
 __all__ = ["LOSES"]
 
 _JSON: Final = ("/json", "+json")
-_EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
-def _with_schemas(asked: Asked) -> Asked:
-    tools = tuple(replace(tool, input_schema=tool.input_schema or _EMPTY_SCHEMA) for tool in asked.options.tools)
-    return replace(asked, options=replace(asked.options, tools=tools))
+def _without_conversation(asked: Asked) -> Asked:
+    kept = {name: value for name, value in asked.options.model_options.items() if name != "_conversationId"}
+    return replace(asked, options=replace(asked.options, model_options=kept))
 
 
-_SCHEMAS: Final = RequestLoss("schemas", "That a tool has no schema: it gets that of an empty object.", _with_schemas)
+def _without_demand(asked: Asked) -> Asked:
+    return asked if asked.options.tools else replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
+
+
+_CONVERSATIONS: Final = RequestLoss(
+    "conversation", "The name of the conversation that a request belongs to.", _without_conversation
+)
+_TOOL_MODE: Final = RequestLoss("tool-mode", "The demand for a tool call, where no tool is offered.", _without_demand)
 
 
 def _each_result(change: Callable[[ToolResultPart], ToolResultPart]) -> Callable[[Asked], Asked]:
@@ -91,5 +97,5 @@ LOSES: Final = Losses(
         ERRORS,
         TOTAL,
     ),
-    request=(SPEAKER_NAMES, _JSON_RESULTS, _FAILURES, TEXT_DOCUMENTS, _SCHEMAS),
+    request=(_JSON_RESULTS, _FAILURES, *PREPARED, _CONVERSATIONS, _TOOL_MODE),
 )

@@ -1,0 +1,175 @@
+"""Writes the page on what is lost between any two protocols, by translating an answer and a request between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import UpstreamFailureError
+from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.losses import request_form, response_form
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.outputs import StreamOutput
+    from partstream.protocols.losses import Loss, Losses
+    from partstream.protocols.protocol import Protocol
+
+__all__ = ["translation_page"]
+
+_HEAD: Final = """\
+# Translation
+
+<!-- Made by scripts/generate.py by running every pair of protocols. Change the tables in protocols/*/losses.py. -->
+
+A request that comes in over one wire can be asked over another, and the answer goes back the same way. In the middle
+are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down. Whatever a wire
+has no place for is lost there. Each loss has a name; there are no others, and tests prove it over every recording and
+over made-up answers and requests (`tests/protocols/test_round_trips.py`).
+
+A call of a tool is one part, so its arguments arrive in one piece, whatever pieces the upstream sent.
+"""
+
+_PICTURE: Final = b"\x89PNG\r\n\x1a\n" + bytes(8)
+_WEATHER: Final = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {}}})
+_STATE: Final = {"id": "rs_1", "encrypted_content": "b3BhcXVl"}
+_REPLY: Final = Reply("translation", 0)
+_ASKED: Final = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
+_EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="")
+
+_PARTS: Final[tuple[StreamOutput, ...]] = (
+    ThinkingPart("The city first.", "rs_1", {**_STATE, "reasoning_items": [_STATE]}),
+    TextPart("Let me look. "),
+    DataPart(_PICTURE, "image/png"),
+    ToolCallPart("call_1", "get_weather", {"city": "Lisbon"}),
+)
+_ANSWERS: Final[tuple[tuple[StreamOutput, ...], ...]] = (
+    (
+        *_PARTS,
+        Finish(
+            Outcome.COMPLETED,
+            FinishReason(UnifiedFinishReason.TOOL_CALLS, "tool_use"),
+            Usage(100, 20, 120, 40, 5, {}, 10),
+            "resp_1",
+            "small-2026",
+            provider_metadata={"acme": {"region": "west"}},
+        ),
+    ),
+    (
+        TextPart("It is"),
+        Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.OTHER, "turn_limit"), Usage(1, 2, 3)),
+    ),
+    (
+        TextPart("It is"),
+        Finish(
+            Outcome.FAILED,
+            FinishReason(UnifiedFinishReason.ERROR, "overloaded"),
+            error=UpstreamFailureError("The model is busy.", provider_code="overloaded_error"),
+        ),
+    ),
+)
+_REQUEST: Final = Asked(
+    "small",
+    (
+        ChatMessage.system("Be brief."),
+        ChatMessage.user([TextPart("What is this?"), DataPart(_PICTURE, "image/png")], "Ada"),
+        ChatMessage.user([DataPart.json({"note": 1}), DataPart.text("a,b", "text/csv")]),
+        ChatMessage.assistant([TextPart("Let me look."), ToolCallPart("call_1", "get_weather", {"city": "Lisbon"})]),
+        ChatMessage.user([ToolResultPart("call_1", (TextPart("no data"), DataPart(_PICTURE, "image/png")), True)]),
+    ),
+    RequestOptions(
+        (_WEATHER,),
+        ToolMode.REQUIRED,
+        {"temperature": 0.5, "_conversationId": "c1"},
+        {"reasoningEffort": "high", "contextSize": 8192},
+        "acme.extension",
+    ),
+)
+
+
+def translation_page() -> str:
+    """The whole page."""
+    written = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
+    asked = {name: row for name, row in PROTOCOLS.items() if None not in (row.write_request, row.read_request)}
+    return "\n".join(
+        (
+            _HEAD,
+            "## Answers",
+            "",
+            "What is lost of an answer that an upstream gives in one protocol (rows) and a client gets in another",
+            "(columns):",
+            "",
+            *_table("the upstream speaks", written, written, _lost_of_answers),
+            "",
+            "## Requests",
+            "",
+            "What is lost of a request that a client makes in one protocol (rows) and an upstream gets in another",
+            "(columns):",
+            "",
+            *_table("the client speaks", asked, asked, _lost_of_requests),
+            "",
+            "## What each protocol has no place for",
+            "",
+            *(line for name, row in written.items() for line in _named(name, _losses(row))),
+        )
+    )
+
+
+def _losses(protocol: Protocol) -> Losses:
+    if protocol.loses is None:
+        raise AssertionError(f"the protocol {protocol.name} writes and names no losses")
+    return protocol.loses()
+
+
+def _table(
+    corner: str,
+    rows: Mapping[str, Protocol],
+    columns: Mapping[str, Protocol],
+    lost: Callable[[Protocol, Protocol], Sequence[Loss]],
+) -> list[str]:
+    lines = [f"| {corner} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for name, row in rows.items():
+        cells = (", ".join(loss.name for loss in lost(row, column)) or "nothing" for column in columns.values())
+        lines.append(f"| **{name}** | {' | '.join(cells)} |")
+    return lines
+
+
+def _lost_of_answers(upstream: Protocol, client: Protocol) -> list[Loss]:
+    """The losses of the client's protocol that show in what the upstream's protocol can say."""
+    losses = _losses(client).response
+    found: list[Loss] = []
+    for answer in _ANSWERS:
+        said = _through(upstream, answer)
+        if response_form(_through(client, said), losses) != response_form(said, losses):
+            raise AssertionError(f"from {upstream.name} to {client.name} more is lost than the tables say")
+        whole = response_form(said)
+        found += [loss for loss in losses if loss not in found and loss.take(whole) != whole]
+    return sorted(found, key=losses.index)
+
+
+def _through(protocol: Protocol, outputs: Sequence[StreamOutput]) -> list[StreamOutput]:
+    data = frame_answer(protocol, write_answer(protocol, _ASKED, outputs, _REPLY))
+    return read_answer(protocol, data, _EVERYTHING)
+
+
+def _lost_of_requests(client: Protocol, upstream: Protocol) -> list[Loss]:
+    losses = _losses(upstream).request
+    said = read_question(client, write_question(client, _REQUEST))
+    got = read_question(upstream, write_question(upstream, replace(said, unmapped={})))
+    if request_form(got, losses) != request_form(said, losses):
+        raise AssertionError(f"from {client.name} to {upstream.name} more is lost than the tables say")
+    whole = request_form(said)
+    return [loss for loss in losses if request_form(loss.take(said)) != whole]
+
+
+def _named(name: str, losses: Losses) -> list[str]:
+    lines = [f"### {name}", "", "| what | which | of |", "|---|---|---|"]
+    lines += [f"| {loss.name} | {loss.says} | answers |" for loss in losses.response]
+    lines += [f"| {loss.name} | {loss.says} | requests |" for loss in losses.request]
+    return [*lines, ""]
