@@ -15,7 +15,7 @@ from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import LanguageModelError
 from partstream.outputs import CitationMode, Finish, Outcome, Reply, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.stream import CHUNKS
+from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.openresponses.serve import PROTOCOL
 from partstream.protocols.openresponses.stream import EVENTS
 from partstream.protocols.registry import PROTOCOLS

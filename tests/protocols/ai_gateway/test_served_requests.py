@@ -13,9 +13,9 @@ from partstream import ChatMessage, RequestOptions, TextPart
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.ai_gateway.headers import build_headers
-from partstream.protocols.ai_gateway.request import build_request
 from partstream.protocols.ai_gateway.serve_request import read_request
 from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
+from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.serving import ServedRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, contents, strings
 

@@ -20,7 +20,7 @@ def _read_response() -> ReadResponse:
 
 
 def _write_request() -> WriteRequest:
-    from partstream.protocols.ai_gateway.request import WRITE_REQUEST  # noqa: PLC0415
+    from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST  # noqa: PLC0415
 
     return WRITE_REQUEST
 

@@ -1,4 +1,4 @@
-"""Errors as the gateway says them: the object in a stream, and the JSON of an HTTP error.
+"""Errors as the gateway says them: the object in a stream, the JSON of an HTTP error, and what a refusal is about.
 
 Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146, which knows the types below.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.protocols.ai_sdk.fields import Chunk
 
-__all__ = ["error_body", "error_value", "http_status"]
+__all__ = ["error_body", "error_value", "http_status", "refuses_reasoning"]
 
 _DEFAULT_STATUS: Final = 500
 
@@ -58,3 +58,30 @@ def http_status(error: Chunk) -> int:
     """The HTTP status of an answer that failed before anything of it was sent."""
     status = error.get("statusCode")
     return status if isinstance(status, int) else _DEFAULT_STATUS
+
+
+# ---- what a refusal is about ----
+
+_REQUEST_IS_WRONG: Final = frozenset({400, 404, 422})
+
+_WORDS: Final = (
+    "signature",
+    "encrypted content",
+    "encrypted_content",
+    "blocks in the latest assistant message cannot be",
+)
+"""The gateway passes on what a provider says and has no code of its own for it. Google: "Corrupted thought signature.";
+OpenAI: "The encrypted content for item rs_1 could not be verified."; Anthropic: "Invalid `signature` in `thinking`
+block", "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"."""
+_MISSING: Final = "missing"
+
+
+def refuses_reasoning(error: UpstreamError) -> bool:
+    """Whether a provider does not take its reasoning back: another account's, a model that was replaced."""
+    if isinstance(error, UpstreamHTTPError) and error.http_status not in _REQUEST_IS_WRONG:
+        return False
+    attempts = error.attempts if isinstance(error, UpstreamHTTPError) else ()
+    said = " ".join((error.message, *attempts)).lower()
+    if _MISSING in said:  # a signature that was not sent: without the rest there would be even less
+        return False
+    return any(word in said for word in _WORDS)

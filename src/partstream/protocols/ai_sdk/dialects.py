@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.ai_sdk.stream import CHUNKS, FREQUENT, THROWN, AISDKStream, Dialect
+from partstream.protocols.ai_sdk.read_response import CHUNKS, FREQUENT, THROWN, AISDKStream, Dialect
 from partstream.protocols.protocol import Claim, ReadResponse
 
 if TYPE_CHECKING:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
+from partstream.conversation.deferral import shown_by_user
+from partstream.conversation.settings import ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
+from partstream.protocols.ai_gateway.errors import refuses_reasoning
 from partstream.protocols.ai_gateway.headers import DOCUMENT_HEADERS, authorize, build_headers
 from partstream.protocols.ai_gateway.model_lists import model_lists
-from partstream.protocols.ai_gateway.prompt import prompt
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
-from partstream.protocols.ai_gateway.refusals import refuses_reasoning
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
+from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
+from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.errors import UpstreamError
     from partstream.messages import Tool
+    from partstream.protocols.ai_sdk.media_forms import Wire
 
 __all__ = ["PATH", "WRITE_REQUEST", "build_request"]
 
@@ -52,7 +56,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         settings.own_settings(AIGatewaySettings).provider_options,
         options.provider_options,
     )
-    body: dict[str, Any] = {PROMPT: prompt(request, version), **reasoning}
+    body: dict[str, Any] = {PROMPT: _prompt(request, version), **reasoning}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
@@ -62,6 +66,22 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if provider_options:
         body["providerOptions"] = provider_options
     return with_extra_fields(body, settings.extra_body)
+
+
+def _prompt(request: ChatRequest, version: int) -> list[Wire]:
+    """Turns as the prompt: instructions first, as one string, then the messages.
+
+    Raises:
+        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
+    """
+    # The specification has a place for them in results: they stay there unless somebody says that the model's
+    # provider does not take them.
+    moved = request.settings.tool_images is ToolImages.USER_MESSAGE
+    turns = shown_by_user(request.turns, of_results=moved, of_assistant=False)
+    messages = prompt_messages(turns, PROMPT_FORMS[version])
+    if request.instructions:
+        messages.insert(0, {"role": "system", "content": request.instructions})
+    return messages
 
 
 def _reasoning(request: ChatRequest, effort: str | None, version: int) -> tuple[dict[str, Any], dict[str, Any]]:

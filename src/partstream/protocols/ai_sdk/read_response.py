@@ -23,7 +23,7 @@ from partstream.outputs import Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.ai_sdk.blocks import Blocks
 from partstream.protocols.ai_sdk.carried import CarriedItems
 from partstream.protocols.ai_sdk.ending import Ending
-from partstream.protocols.ai_sdk.failures import aborted, failure, generation_id, thrown, tool_failure
+from partstream.protocols.ai_sdk.errors import aborted, failure, generation_id, thrown, tool_failure
 from partstream.protocols.ai_sdk.fields import ERROR, METADATA, Chunk, field, mapping, metadata, sequence
 from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources

@@ -8,7 +8,7 @@ import pytest
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import CitationMode, Finish, Outcome, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.stream import CHUNKS, AISDKStream
+from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
 from partstream.usage import UnifiedFinishReason
 from protocols.ai_sdk.wire import Chunk, read
 
