@@ -1,18 +1,18 @@
-/** How an answer ended, in words: whether a limit or a filter has cut it. Knows no VS Code. */
+/** Says in words whether a limit or a filter has cut an answer. Knows no VS Code. */
 import type { FinishReason, ResponseResult } from "./protocol.generated";
 
-/** What stops a model before it is done, by the finish reason; all others are an answer's own end. */
+/** Why an answer ends before the model has finished it, by finish reason; with any other reason the model finished. */
 const CUTS: Partial<Record<FinishReason, string>> = {
-  length: "the limit of its tokens was reached",
+  length: "it reached its token limit",
   "content-filter": "a content filter stopped it",
 };
 
-/** Why an answer was cut, as half a sentence; undefined for one that ended by itself, or of whose end nothing is known. */
+/** Why an answer was cut, as a clause; undefined for an answer that the model finished, or whose end is unknown. */
 export function cutReason({ finishReason }: ResponseResult): string | undefined {
   return finishReason && CUTS[finishReason];
 }
 
-/** The line for the log, with what helps to find the answer at its server; undefined for an answer that was not cut. */
+/** The line for the log, with the ids that find the answer at its server; undefined for an answer that was not cut. */
 export function cutLine(model: string, result: ResponseResult): string | undefined {
   const reason = cutReason(result);
   if (reason === undefined) return undefined;

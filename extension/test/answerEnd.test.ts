@@ -31,6 +31,6 @@ test("the line says what the server calls it, as far as it said anything", () =>
   );
   assert.equal(
     cutLine("Echo", { finishReason: "length", providerFinishReason: "max_tokens", responseId: "r-1", model: "m-1" }),
-    "the answer of Echo was cut: the limit of its tokens was reached (max_tokens, response r-1, model m-1)",
+    "the answer of Echo was cut: it reached its token limit (max_tokens, response r-1, model m-1)",
   );
 });

@@ -132,7 +132,7 @@ test("an answer that a limit has cut stays as it is, and the log says what cut i
   await answer.done;
   assert.equal(answer.text(), "half a sen");
   assert.deepEqual(lines, [
-    "the answer of Model cut was cut: the limit of its tokens was reached (max_tokens, response r-1, model m-1)",
+    "the answer of Model cut was cut: it reached its token limit (max_tokens, response r-1, model m-1)",
   ]);
 });
 
@@ -141,7 +141,7 @@ test("an answer that was cut before its first word says so to the person and to 
   const { provider } = start(context, NOTHING, (line) => lines.push(line));
   await assert.rejects(ask(provider, "empty at its limit").done, {
     message:
-      "Model empty at its limit ended its answer without a text or a tool call: the limit of its tokens was reached.",
+      "Model empty at its limit ended its answer without a text or a tool call: it reached its token limit.",
   });
   assert.equal(lines.length, 1);
 });

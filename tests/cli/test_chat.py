@@ -120,6 +120,26 @@ def test_a_failure_is_one_sentence_and_exit_code_3(said: str, sentence: str):
     run(test())
 
 
+CUTS = {
+    "incomplete": "The answer was cut: it reached its token limit (max_output_tokens).",
+    "incomplete=content_filter": "The answer was cut: a content filter stopped it (content_filter).",
+}
+
+
+@pytest.mark.parametrize(("scenario", "sentence"), CUTS.items())
+def test_an_answer_that_was_cut_says_so_beside_the_output_and_exits_0(scenario: str, sentence: str):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            to = ("--base-url", upstream.base_url, "--model", "m")
+            cut = await call("chat", *to, f"scenario:{scenario}")
+            whole = await call("chat", *to, "Hi")
+        assert (cut.code, cut.output) == (0, "This answer stops in the middle of\n")
+        assert cut.errors.splitlines()[-1] == sentence
+        assert "cut" not in whole.errors
+
+    run(test())
+
+
 def test_an_upstream_that_is_not_there_is_one_sentence():
     async def test() -> None:
         chat = await call("chat", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "Hi")
@@ -178,7 +198,7 @@ WRONG_USE = {
         ("--base-url", "https://h/v1", "--model", "m", "--header-env", "x-key", "Hi"),
         "expected HEADER=VARIABLE",
     ),
-    "an empty prompt": (("--base-url", "https://h/v1", "--model", "m", " "), "PROMPT: got nothing"),
+    "an empty prompt": (("--base-url", "https://h/v1", "--model", "m", " "), "PROMPT: got an empty text"),
 }
 
 
@@ -251,7 +271,7 @@ def test_in_a_terminal_an_error_does_not_end_the_conversation_and_clear_forgets_
             for said, told in (
                 ("fault:status=404", "HTTP 404"),
                 ("Hi", "Working it out"),
-                ("/clear", "begins anew"),
+                ("/clear", "The conversation starts over."),
                 ("Hi again", "is **42**."),
             ):
                 await shown.asks()

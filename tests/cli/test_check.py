@@ -87,7 +87,7 @@ def test_a_broken_upstream_is_said_clearly_but_breaks_no_rule(events, outcome):
 
     said = " ".join(_check("-", events=events).output.split())
     assert f"The stream is {outcome}:" in said
-    assert "That is the upstream's doing and by itself breaks no rule of the provider." in said
+    assert "The upstream caused this end; it does not break a rule for the provider." in said
 
 
 def test_what_has_no_place_among_parts_is_counted():

@@ -18,7 +18,7 @@ TOLD_IN_ORDER = [
     '{"city": "Tokyo"}',
     "tokens 74 in",
     "get_weather runs here",
-    "get_weather gave: 24 °C, sunny",
+    "get_weather returned: 24 °C, sunny",
     "Round 2",
     "Here is what I found:",
     "- get_weather: 24 °C, sunny",
@@ -52,7 +52,7 @@ def test_in_a_terminal_thinking_is_dimmed_and_the_calls_are_boxes():
     async def test() -> None:
         async with terminal("demo", "--fast") as shown:
             assert await shown.ended() == 0
-            await shown.until("--help says how")
+            await shown.until("see its --help for options.")
             plain = shown.plain
             _positions(plain)
             assert re.search(r"\x1b\[2;3m\s*I do", re.sub(r"\x1b\[0m\x1b\[2;3m", "", shown.shown))
@@ -75,7 +75,7 @@ def test_an_output_without_boxes_and_dots_gets_what_it_can_show():
     async def test() -> None:
         demo = await call_process("demo", "--fast", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
         assert demo.code == 0
-        assert "get_weather gave: 24 ?C" in demo.output
+        assert "get_weather returned: 24 ?C" in demo.output
 
     run(test())
 

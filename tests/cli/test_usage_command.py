@@ -82,7 +82,7 @@ def test_days_and_models_can_be_chosen(tmp_path: Path):
         assert len(json.loads(await _usage(tmp_path, "--json", "--days", "1"))) == 1
         (row,) = json.loads(await _usage(tmp_path, "--json", "--model", "cl*"))
         assert row["model"] == "claude"
-        assert "No answer of a model like nobody/*" in await _usage(tmp_path, "--model", "nobody/*")
+        assert "No answer of a model that matches nobody/* in the last" in await _usage(tmp_path, "--model", "nobody/*")
 
     run(test())
 
@@ -112,7 +112,7 @@ def test_without_any_answer_it_says_so_and_makes_no_file(tmp_path: Path):
     async def test() -> None:
         assert "No answer in the last 30 days" in await _usage(tmp_path)
         assert json.loads(await _usage(tmp_path, "--json")) == []
-        assert "nothing to forget" in await _usage(tmp_path, "--clear")
+        assert "No usage is recorded." in await _usage(tmp_path, "--clear")
         assert list(tmp_path.iterdir()) == []
 
     run(test())
@@ -128,7 +128,7 @@ def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
         refused = await call("usage", "--clear", typed="n\n", PARTSTREAM_DATA=str(tmp_path))
         assert refused.code == 1
         assert len(json.loads(await _usage(tmp_path, "--json"))) == 3
-        assert "forgotten" in await _usage(tmp_path, "--clear", "--yes")
+        assert "The usage of all answers was deleted." in await _usage(tmp_path, "--clear", "--yes")
         assert json.loads(await _usage(tmp_path, "--json", "--days", "100")) == []
 
     run(test())

@@ -1,4 +1,4 @@
-"""The command `partstream`: one file a command, loaded when it is called; knows nothing of what they do."""
+"""The command `partstream`: one file per command, imported only when called; does not know what the commands do."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from partstream._version import __version__
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "chat": "Talk to a model on any server that speaks a known protocol.",
+    "chat": "Chat with a model on any server that speaks a known protocol.",
     "check": "Check a recorded stream against the contract.",
-    "config": "Show the settings that are in force, and where they come from.",
+    "config": "Show the settings in force and where each comes from.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
     "doctor": "Find out what keeps a model from answering.",
-    "models": "List the models of a server, with their limits and where these are from.",
+    "models": "List a server's models, with their limits and the source of each.",
     "replay": "Turn a recorded stream into parts.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",
-    "usage": "Show what the answers on this machine took, by day and model.",
+    "usage": "Show the tokens and cost of the answers on this machine, by day and model.",
 }
-"""Each command and its one line of help; the module `partstream.cli.NAME` holds it as `command`."""
+"""The one-line help of each command, by name; the module `partstream.cli.NAME` defines the command as `command`."""
 
 
 class _LazyGroup(click.Group):
-    """Lists commands from the table and imports one only when it is called."""
+    """Lists the commands from the table and imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

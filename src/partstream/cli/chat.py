@@ -1,6 +1,6 @@
-"""`partstream chat`: a conversation with a model on any server whose protocol there is a gateway for.
+"""`partstream chat`: a conversation with a model on any server that speaks a known protocol.
 
-It knows how to ask and to show; what goes over the wire is the gateway's.
+Asks and shows the answers; does not know the wire, which is the gateway provider's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from partstream.provider import LanguageModelChatInformation
 from partstream.tokens import Counters
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, Timeouts
-from partstream.usage import USAGE_MIME_TYPE
+from partstream.usage import USAGE_MIME_TYPE, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,36 +36,43 @@ if TYPE_CHECKING:
 
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams import GatewayConfiguration
+    from partstream.usage import FinishReason
 
 __all__ = ["command"]
 
 _PROMPT: Final = "> "
 
+_CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ends before the model has finished it; the extension has the same words in `answerEnd.ts`."""
 
-class _Outcome(IntEnum):
+
+class _ExitCode(IntEnum):
     """How an answer ended, as an exit code."""
 
     ANSWERED = 0
     FAILED = 3
     CANCELLED = 130
-    """What shells give for Ctrl-C."""
+    """The exit code that shells report after Ctrl-C."""
 
 
-@click.command(short_help="Talk to a model on any server that speaks a known protocol.")
+@click.command(short_help="Chat with a model on any server that speaks a known protocol.")
 @click.argument("prompt", required=False)
 @upstream_options
-@click.option("--model", "model_id", required=True, metavar="M", help="The model as the server names it.")
+@click.option("--model", "model_id", required=True, metavar="M", help="The model's id on the server.")
 @click.option("--system", metavar="TEXT", help="Instructions for the model.")
 @click.option(
     "--thinking",
     type=click.Choice([mode.value for mode in ThinkingMode]),
-    help="What becomes of thinking; part in a terminal, else off.",
+    help="How to show the model's thinking. Default: part in a terminal, otherwise off.",
 )
 @click.option(
     "--timeout-first-event",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help=f"How long the model may read before it answers; {Timeouts().first_event:g} if nobody says otherwise.",
+    help=f"Longest wait for an answer's first event. Default: the configured limit, or {Timeouts().first_event:g}.",
 )
 def command(
     *,
@@ -76,12 +83,13 @@ def command(
     timeout_first_event: float | None,
     **options: Any,
 ) -> None:
-    """Talk to a model on any server that speaks a known protocol.
+    """Chat with a model on any server that speaks a known protocol.
 
-    With PROMPT: one answer, then the exit code 0, 3 for a failure, 130 after Ctrl-C; - reads the prompt from standard
-    input. Without: a conversation, one message a line, until /exit or the end of the input; Ctrl-C stops an answer.
-    The answer goes to standard output; tokens and errors go to standard error. What the options leave out comes from
-    the environment and from your file: `partstream config show`.
+    With PROMPT, prints one answer and exits with code 0, with 3 after a failure, or with 130 after Ctrl-C; use - to
+    read the prompt from standard input. Without PROMPT, holds a conversation, one message per line, until /exit or
+    the end of the input; Ctrl-C stops an answer. Answers go to standard output; token counts and errors go to standard
+    error. Settings that no option gives come from the environment and your configuration file: see `partstream config
+    show`.
     """
     mode = thinking or (ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF)
     gateway = gateway_of(**options)
@@ -107,13 +115,13 @@ def _information(model_id: str) -> LanguageModelChatInformation:
 def _text_of(prompt: str) -> str:
     text = sys.stdin.read() if prompt == "-" else prompt
     if not text.strip():
-        raise click.UsageError("PROMPT: got nothing, expected a message for the model")
+        raise click.UsageError("PROMPT: got an empty text, expected a message for the model")
     return text
 
 
 @dataclass(slots=True)
 class _Chat:
-    """One conversation: the messages so far, and who answers."""
+    """One conversation: the messages so far, and the provider that answers them."""
 
     runner: asyncio.Runner
     configuration: GatewayConfiguration
@@ -133,53 +141,53 @@ class _Chat:
         self.models.register_language_model_chat_provider("gateway", self.provider)
 
     async def aclose(self) -> None:
-        """Closes the connections, and writes what was learned of tokens."""
+        """Closes the connections, and writes the token counts of this session to the ledger."""
         await self.models.aclose()
         await self.provider.aclose()
         await asyncio.to_thread(self.ledger.close)
 
     def converse(self) -> int:
-        """Answers line after line; the exit code is 0 for a person, and that of the last answer for a pipe."""
-        outcome = _Outcome.ANSWERED
+        """Answers line after line; returns 0 in a terminal, and the exit code of the last answer in a pipe."""
+        exit_code = _ExitCode.ANSWERED
         interactive = sys.stdin.isatty()
         if interactive:
             (model,) = self.configuration.models
             self.aside.print(f"[bold]{escape(model.id)}[/bold] at {escape(self.configuration.shown_url)}")
-            self.aside.print("[dim]Ctrl-C stops an answer, /clear starts anew, /exit or Ctrl-D ends.[/dim]")
+            self.aside.print("[dim]Ctrl-C stops an answer, /clear starts over, /exit or Ctrl-D ends the chat.[/dim]")
         for line in _typed_lines() if interactive else sys.stdin:
-            said = line.strip()
-            if said == "/exit":
+            text = line.strip()
+            if text == "/exit":
                 break
-            if said == "/clear":
+            if text == "/clear":
                 self.messages = list(self.first)
-                self.aside.print("[dim]The conversation begins anew.[/dim]")
-            elif said:
-                outcome = self.answer(said)
-        return _Outcome.ANSWERED if interactive else outcome
+                self.aside.print("[dim]The conversation starts over.[/dim]")
+            elif text:
+                exit_code = self.answer(text)
+        return _ExitCode.ANSWERED if interactive else exit_code
 
-    def answer(self, said: str) -> _Outcome:
-        """Asks the model and shows its answer; what came of it stays in the conversation."""
+    def answer(self, question: str) -> _ExitCode:
+        """Asks the model and shows its answer; the text that came stays in the conversation, also after a failure."""
         renderer = StreamRenderer(self.out)
-        parts: list[str] = []
-        outcome, note = _Outcome.ANSWERED, ""
+        fragments: list[str] = []
+        exit_code, note = _ExitCode.ANSWERED, ""
         try:
-            self.runner.run(self._stream(said, renderer, parts))
+            self.runner.run(self._stream(question, renderer, fragments))
         except KeyboardInterrupt:
-            outcome, note = _Outcome.CANCELLED, "[yellow]Stopped.[/yellow]"
+            exit_code, note = _ExitCode.CANCELLED, "[yellow]Stopped.[/yellow]"
         except LanguageModelError as error:
-            outcome, note = _Outcome.FAILED, f"[red]{escape(printable(self._sentence(error)))}[/red]"
+            exit_code, note = _ExitCode.FAILED, f"[red]{escape(printable(self._sentence(error)))}[/red]"
         renderer.end_line()
         if note:
             self.aside.print(note, soft_wrap=not self.aside.is_terminal)
-        if text := "".join(parts):
-            self.messages += (ChatMessage.user(said), ChatMessage.assistant(text))
-        elif outcome is _Outcome.ANSWERED:
-            self.aside.print("[dim]The model said nothing.[/dim]")
-        return outcome
+        if text := "".join(fragments):
+            self.messages += (ChatMessage.user(question), ChatMessage.assistant(text))
+        elif exit_code is _ExitCode.ANSWERED:
+            self.aside.print("[dim]The answer holds no text.[/dim]")
+        return exit_code
 
-    async def _stream(self, said: str, renderer: StreamRenderer, parts: list[str]) -> None:
+    async def _stream(self, question: str, renderer: StreamRenderer, fragments: list[str]) -> None:
         (model,) = await self.models.select_chat_models()
-        response = await model.send_request([*self.messages, ChatMessage.user(said)])
+        response = await model.send_request([*self.messages, ChatMessage.user(question)])
         async with response, aclosing(response.stream) as stream:
             async for part in stream:
                 if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
@@ -187,8 +195,11 @@ class _Chat:
                     self.aside.print(f"[dim]── {escape(usage_line(read_usage(part)))}[/dim]")
                     continue
                 if isinstance(part, TextPart):
-                    parts.append(part.value)
+                    fragments.append(part.value)
                 renderer.show(part)
+        if sentence := _cut_sentence(response.finish_reason):
+            renderer.end_line()
+            self.aside.print(f"[yellow]{escape(printable(sentence))}[/yellow]", soft_wrap=not self.aside.is_terminal)
 
     def _sentence(self, error: LanguageModelError) -> str:
         if error.code is LanguageModelErrorCode.NO_PERMISSIONS and not self.configuration.has_key:
@@ -196,8 +207,16 @@ class _Chat:
         return error.message
 
 
+def _cut_sentence(reason: FinishReason | None) -> str | None:
+    """Why the answer was cut, with the server's own word; None for an answer that ended by itself."""
+    cause = None if reason is None else _CUTS.get(reason.unified)
+    if reason is None or cause is None:
+        return None
+    return f"The answer was cut: {cause}{f' ({reason.raw})' if reason.raw else ''}."
+
+
 def _typed_lines() -> Iterator[str]:
-    """What a person types, with line editing where Python has it; Ctrl-D and Ctrl-C end it."""
+    """The lines that a person types, with line editing where Python has it, until Ctrl-D or Ctrl-C."""
     with suppress(ImportError):  # Windows has no readline; its console edits lines by itself
         import_module("readline")
     while True:

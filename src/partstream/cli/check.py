@@ -1,6 +1,6 @@
-"""`partstream check`: judges a recorded stream by the contract and reports rule by rule.
+"""`partstream check`: judges a recorded stream by the contract and reports a verdict for each rule.
 
-It knows how to count and to print; what a rule demands is in :mod:`partstream.contract`, how a recording is read in
+Counts and prints; the rules are in :mod:`partstream.contract`, the reading of recordings in
 :mod:`partstream.protocols`.
 """
 
@@ -50,7 +50,7 @@ _STYLES: Final = {
 
 
 class _Details(dict[str, list[str]]):
-    """What was done against each broken rule, by its id: the first few times."""
+    """The first few violations of each broken rule, as sentences, by the id of the rule."""
 
     def add(self, violation: Violation) -> None:
         kept = self.setdefault(violation.rule.id, [])
@@ -61,7 +61,7 @@ class _Details(dict[str, list[str]]):
 
 @dataclass(slots=True)
 class _Report:
-    """What one recording showed: the parts by class, what had no place among them, the end, the broken rules."""
+    """The findings of one recording: parts by class, events without a part by type, the end, the broken rules."""
 
     checker: ContractChecker
     details: _Details
@@ -70,7 +70,7 @@ class _Report:
     finish: Finish | None = None
 
     def verdict(self, rule: Rule) -> _Verdict:
-        """What can be said about one rule."""
+        """The verdict on one rule."""
         if self.checker.counts[rule.id]:
             return _Verdict.BROKEN if rule.level is Level.MUST else _Verdict.WARNING
         return _Verdict.KEPT if self.checker.judges(rule) else _Verdict.NOT_JUDGED
@@ -87,16 +87,16 @@ class _UnreadableError(click.ClickException):
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--protocol", metavar="P", help="The protocol of the recording; found out from it when left out.")
-@click.option("--tool", "tools", metavar="NAME", multiple=True, help="A tool of the request; repeat for several.")
+@click.option("--protocol", metavar="P", help="Protocol of the recording. Default: told from its events.")
+@click.option("--tool", "tools", metavar="NAME", multiple=True, help="Name of a tool in the request; repeat for more.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.pass_context
 def command(context: click.Context, file: str, protocol: str | None, tools: tuple[str, ...], as_json: bool) -> None:
     """Check a recorded stream against the contract.
 
-    FILE is .jsonl (one event a line), .sse (bytes), or - for standard input. The exit code is 0 when every MUST is
-    kept, 1 when one is broken, 2 for a file that cannot be read. A recording does not hold the request: name its
-    tools with --tool to have the tool names checked.
+    FILE is a .jsonl file (one event per line), an .sse file (the bytes), or - for standard input. The exit code is 0
+    if every MUST is kept, 1 if one is broken, and 2 if the file cannot be read. A recording does not hold the request:
+    name the request's tools with --tool to have tool names checked.
     """
     options = StreamOptions()
     try:
@@ -165,7 +165,7 @@ def _render(file: str, report: _Report, console: Console) -> None:
     console.print(Text.assemble((_printable(file), "bold"), f": {parts}"))
     if report.unmapped:
         unmapped = ", ".join(f"{count} {_printable(name)}" for name, count in sorted(report.unmapped.items()))
-        console.print(Text(f"Events that have no place among parts, not judged: {unmapped}", "dim"))
+        console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
     table = Table("Rule", "Section", "Level", "Verdict", box=None, pad_edge=False)
     for rule in RULES.values():
         verdict = report.verdict(rule)
@@ -192,7 +192,7 @@ def _render_end(report: _Report, console: Console) -> None:
     error = report.finish.error if report.finish else None
     if error is not None:
         console.print(Text(f"The stream is {outcome}: {_printable(str(error))}", "yellow"))
-        console.print(Text("That is the upstream's doing and by itself breaks no rule of the provider.", "yellow"))
+        console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
     else:
         console.print(Text(f"The stream is {outcome}."))
     verdicts = Counter(report.verdict(rule) for rule in RULES.values())

@@ -1,4 +1,4 @@
-"""`partstream config`: which settings are in force, where each comes from, and where the file is."""
+"""`partstream config`: the settings in force, the source of each, and the path of the configuration file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.group("config", short_help="Show the settings that are in force, and where they come from.")
+@click.group("config", short_help="Show the settings in force and where each comes from.")
 def command() -> None:
-    """Show the settings that are in force, and where they come from."""
+    """Show the settings in force and where each comes from."""
 
 
 @command.command("path")
 def path() -> None:
-    """Print the path of the file that holds your settings, whether it is there or not."""
+    """Print the path of your configuration file, whether the file exists or not."""
     try:
         click.echo(configuration_file(os.environ))
     except CallerError as error:
@@ -40,10 +40,10 @@ def path() -> None:
 @upstream_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(*, as_json: bool, **options: Any) -> None:
-    """Show every setting with its source; secrets are left out.
+    """Show every setting with its value and source, without secrets.
 
-    The settings are those that `partstream chat` would use with the same options. The exit code is 0, or 2 when one is
-    of no use.
+    The settings are those that `partstream chat` would use with the same options. The exit code is 0, or 2 if a setting
+    is invalid.
     """
     configuration = configuration_of(**options)
     if as_json:

@@ -1,6 +1,6 @@
-"""`partstream demo`: a whole conversation turn over real HTTP, told as it happens.
+"""`partstream demo`: a whole conversation turn over real HTTP, narrated as it happens.
 
-The model server is the replay upstream, the model one of its scenarios; everything between the two is what an
+The model server is the replay upstream, and the model is one of its scenarios; all code between the two is what an
 application uses.
 """
 
@@ -87,19 +87,19 @@ _TOOLS: Final = (
 
 
 @click.command(short_help="Watch a whole conversation turn run over real HTTP.")
-@click.option("--fast", is_flag=True, help="Without pauses.")
+@click.option("--fast", is_flag=True, help="Do not pause.")
 @click.option(
     "--protocol",
     type=click.Choice(sorted(BASE_PATHS)),
     default=DEFAULT_PROTOCOL,
-    help="What the two speak.",
+    help="Protocol to use.",
     show_default=True,
 )
 def command(fast: bool, protocol: str) -> None:
     """Watch a whole conversation turn run over real HTTP.
 
-    Starts a model server on this machine, asks it a question and runs the tools that it calls. Nothing leaves the
-    machine, and no key is needed.
+    Starts a model server on this machine, asks it a question and runs the tools that the model calls. No data leaves
+    the machine, and no key is needed.
     """
     narrator = _Narrator(make_console(), 0.0 if fast else _PAUSE_SECONDS, protocol)
     asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_EVENT, protocol))
@@ -116,8 +116,8 @@ async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
             async with LanguageModels() as models:
                 models.register_language_model_chat_provider("demo", provider)
                 (model,) = await models.select_chat_models()
-                await narrator.step(f"A gateway to it is registered: vendor {model.vendor}, model {model.name}.")
-                await narrator.step(f"Tools of ours: {', '.join(tool.tool.name for tool in _TOOLS)}.")
+                await narrator.step(f"A provider for it is registered: vendor {model.vendor}, model {model.name}.")
+                await narrator.step(f"Our tools: {', '.join(tool.tool.name for tool in _TOOLS)}.")
                 result = await _converse(model, narrator, base_url + asking(protocol).path)
         finally:
             await provider.aclose()
@@ -138,7 +138,7 @@ async def _converse(model: LanguageModelChat, narrator: _Narrator, url: str) -> 
 
 @dataclass(slots=True)
 class _Narrator:
-    """Says what happens, at a pace at which it can be read."""
+    """Prints what happens, slowly enough to read."""
 
     console: Console
     pause: float
@@ -167,8 +167,8 @@ class _Narrator:
             case ToolCallStarted(call):
                 await self.step(f"{call.name} runs here, as a Python function.")
             case ToolResultReceived(call, result):
-                said = "".join(part.value for part in result.content if isinstance(part, TextPart))
-                await self.step(f"{call.name} gave: [bold]{escape(said)}[/bold]")
+                text = "".join(part.value for part in result.content if isinstance(part, TextPart))
+                await self.step(f"{call.name} returned: [bold]{escape(text)}[/bold]")
 
     async def _round(self, number: int, messages: int) -> None:
         self.renderer = StreamRenderer(self.console)
@@ -192,18 +192,20 @@ class _Narrator:
 
     def what_next(self) -> None:
         program = escape(_program())
-        spoken = "" if self.protocol == DEFAULT_PROTOCOL else f" --protocol {self.protocol}"
+        option = "" if self.protocol == DEFAULT_PROTOCOL else f" --protocol {self.protocol}"
         self.console.print("[bold]Try next[/bold], in two terminals:")
         for line in (
             f"{program} upstream --port 8421 --pace-ms 30",
-            f"{program} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{spoken} --model thinking",
+            f"{program} chat --base-url http://127.0.0.1:8421{BASE_PATHS[self.protocol]}{option} --model thinking",
         ):
             self.console.print(f"  {line}", soft_wrap=True)
-        self.console.print(f"The second one talks to any server that speaks {self.protocol}; --help says how.")
+        self.console.print(
+            f"The second command can talk to any server that speaks {self.protocol}; see its --help for options."
+        )
 
 
 def _program() -> str:
-    """How the reader calls this program: by its name where the shell finds it, else by its path from here."""
+    """The command that starts this program: its name where the shell finds it, else its path from here."""
     if shutil.which("partstream"):
         return "partstream"
     path = Path(sys.argv[0]).absolute()

@@ -1,4 +1,4 @@
-"""`partstream doctor`: what is configured, what answers, what to do; how it looks is all that it knows."""
+"""`partstream doctor`: prints what was found about the configuration and the server; does not examine them itself."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _PROBLEM: Final = 1
 def command(*, as_json: bool, **options: Any) -> None:
     """Find out what keeps a model from answering.
 
-    Reads the settings, gets the key, connects to the server and asks for its list of models; no model is asked, so
-    nothing is charged. The exit code is 0 when all is well or there are warnings, 1 when there is a problem, 2 when a
-    setting is of no use.
+    Reads the settings, gets the key, connects to the server and requests its list of models. Sends no prompt to a
+    model, so the server charges nothing. The exit code is 0 without a problem (warnings may occur), 1 with a problem,
+    and 2 if a setting is invalid.
     """
     findings = asyncio.run(examine(configuration_of(**options)))
     if as_json:

@@ -1,4 +1,4 @@
-"""`partstream models`: the models of a server, as VS Code would get them, and where every number is from."""
+"""`partstream models`: a server's models as VS Code would get them, with the source of every number."""
 
 from __future__ import annotations
 
@@ -37,16 +37,18 @@ __all__ = ["command"]
 _FAILED = 3
 
 
-@click.command(short_help="List the models of a server, with their limits and where these are from.")
+@click.command(short_help="List a server's models, with their limits and the source of each.")
 @upstream_options
-@click.option("--allow", multiple=True, metavar="GLOB", help="Only models with such an id; repeat for several.")
-@click.option("--deny", multiple=True, metavar="GLOB", help="No models with such an id; repeat for several.")
+@click.option("--allow", multiple=True, metavar="GLOB", help="List only models whose id matches; repeat for more.")
+@click.option("--deny", multiple=True, metavar="GLOB", help="Leave out models whose id matches; repeat for more.")
 @click.option(
     "--limit-policy",
     type=click.Choice([policy.value for policy in LimitPolicy]),
-    help=f"How much of a context window a prompt may take; {LimitPolicy.RESERVE_OUTPUT} if nobody says otherwise.",
+    help=f"Part of the context window that a prompt may take. Default: {LimitPolicy.RESERVE_OUTPUT}.",
 )
-@click.option("--details/--no-details", default=True, help="Whether to ask about every model too.", show_default=True)
+@click.option(
+    "--details/--no-details", default=True, help="Also ask the server about each single model.", show_default=True
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def command(
     *,
@@ -57,10 +59,10 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """List the models of a server as VS Code would get them.
+    """List a server's models as VS Code would get them.
 
-    Every limit and capability says where it is from: the server's list, what it says about the one model, or an
-    assumption (default). The exit code is 0, or 3 when there is no list.
+    Every limit and capability has its source: the server's list, the server's details about the model, or an
+    assumption (default). The exit code is 0, or 3 if the server gives no list.
     """
     given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
     places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
@@ -76,7 +78,7 @@ def command(
     if as_json:
         click.echo(dumps(rows))
     else:
-        make_console().print(_table(rows) if rows else "The server lists no language models that are let through.")
+        make_console().print(_table(rows) if rows else "The server lists no language models that pass the filters.")
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
@@ -101,16 +103,16 @@ def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
         "provider": parse_identity(information.id).provider or model.record.creator,
         "family": information.family,
         "version": information.version,
-        "maxInputTokens": _said(limits.max_input_tokens),
-        "maxOutputTokens": _said(limits.max_output_tokens),
-        "contextWindow": None if limits.context_window is None else _said(limits.context_window),
-        "toolCalling": _said(tools),
-        "imageInput": _said(images),
+        "maxInputTokens": _with_source(limits.max_input_tokens),
+        "maxOutputTokens": _with_source(limits.max_output_tokens),
+        "contextWindow": None if limits.context_window is None else _with_source(limits.context_window),
+        "toolCalling": _with_source(tools),
+        "imageInput": _with_source(images),
         "summary": summary_of(model.record, settings),
     }
 
 
-def _said(fact: Fact[Any]) -> dict[str, Any]:
+def _with_source(fact: Fact[Any]) -> dict[str, Any]:
     return {"value": fact.value, "source": fact.source.value, "field": fact.field}
 
 
@@ -127,13 +129,13 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
             *(escape(printable(row[name])) for name in ("id", "name", "family", "version")),
             *(_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput")),
         )
-    table.caption = "Unmarked: the server's list. * what it says about the one model. ? nobody says: assumed."
+    table.caption = "Unmarked: from the server's list. *: from its details about the model. ?: assumed."
     table.caption_justify = "left"
     return table
 
 
-def _shown(said: dict[str, Any]) -> str:
-    value = said["value"]
+def _shown(fact: dict[str, Any]) -> str:
+    value = fact["value"]
     text = ("yes" if value else "no") if isinstance(value, bool) else f"{value:,}"
     marks = {Source.DEFAULT: f"[dim]{text} ?[/dim]", Source.DETAILS: f"{text} *"}
-    return marks.get(Source(said["source"]), text)
+    return marks.get(Source(fact["source"]), text)

@@ -1,4 +1,4 @@
-"""Shows parts to a person in a terminal: thinking dimmed, tool calls as boxes, the usage as a line."""
+"""Shows parts to a person in a terminal: thinking dimmed, tool calls as boxes, the usage as a line of text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["StreamRenderer", "make_console", "printable", "read_usage", "usage_line"]
 
 _ARGUMENTS_ON_ONE_LINE: Final = 60
-"""Columns; longer arguments are shown in the lines of indented JSON."""
+"""Columns. Longer arguments are shown as indented JSON on several lines."""
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that writes what its encoding has and a question mark for the rest, and colours nothing by itself."""
+    """A console that colours nothing by itself and writes a question mark for characters outside its encoding."""
     stream = sys.stderr if stderr else sys.stdout
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
@@ -42,7 +42,7 @@ class StreamRenderer:
     """Renders one response as it streams.
 
     Args:
-        console: Where to; standard output if left out.
+        console: The console to print to; by default, one for standard output.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -54,7 +54,7 @@ class StreamRenderer:
 
     @property
     def finish(self) -> Finish:
-        """How the response ended; known after its last output."""
+        """How the response ended; known once :meth:`show` was called with the last output."""
         if self._finish is None:
             raise AssertionError("every stream ends with a Finish")
         return self._finish
@@ -98,13 +98,13 @@ class StreamRenderer:
 
     def _show_data(self, part: DataPart) -> None:
         if part.mime_type == USAGE_MIME_TYPE:
-            said = f"── {usage_line(read_usage(part))}"
+            line = f"── {usage_line(read_usage(part))}"
         elif part.mime_type == STATEFUL_MARKER_MIME_TYPE:
-            return  # for hosts that keep it in the conversation
+            return  # meant for hosts, which keep it in the conversation
         else:
-            said = f"data: {printable(part.mime_type)}, {len(part.data):,} bytes"
+            line = f"data: {printable(part.mime_type)}, {len(part.data):,} bytes"
         self.end_line()
-        self._console.print(f"[dim]{escape(said)}[/dim]")
+        self._console.print(f"[dim]{escape(line)}[/dim]")
 
     def _show_finish(self, finish: Finish) -> None:
         self.end_line()
@@ -118,11 +118,11 @@ class StreamRenderer:
         if finish.error is not None:
             self._console.print(f"[red]{escape(printable(finish.error.message))}[/red]")
         for kind, count in self._unmapped.most_common():
-            self._console.print(f"[dim]   {count} × {escape(printable(kind))}: has no part[/dim]")
+            self._console.print(f"[dim]   {count} × {escape(printable(kind))}: not shown, no part represents it[/dim]")
 
 
 def usage_line(usage: Usage) -> str:
-    """The tokens of a model call in a few words; what is unknown is left out."""
+    """The token counts of a model call in a few words, without the unknown ones."""
     pieces = (
         (usage.input_tokens, "in"),
         (usage.cached_tokens, "cached"),
@@ -133,7 +133,7 @@ def usage_line(usage: Usage) -> str:
 
 
 def read_usage(part: DataPart) -> Usage:
-    """The tokens that a data part of media type `usage` tells; see :func:`partstream.usage.usage_part`."""
+    """The token counts in a data part of media type `usage`; see :func:`partstream.usage.usage_part`."""
     payload: dict[str, Any] = loads(part.data)
     return Usage(
         payload["prompt_tokens"],
@@ -163,6 +163,6 @@ def _call_box(call: ToolCallPart) -> Panel:
 
 
 def printable(text: str) -> str:
-    """The text without what would steer the terminal (a recording may hold escape sequences) or break its encoding."""
+    """The text without characters that steer a terminal (a recording may hold escape sequences) or break encoding."""
     clean = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
     return clean.encode("utf-8", "replace").decode()

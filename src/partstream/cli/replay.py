@@ -43,20 +43,30 @@ _CANNOT_READ: Final = 2
 @click.command(short_help="Turn a recorded stream into parts.")
 @click.argument("file")
 @click.option(
-    "--protocol", type=click.Choice(sorted(PROTOCOLS)), help="What FILE holds; told from its events if left out."
+    "--protocol", type=click.Choice(sorted(PROTOCOLS)), help="Protocol of FILE. Default: told from its events."
 )
 @click.option(
     "--chunk-size",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Feed the bytes in pieces of N; all at once if left out.",
+    help="Feed the bytes in pieces of N. Default: all at once.",
 )
-@click.option("--call-id-prefix", default="gw-", show_default=True, help="Put before every call id.")
-@click.option("--thinking", type=click.Choice([mode.value for mode in ThinkingMode]), default="part", show_default=True)
+@click.option("--call-id-prefix", default="gw-", show_default=True, help="Text to put before every call id.")
 @click.option(
-    "--citations", type=click.Choice([mode.value for mode in CitationMode]), default="inline", show_default=True
+    "--thinking",
+    type=click.Choice([mode.value for mode in ThinkingMode]),
+    default="part",
+    help="How to show the model's thinking.",
+    show_default=True,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option(
+    "--citations",
+    type=click.Choice([mode.value for mode in CitationMode]),
+    default="inline",
+    help="How to show the sources of an answer.",
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
     file: str,
     protocol: str | None,
@@ -68,11 +78,11 @@ def command(
 ) -> None:
     """Turn the recorded stream FILE into parts.
 
-    FILE holds one event a line (.jsonl), the bytes of an event stream (.sse), or any other form of a known protocol; -
-    reads standard input.
+    FILE holds one event per line (.jsonl), the bytes of an event stream (.sse), or any other form of a known protocol;
+    use - to read standard input.
 
-    Exit code 0 for a completed or incomplete response, 3 for a failed or truncated one, 2 for a file that cannot be
-    read.
+    The exit code is 0 for a completed or incomplete response, 3 for a failed or truncated one, and 2 if the file cannot
+    be read.
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
@@ -187,4 +197,4 @@ _OWN_CODES: Final = {
     UpstreamTimeoutError: "timeout",
     LanguageModelError: None,
 }
-"""What the end row calls an error that we found and the provider did not report; a subclass before its base."""
+"""The `code` of the end row for errors that Partstream found itself; a subclass stands before its base."""

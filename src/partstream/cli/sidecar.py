@@ -1,4 +1,4 @@
-"""`partstream sidecar`: the process that the VS Code extension speaks to, started by hand."""
+"""`partstream sidecar`: starts by hand the process that the VS Code extension talks to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["command"]
 def command() -> None:
     """Serve providers to the VS Code extension as JSON-RPC over standard input and output.
 
-    The extension starts `python -m partstream.hosts.vscode`, which is the same and loads less.
+    The extension starts `python -m partstream.hosts.vscode`, which does the same and imports less.
     """
     from partstream.hosts.vscode.process import run  # noqa: PLC0415 - only this command needs it
 

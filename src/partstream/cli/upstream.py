@@ -1,4 +1,4 @@
-"""`partstream upstream`: the replay upstream, run from a terminal until Ctrl-C; one line for each request."""
+"""`partstream upstream`: runs the replay upstream in a terminal until Ctrl-C and prints one line for each request."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _STYLES = {
 
 _HELP = f"""Serve scenarios and recordings as a model server on loopback.
 
-Listens on 127.0.0.1 only. A request chooses for itself with `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` and
-`pace:MILLISECONDS` in its last user text, with a scenario's name as its model, or with the headers x-partstream-fault
-and x-partstream-pace-ms; what the options say is for requests that do not.
+Listens on 127.0.0.1 only. A request chooses its answer by `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` and
+`pace:MILLISECONDS` in its last user text, by a scenario's name as its model, or by the headers x-partstream-fault and
+x-partstream-pace-ms; the options are for all other requests.
 
 \b
 Scenarios: {", ".join(SCENARIOS)}
@@ -51,25 +51,29 @@ Faults:
 
 @click.command("upstream", help=_HELP)
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes any.", show_default=True
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen on; 0 takes any free port.",
+    show_default=True,
 )
-@click.option("--scenario", default="text", metavar="NAME[=VALUE]", help="What answers.", show_default=True)
+@click.option("--scenario", default="text", metavar="NAME[=VALUE]", help="Scenario that answers.", show_default=True)
 @click.option(
     "--replay",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Answer every request with this recorded stream: .jsonl (one event a line) or .sse (bytes).",
+    help="Answer every request with this recorded stream: .jsonl (one event per line) or .sse (bytes).",
 )
 @click.option(
     "--pace-ms",
     type=click.IntRange(0, 60_000),
     default=0,
-    help="Milliseconds between two pieces of the answer.",
+    help="Milliseconds between two pieces of an answer.",
     show_default=True,
 )
-@click.option("--fault", metavar="NAME[=VALUE],...", help="What goes wrong.")
-@click.option("--token-env", metavar="VARIABLE", help="Ask for the bearer token that this environment variable holds.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--fault", metavar="NAME[=VALUE],...", help="Faults of every answer.")
+@click.option("--token-env", metavar="VARIABLE", help="Demand the bearer token in this environment variable.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
     *,
     port: int,
@@ -80,7 +84,7 @@ def command(
     token_env: str | None,
     as_json: bool,
 ) -> None:
-    """Builds the upstream from the options and runs it; its help is made from the tables."""
+    """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
     try:
         upstream = ReplayUpstream(
             port=port,
@@ -134,7 +138,7 @@ def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange
 
     def announce(base_urls: dict[str, str]) -> None:
         served = " and ".join(f"{protocol} on [bold]{base_url}[/bold]" for protocol, base_url in base_urls.items())
-        console.print(f"Serving {served} (Ctrl-C ends it)")
+        console.print(f"Serving {served} (Ctrl-C stops the server)")
 
     def report(exchange: Exchange) -> None:
         facts = _facts(exchange)

@@ -1,4 +1,4 @@
-"""The options that say which upstream a command speaks to; with all other places they make its configuration."""
+"""The options that name a command's upstream, and the configuration made from them and all other places."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ _Result = TypeVar("_Result")
 
 
 class UnusableConfigurationError(click.ClickException):
-    """A setting is of no use; the exit code is 2, as for wrong options."""
+    """A setting is invalid; the exit code is 2, as for wrong options."""
 
     exit_code = 2
 
 
 _OPTIONS: Final = (
-    click.option("--base-url", metavar="URL", help="Where the API begins, as https://host/v1."),
-    click.option("--protocol", metavar="NAME", help="What the server speaks."),
-    click.option("--api-key-env", metavar="VARIABLE", help="The environment variable that holds the key."),
+    click.option("--base-url", metavar="URL", help="Base URL of the API, such as https://host/v1."),
+    click.option("--protocol", metavar="NAME", help="Protocol that the server speaks."),
+    click.option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the key."),
     click.option(
         "--header-env",
         "header_variables",
         multiple=True,
         metavar="HEADER=VARIABLE",
-        help="A header to send, its value from an environment variable; repeat for several.",
+        help="Header to send, with its value from an environment variable; repeat for more.",
     ),
-    click.option("--allow-insecure-http", is_flag=True, help="Speak plain http to another machine."),
+    click.option("--allow-insecure-http", is_flag=True, help="Allow plain http to another machine."),
 )
 
 
 def upstream_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options to a command."""
+    """Adds the options of an upstream to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def gateway_of(more: Mapping[str, Given] | None = None, **options: Any) -> GatewayConfiguration:
-    """The upstream that the options and all other places name; the arguments are those of :func:`configuration_of`.
+    """The upstream that the options and all other places name; takes the arguments of :func:`configuration_of`.
 
     Raises:
-        UsageError: An option is of no use, or nobody names an upstream.
-        UnusableConfigurationError: A setting is of no use, wherever it stands.
+        UsageError: An option is invalid, or there is no base URL.
+        UnusableConfigurationError: A setting is invalid, in whichever place.
     """
     configuration = configuration_of(more, **options)
     if "baseUrl" not in configuration.resolved.values:
         raise click.UsageError(
-            f"no base URL: give --base-url or PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}"
+            f"no base URL: give --base-url, or set PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}"
         )
     try:
         return configuration.gateway()
@@ -80,16 +80,16 @@ def configuration_of(
     """The configuration that the options and all other places make.
 
     Args:
-        more: Settings that further options of the command give.
-        base_url: As in the options, like all that follow.
-        protocol: See above.
-        api_key_env: See above.
-        header_variables: See above.
-        allow_insecure_http: See above.
+        more: Settings from further options of the command.
+        base_url: The option `--base-url`.
+        protocol: The option `--protocol`.
+        api_key_env: The option `--api-key-env`.
+        header_variables: The options `--header-env`.
+        allow_insecure_http: The option `--allow-insecure-http`.
 
     Raises:
-        UsageError: An option is of no use.
-        UnusableConfigurationError: A setting is, wherever it stands.
+        UsageError: An option is invalid.
+        UnusableConfigurationError: A setting is invalid, in whichever place.
     """
     if api_key_env is not None and not os.environ.get(api_key_env, "").strip():
         raise click.UsageError(f"--api-key-env: got no value in the environment variable {api_key_env}, expected a key")
@@ -112,15 +112,18 @@ def configuration_of(
 
 
 def header_of(pair: str) -> tuple[str, str]:
-    """A header from `HEADER=VARIABLE`: what stands in arguments, other users of the machine can see.
+    """A header's name and value from `HEADER=VARIABLE`. The value is not an argument, because other users of the
+    machine can see arguments.
 
     Raises:
-        UsageError: It is no such pair, or the variable holds nothing.
+        UsageError: `pair` has no equals sign, or the variable has no value.
     """
     name, equals, variable = pair.partition("=")
     if not equals:
         raise click.UsageError(f"--header-env: got {pair!r}, expected HEADER=VARIABLE")
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise click.UsageError(f"--header-env: got no value in the environment variable {variable}, expected one")
+        raise click.UsageError(
+            f"--header-env: got no value in the environment variable {variable}, expected the value of {name}"
+        )
     return name, value

@@ -1,4 +1,4 @@
-"""`partstream usage`: what the answers of this machine took, by day and model; how it looks is all that it knows."""
+"""`partstream usage`: shows the tokens and cost of answers on this machine, by day and model; does not count them."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _WIDEST_BAR: Final = 60
 """Columns."""
 
 _MOST_DAYS: Final = 62
-"""Of a plot with a line for every day; a longer one has a line for each day with an answer."""
+"""The most days of a plot with a line for every day; a longer plot has lines only for days with an answer."""
 
 _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-", "blue"), ("output", "█", "=", "magenta"))
-"""What a bar is made of: its name, what it is drawn with, the same in ASCII, and its colour."""
+"""The pieces of a bar: name, character, character in ASCII, colour."""
 
 
-@click.command(short_help="Show what the answers on this machine took, by day and model.")
+@click.command(short_help="Show the tokens and cost of the answers on this machine, by day and model.")
 @click.option(
-    "--days", type=click.IntRange(1, 3_650), default=30, help="How many days, today included.", show_default=True
+    "--days", type=click.IntRange(1, 3_650), default=30, help="Number of days, including today.", show_default=True
 )
-@click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Only models with such an id.")
+@click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-@click.option("--clear", is_flag=True, help="Forget the usage of all answers.")
-@click.option("--yes", is_flag=True, help="Clear without asking.")
+@click.option("--clear", is_flag=True, help="Delete the usage of all answers.")
+@click.option("--yes", is_flag=True, help="Do not ask before --clear.")
 def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: bool) -> None:
-    """Show what the answers on this machine took, by day and model.
+    """Show the tokens and cost of the answers on this machine, by day and model.
 
-    The numbers are those that the servers reported, kept in a file in your data folder (PARTSTREAM_DATA names another
-    folder). Nothing of it leaves this machine, and no text is in it. The exit code is 0, or 3 when the file cannot be
+    The numbers are those that the servers reported. They stand in a file in your data folder (PARTSTREAM_DATA names
+    another folder), which never leaves this machine and holds no text. The exit code is 0, or 3 if the file cannot be
     written.
     """
     path = default_data_folder() / LEDGER_NAME
@@ -71,21 +71,21 @@ def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: b
 
 def _clear(file: LedgerFile, *, is_sure: bool) -> None:
     if not file.path.is_file():
-        click.echo("There is nothing to forget.")
+        click.echo("No usage is recorded.")
         return
     if not is_sure:
-        click.confirm("Forget the usage of all answers?", abort=True)
+        click.confirm("Delete the usage of all answers?", abort=True)
     if not clear_usage(file):
-        click.echo(f"{file.path} cannot be written.", err=True)
+        click.echo(f"cannot write {file.path}: the usage was not deleted", err=True)
         sys.exit(_FAILED)
-    click.echo("The usage of all answers is forgotten.")
+    click.echo("The usage of all answers was deleted.")
 
 
 def _say_nothing_yet(path: str, days: int, model_pattern: str, *, is_empty: bool) -> None:
     if is_empty:
-        click.echo(f"No answer in the last {days} days. What a model's answer takes is kept in {printable(path)}.")
+        click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {printable(path)}.")
     else:
-        click.echo(f"No answer of a model like {printable(model_pattern)} in the last {days} days.")
+        click.echo(f"No answer of a model that matches {printable(model_pattern)} in the last {days} days.")
 
 
 def _row(day: date, model: str, totals: UsageTotals) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _table(totals: Mapping[tuple[date, str], UsageTotals]) -> Table:
         table.add_row("" if day == before else day.isoformat(), escape(printable(model)), *_cells(of_row))
         before = day
     if _has_gaps(everything):
-        table.caption = "+ more than that: some answers did not say."
+        table.caption = "+: at least this many; some answers reported no number."
         table.caption_justify = "left"
     return table
 
@@ -168,7 +168,7 @@ def _all_of(totals: list[UsageTotals]) -> UsageTotals:
 
 
 def _bars(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> list[Text]:
-    """A bar for each day, and what it is made of."""
+    """A bar for each day, and a legend of its pieces."""
     by_day: dict[date, list[UsageTotals]] = {}
     for (day, _), of_row in totals.items():
         by_day.setdefault(day, []).append(of_row)
@@ -190,19 +190,19 @@ def _bars(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> l
 
 
 def _days_between(first: date, last: date) -> list[date]:
-    """All days, so that gaps are seen; none where they would be too many to be read."""
+    """All days, so that gaps show; none if they are too many to read."""
     count = (last - first).days + 1
     return [first + timedelta(days=number) for number in range(count)] if count <= _MOST_DAYS else []
 
 
 def _pieces(totals: UsageTotals) -> tuple[float, float, float]:
-    """Tokens for each of the kinds that a bar is made of, as far as they are known."""
+    """The known tokens of each piece of a bar."""
     cached = min(totals.cached.known, totals.input.known)
     return totals.input.known - cached, cached, totals.output.known
 
 
 def _columns(count: float, most: float, width: int) -> int:
-    """How long a piece is; what is there at all is seen."""
+    """The length of a piece; at least one column for any tokens at all."""
     return max(round(count / most * width), 1) if count else 0
 
 

@@ -13,12 +13,12 @@ _PIECES: Final = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 class WordWrap:
-    """Takes text in fragments and gives it back in lines that fit.
+    """Takes text in fragments and returns it broken into lines that fit.
 
-    The last word is held back until it is known where it ends.
+    The last word is held back until its end is known.
 
     Args:
-        width: The columns of a line; 0 for lines of any length, which holds nothing back.
+        width: The columns of a line; with 0, lines have any length and nothing is held back.
     """
 
     def __init__(self, width: int) -> None:
@@ -29,11 +29,11 @@ class WordWrap:
 
     @property
     def at_line_start(self) -> bool:
-        """Whether nothing stands on the present line."""
+        """Whether the current line is empty."""
         return self._column == 0
 
     def feed(self, text: str) -> str:
-        """What can be written, now that `text` has come."""
+        """Takes the next fragment; returns the text that can be written now."""
         if not self._width:
             self._column = 0 if text.endswith("\n") else self._column + len(text)
             return text
@@ -49,7 +49,7 @@ class WordWrap:
         return "".join(written)
 
     def flush(self) -> str:
-        """What was held back."""
+        """Returns the text that was held back."""
         word, self._word = self._word, ""
         if not word:
             return ""
