@@ -1,6 +1,5 @@
 """What holds for all tests."""
 
-import gc
 import signal
 from collections.abc import Iterator
 
@@ -21,16 +20,6 @@ def pytest_configure() -> None:
 def pytest_report_header() -> str:
     """Says which recordings there are: without them their tests are skipped."""
     return count_recordings()
-
-
-def pytest_collection_finish() -> None:
-    """Takes what is there before the first test out of every later collection of garbage.
-
-    Tests collect garbage to find what they left open. Beside eleven thousand collected tests that would take a third
-    of a second each time.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

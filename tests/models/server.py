@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from listening import listening
 from models.lists import as_bytes
-from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
+from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
@@ -71,30 +72,18 @@ async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator
     """Serves, and gives what fetches from it."""
     if is_open:
         server.gate.set()
-    tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = ServerConnection(reader, writer, Limits())
+    async def serve(connection: ServerConnection) -> None:
+        while (request := await connection.next_request()) is not None:
+            await connection.deliver(await server.reply(request), Delivery(), lambda: None)
+
+    async with listening(serve) as url:
+        server.url = f"{url}/v1"
+        http = UpstreamHTTP(GatewayConfiguration(server.url))
         try:
-            while (request := await connection.next_request()) is not None:
-                await connection.deliver(await server.reply(request), Delivery(), lambda: None)
+            yield DocumentFetcher(http)
         finally:
-            writer.transport.abort()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.get_running_loop().create_task(serve(reader, writer)))
-
-    listener = await asyncio.start_server(accept, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-    http = UpstreamHTTP(GatewayConfiguration(server.url))
-    try:
-        yield DocumentFetcher(http)
-    finally:
-        await http.aclose()
-        listener.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            await http.aclose()
 
 
 @dataclass

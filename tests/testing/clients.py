@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,13 +12,16 @@ import httpx2
 
 from partstream.testing import ReplayUpstream
 
+WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Trusts nobody: reading the certificates of the system takes longer than a test over plain http."""
+
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[tuple[ReplayUpstream, httpx2.AsyncClient]]:
     """An upstream and a client of it."""
     async with (
         ReplayUpstream(**settings) as upstream,
-        httpx2.AsyncClient(base_url=upstream.base_url, trust_env=False, timeout=10) as client,
+        httpx2.AsyncClient(base_url=upstream.base_url, trust_env=False, verify=WITHOUT_TLS, timeout=10) as client,
     ):
         yield upstream, client
 

@@ -4,7 +4,6 @@ It answers as the replay upstream does; only the usage is its own. Nothing of wh
 the tokenizer itself.
 """
 
-import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -12,9 +11,10 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any
 
+from listening import listening
 from partstream.json_codec import dumps, loads
 from partstream.testing.answering import Answering, Moment
-from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
+from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
 from partstream.testing.steps import Send, Step
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting.counters import bpe_openai_counter
@@ -71,33 +71,17 @@ def _count(text: str) -> int:
 async def counting_upstream() -> AsyncIterator[str]:
     """The base URL of such a server on loopback."""
     answering = Answering("text", None, 0.0, None, None)
-    tasks: set[asyncio.Task[None]] = set()
     started = time.time()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = ServerConnection(reader, writer, Limits())
+    async def serve(connection: ServerConnection) -> None:
         number = 0
-        try:
-            while (request := await connection.next_request()) is not None:
-                number += 1
-                plan = answering.plan(request, Moment(number, 1, started))
-                await connection.deliver(_with_usage(request, plan.steps), Delivery(), lambda: None)
-        finally:
-            writer.transport.abort()
+        while (request := await connection.next_request()) is not None:
+            number += 1
+            plan = answering.plan(request, Moment(number, 1, started))
+            await connection.deliver(_with_usage(request, plan.steps), Delivery(), lambda: None)
 
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.get_running_loop().create_task(serve(reader, writer)))
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
+    async with listening(serve) as url:
+        yield f"{url}/v1"
 
 
 def _with_usage(request: HTTPRequest, steps: Iterable[Step]) -> Iterator[Step]:

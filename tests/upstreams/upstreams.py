@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from listening import listening
 from partstream import (
     CancellationToken,
     CancellationTokenSource,
@@ -18,7 +19,7 @@ from partstream import (
 )
 from partstream.errors import LanguageModelError
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import Delivery, HTTPRequest, Limits, ServerConnection
+from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
 from partstream.testing.steps import Step
 from partstream.tokens.ledger.ledger import Ledger
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
@@ -102,31 +103,15 @@ async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[H
     Yields its URL and the requests that came.
     """
     requests: list[HTTPRequest] = []
-    tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = ServerConnection(reader, writer, Limits())
-        try:
-            while (request := await connection.next_request()) is not None:
-                requests.append(request)
-                reply = replies[min(len(requests), len(replies)) - 1]
-                await connection.deliver(reply, Delivery(), lambda: None)
-        finally:
-            writer.transport.abort()
+    async def serve(connection: ServerConnection) -> None:
+        while (request := await connection.next_request()) is not None:
+            requests.append(request)
+            reply = replies[min(len(requests), len(replies)) - 1]
+            await connection.deliver(reply, Delivery(), lambda: None)
 
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        tasks.add(asyncio.get_running_loop().create_task(serve(reader, writer)))
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", requests
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
+    async with listening(serve) as url:
+        yield f"{url}/v1", requests
 
 
 def run(coroutine: Coroutine[Any, Any, None], seconds: float = 10) -> None:
@@ -138,5 +123,9 @@ def run(coroutine: Coroutine[Any, Any, None], seconds: float = 10) -> None:
             while asyncio.all_tasks() != {asyncio.current_task()}:
                 await asyncio.sleep(0)
 
-    asyncio.run(watched())
-    gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
+    gc.freeze()  # what was there before is not looked at again: beside ten thousand tests that takes long
+    try:
+        asyncio.run(watched())
+        gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
+    finally:
+        gc.unfreeze()

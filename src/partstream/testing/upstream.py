@@ -247,6 +247,8 @@ class ReplayUpstream:
         connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._connections.add(connection)
         connection.add_done_callback(self._forget)
+        # Not in the task: one that is cancelled before its first step does nothing at all.
+        connection.add_done_callback(lambda _: writer.transport.abort())
 
     def _forget(self, connection: asyncio.Task[None]) -> None:
         self._connections.discard(connection)
@@ -256,11 +258,8 @@ class ReplayUpstream:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerConnection(reader, writer, self._limits)
-        try:
-            await self._serve_requests(connection)
-            await connection.close()
-        finally:
-            writer.transport.abort()
+        await self._serve_requests(connection)
+        await connection.close()
 
     async def _serve_requests(self, connection: ServerConnection) -> None:
         while True:

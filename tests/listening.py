@@ -1,0 +1,36 @@
+"""A server of the tests' own on loopback: it closes what it has accepted, however the test ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from partstream.testing.connection import Limits, ServerConnection
+
+
+@asynccontextmanager
+async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> AsyncIterator[str]:
+    """Has every connection served by `serve`, and yields the URL of the server.
+
+    A mistake of `serve` is raised at the end of the block.
+    """
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(ServerConnection(reader, writer, Limits()))
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(serve_one(reader, writer))
+        # Not in the task: one that is cancelled before its first step does nothing at all.
+        task.add_done_callback(lambda _: writer.transport.abort())
+        tasks.add(task)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
