@@ -88,3 +88,20 @@ def test_without_the_package_nobody_knows_the_name(answer: Path) -> None:
     assert result.returncode == 2
     assert "parrot" in result.stderr
     assert "openresponses" in result.stderr
+
+
+def test_the_doctor_names_a_package_whose_protocol_cannot_be_loaded(
+    environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken-1.0.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (broken / "entry_points.txt").write_text("[partstream.protocols]\nmorse = no_such_module:PROTOCOL\n")
+    variables = dict(environment) | {"PYTHONPATH": os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])}
+    result = run(variables, "partstream", "doctor", "--base-url", "http://127.0.0.1:9")
+    assert "cannot load the protocol 'morse' of the package broken: ModuleNotFoundError" in " ".join(
+        result.stdout.split()
+    )
+    replayed = run(variables, "partstream", "replay", os.devnull, "--protocol", "morse")
+    assert replayed.returncode == 2
+    assert "Traceback" not in replayed.stderr

@@ -16,7 +16,7 @@ from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
-from partstream.protocols.registry import asking
+from partstream.protocols.registry import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Verdict", "examine"]
 
 _SECONDS: Final = 15.0
+_REINSTALL: Final = "install the package again, or remove it"
 
 
 class Verdict(StrEnum):
@@ -62,6 +63,7 @@ class Finding:
 async def examine(configuration: Configuration) -> list[Finding]:
     """Looks at everything, in the order in which a request needs it; what needs a broken thing is left out."""
     findings = [_file(configuration)]
+    findings += [Finding("protocols", Verdict.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
     findings += [Finding("settings", Verdict.WARNING, sentence) for sentence in odd]
     try:

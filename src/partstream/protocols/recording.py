@@ -11,7 +11,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import StreamOptions
 from partstream.protocols.protocol import Claim
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, known_framings, loadable_protocols
+from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings, loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,9 +85,12 @@ def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
 
 
 def _known(name: str | None, path: str) -> str | None:
-    if name is not None and name not in PROTOCOLS:
-        raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
-    return name
+    try:
+        if name is not None and name not in PROTOCOLS:
+            raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+        return None if name is None else PROTOCOLS[name].name
+    except ProtocolLoadError as error:
+        raise RecordingError(path, str(error)) from error
 
 
 def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:

@@ -33,6 +33,7 @@ __all__ = [
     "Protocols",
     "asked_protocols",
     "asking",
+    "broken_protocols",
     "chunk_protocols",
     "known_framings",
     "loadable_protocols",
@@ -142,6 +143,11 @@ def loadable_protocols() -> tuple[dict[str, Protocol], tuple[ProtocolLoadError, 
         except ProtocolLoadError as error:
             failures.append(error)
     return loaded, tuple(failures)
+
+
+def broken_protocols() -> tuple[ProtocolLoadError, ...]:
+    """What installed packages promise and nobody can load."""
+    return loadable_protocols()[1]
 
 
 def asked_protocols() -> tuple[str, ...]:
