@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from partstream.conversation.continuation import history_digest
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.conversation.answer import AnswerState
-    from partstream.conversation.settings import RequestSettings
     from partstream.outputs import StreamOutput
-    from partstream.parts import ResponsePart
-    from partstream.provider import Progress
-    from partstream.upstreams.answer_end import AnswerEnd
+    from partstream.upstreams.question import Question
     from partstream.upstreams.request_tokens import RequestTokens
 
 __all__ = ["AnswerReport"]
@@ -26,40 +23,21 @@ _logger = logging.getLogger("partstream.upstreams")
 
 
 class AnswerReport:
-    """One answer on its way to its consumer.
+    """One attempt at an answer on its way to whoever asked.
 
     Args:
-        progress: Where its parts go.
-        state: What it leaves behind.
-        settings: How it was asked for.
-        model_id: The model as the host names it.
-        history: Gives the digest of the messages that are answered.
+        question: What is answered, and where the parts go.
+        state: What the answer leaves behind.
         tokens: Learns how the answer ended, and gives its usage.
-        end: Told how this attempt at the answer ended.
-
-    Attributes:
-        progress: Where its parts go.
-        reported: Whether a part has gone there.
+        stores: Whether the upstream was asked to store the answer.
     """
 
-    def __init__(
-        self,
-        progress: Progress,
-        state: AnswerState,
-        settings: RequestSettings,
-        model_id: str,
-        history: Callable[[], str],
-        tokens: RequestTokens,
-        end: AnswerEnd,
-    ) -> None:
-        self.progress = progress
-        self.reported = False
+    def __init__(self, question: Question, state: AnswerState, tokens: RequestTokens, *, stores: bool) -> None:
+        self._question = question
+        self._progress = question.progress
         self._state = state
-        self._settings = settings
-        self._model_id = model_id
-        self._history = history
         self._tokens = tokens
-        self._answer_end = end
+        self._stores = stores
         self._unmapped: Counter[str] = Counter()
 
     def hand_on(self, output: StreamOutput) -> None:
@@ -70,28 +48,29 @@ class AnswerReport:
         """
         match output:
             case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
-                self._report(self._state.see(output))
+                self._progress.report(self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
             case Finish():
                 self._end(output)
 
     def _end(self, finish: Finish) -> None:
-        self._answer_end.attempt_ended(finish)
+        self._progress.attempt_ended(finish)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
         if finish.error is None:
             # Before the usage, which consumers take for the last part.
-            response_id = finish.response_id if self._settings.stores else None
-            if (marker := self._state.marker(self._model_id, response_id, self._history)) is not None:
-                self._report(marker)
+            self._leave_marker(finish.response_id if self._stores else None)
         usage = self._tokens.answered(finish)
         # Of an answer that failed before its first part nobody is told: another may still be had.
-        if usage is not None and (self.reported or finish.error is None):
-            self._report(usage)
+        if usage is not None and (self._progress.has_begun or finish.error is None):
+            self._progress.report(usage)
         if finish.error is not None:
             raise finish.error
 
-    def _report(self, part: ResponsePart) -> None:
-        self.reported = True
-        self.progress.report(part)
+    def _leave_marker(self, response_id: str | None) -> None:
+        question = self._question
+        history = partial(history_digest, question.messages)
+        marker = self._state.marker(question.shown_model_id, response_id, history)
+        if marker is not None:
+            self._progress.report(marker)

@@ -1,8 +1,10 @@
-"""When another model may answer in the place of one that cannot, and how the list of models says so."""
+"""Asks another model in the place of one that cannot answer, and says in the list of models which ones."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import (
@@ -10,22 +12,55 @@ from partstream.errors import (
     TimeoutPhase,
     TruncatedStreamError,
     UpstreamConnectionError,
+    UpstreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from partstream.errors import UpstreamError
     from partstream.protocols.errors import Errors
     from partstream.provider import LanguageModelChatInformation
+    from partstream.upstreams.question import Question
 
-__all__ = ["has_more_room", "helps_another_model", "with_fallbacks"]
+__all__ = ["ask_in_turn", "has_more_room", "helps_another_model", "with_fallbacks"]
+
+_logger = logging.getLogger("partstream.upstreams")
 
 _STATUSES: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. What the request or the key is blamed for, another model would be blamed for too."""
+
+
+async def ask_in_turn(
+    candidates: Sequence[LanguageModelChatInformation],
+    ask: Callable[[LanguageModelChatInformation], Awaitable[None]],
+    question: Question,
+    errors: Errors,
+) -> None:
+    """Asks the first model, and those that it falls back on as long as none has reported a part.
+
+    Args:
+        candidates: The models, in the order in which they are asked.
+        ask: Asks one of them.
+        question: What is asked.
+        errors: How their server says what went wrong.
+
+    Raises:
+        LanguageModelError: The last model that was asked could not answer, and no other one would help.
+    """
+    for model, following in zip_longest(candidates, candidates[1:]):
+        try:
+            await ask(model)
+        except UpstreamError as error:
+            if following is None or not question.may_be_asked_again:
+                raise
+            if not helps_another_model(error, errors) and not has_more_room(following, model, error):
+                raise
+            _logger.warning("%s cannot answer, asking %s in its place: %s", model.id, following.id, error)
+        else:
+            return
 
 
 def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
@@ -47,10 +82,10 @@ def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
 
 
 def has_more_room(
-    other: LanguageModelChatInformation | None, refused_by: LanguageModelChatInformation, error: UpstreamError
+    other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
 ) -> bool:
     """Whether another model may take an input that was too long for the first: only one that is known to take more."""
-    if not isinstance(error, ContextLengthExceededError) or other is None:
+    if not isinstance(error, ContextLengthExceededError):
         return False
     return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
 

@@ -1,0 +1,67 @@
+"""The progress of one answer, whichever attempt gives it: its parts, and how it ended; knows no connection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from partstream.outputs import Finish, Outcome
+from partstream.provider import DrainingProgress, FinishingProgress
+
+if TYPE_CHECKING:
+    from partstream.errors import LanguageModelError
+    from partstream.parts import ResponsePart
+    from partstream.provider import Progress
+
+__all__ = ["AnswerProgress"]
+
+
+class AnswerProgress:
+    """Hands the parts of an answer to whoever asked, and tells once how the answer ended.
+
+    Several attempts may be made at one answer: with less carried state, or of a fallback model.
+
+    Args:
+        progress: Where the answer is reported; one that is no :class:`FinishingProgress` is not told its end.
+
+    Attributes:
+        has_begun: Whether a part was reported; then no other attempt may follow.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.has_begun = False
+        self._progress = progress
+        self._draining = progress if isinstance(progress, DrainingProgress) else None
+        self._finishing = progress if isinstance(progress, FinishingProgress) else None
+        self._last: Finish | None = None
+
+    def report(self, part: ResponsePart) -> None:
+        """Reports a part."""
+        self.has_begun = True
+        self._progress.report(part)
+
+    async def drain(self) -> None:
+        """Waits for a consumer that is slower than the upstream."""
+        if self._draining is not None:
+            await self._draining.drain()
+
+    def attempt_ended(self, finish: Finish) -> None:
+        """Takes how one attempt ended; another may follow."""
+        self._last = finish
+
+    def answered(self) -> None:
+        """Tells what the last attempt said of its end; nothing where it did not come to say anything."""
+        if self._last is not None:
+            self._tell(self._last)
+
+    def failed(self, error: LanguageModelError) -> None:
+        """Tells that the answer fails with `error`, and what else the upstream said of that end."""
+        last = self._last
+        # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
+        if last is None or last.error is None or last.error not in (error, error.__cause__):
+            last = Finish(Outcome.FAILED)
+        self._tell(replace(last, error=error))
+
+    def _tell(self, finish: Finish) -> None:
+        if self._finishing is not None:
+            self._finishing.finish(finish)

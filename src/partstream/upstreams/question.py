@@ -1,0 +1,39 @@
+"""What a host asks, as a value, whichever models are asked for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.upstreams.answer_progress import AnswerProgress
+
+__all__ = ["Question"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A conversation whose next message is asked for.
+
+    Attributes:
+        shown_model_id: The model as the host names it.
+        messages: The conversation.
+        options: What goes with it.
+        progress: Where the answer is reported.
+        token: Cancelled when nobody waits for the answer any more.
+    """
+
+    shown_model_id: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    progress: AnswerProgress
+    token: CancellationToken
+
+    @property
+    def may_be_asked_again(self) -> bool:
+        """Whether another attempt may follow one that failed: nothing was reported, and somebody still waits."""
+        return not self.progress.has_begun and not self.token.is_cancellation_requested

@@ -1,0 +1,153 @@
+"""Puts a question to one model: prepares the request, counts it, sends it and reports the answer."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.answer import AnswerState
+from partstream.conversation.preparation import prepare
+from partstream.conversation.settings import CountTokens
+from partstream.conversation.state_marker import Origin
+from partstream.errors import UpstreamError
+from partstream.protocols.registry import PROTOCOLS, asking
+from partstream.upstreams.answer_report import AnswerReport
+from partstream.upstreams.exchange import Exchange
+from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.retry import send_without_refused_state
+from partstream.upstreams.transport import Transport
+from partstream.upstreams.upstream_counts import UpstreamCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from partstream.conversation.carried import Carried
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.preparation import Preparation
+    from partstream.conversation.turns import Note
+    from partstream.provider import LanguageModelChatInformation
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.http import UpstreamHTTP
+    from partstream.upstreams.question import Question
+    from partstream.upstreams.request_tokens import RequestTokens
+
+__all__ = ["RequestSender"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_MAX_SAID: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A question as it is put to one model.
+
+    Attributes:
+        question: The question.
+        origin: The upstream and the model, by which state of earlier answers is known again.
+        prepared: The request in no protocol's words.
+        tokens: What is known of its tokens.
+    """
+
+    question: Question
+    origin: Origin
+    prepared: Preparation
+    tokens: RequestTokens
+
+
+class RequestSender:
+    """Puts questions to the models of one upstream; serves any number of them at once.
+
+    Args:
+        configuration: Which upstream, and how requests to it are written.
+        http: The connections to it.
+        fingerprint: What tells it from others: a digest, never an address.
+        tokens: Makes what is known of the tokens of a question to a model.
+    """
+
+    def __init__(
+        self,
+        configuration: GatewayConfiguration,
+        http: UpstreamHTTP,
+        fingerprint: str,
+        tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
+    ) -> None:
+        self._configuration = configuration
+        self._protocol = PROTOCOLS[configuration.protocol]
+        self._upstream = asking(configuration.protocol)
+        self._transport = Transport(http, configuration.timeouts, configuration.retry)
+        self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
+        self._fingerprint = fingerprint
+        self._tokens = tokens
+        self._said: set[str] = set()
+
+    async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
+        """Asks a model and reports its answer.
+
+        Raises:
+            ContextLengthExceededError: The conversation is too long for the model.
+            LanguageModelError: What else the upstream did wrong, or what the request cannot express.
+        """
+        request = self._prepared(model, question)
+        carried = request.prepared.carries & self._upstream.carries
+        if request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM:
+            asked = request.prepared.request(carried)
+            request.tokens.counted(
+                await self._counts.count(self._upstream.write(asked).body, asked.settings.extra_headers)
+            )
+        request.tokens.before_sending()
+        await send_without_refused_state(question, partial(self._attempt, request), carried, self._upstream.refused)
+
+    def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
+        configuration = self._configuration
+        chosen = configuration.request_settings(model.id)
+        settings = self._upstream.complete_settings(chosen, configuration.base_url, model)
+        origin = Origin(self._fingerprint, model.id)
+        prefix = configuration.stream.call_id_prefix
+        prepared = prepare(origin, question.messages, question.options, settings, prefix)
+        self._say(prepared.notes)
+        return _Request(question, origin, prepared, self._tokens(model, question))
+
+    async def _attempt(self, request: _Request, carried: Carried) -> None:
+        """Sends the request once, with the state that is given.
+
+        Raises:
+            ContextLengthExceededError: The upstream says that its input is too long.
+            UpstreamError: What else the upstream did wrong.
+        """
+        asked = request.prepared.request(carried)
+        state = AnswerState(request.origin, request.prepared.names)
+        report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
+        try:
+            await self._stream(asked, report, request.question)
+        except UpstreamError as error:
+            overflow = self._upstream.errors.overflow(error)
+            if overflow is None:
+                raise
+            raise request.tokens.refused(error, overflow) from error
+
+    async def _stream(self, asked: ChatRequest, report: AnswerReport, question: Question) -> None:
+        exchange = Exchange(
+            self._upstream.write(asked),
+            self._protocol,
+            self._upstream.errors,
+            self._configuration.stream,
+            asked.settings.extra_headers,
+        )
+        async with aclosing(self._transport.stream(exchange)) as batches:
+            async for outputs in batches:
+                for output in outputs:
+                    if question.token.is_cancellation_requested:
+                        return
+                    report.hand_on(output)
+                await question.progress.drain()
+
+    def _say(self, notes: Iterable[Note]) -> None:
+        """Logs each kind of note once: what is in a conversation comes again with every request."""
+        for note in notes:
+            if note.subject not in self._said and len(self._said) < _MAX_SAID:
+                self._said.add(note.subject)
+                _logger.warning("%s: %s; said once", note.where, note.subject)
