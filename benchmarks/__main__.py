@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from benchmarks import competitors, imports, machine, race, report, scaling, targets, tokens
+from benchmarks import competitors, imports, machine, race, report, scaling, sidecar, targets, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,16 +43,19 @@ def main(events: int, rounds: int, large_event: int, output: Path, docs: Path | 
 
 
 def _measure(console: Console, folder: Path, events: int, rounds: int, large_event: int) -> report.Results:
-    everybody = (*competitors.COMPETITORS, *competitors.CHUNK_COMPETITORS)
-    missing = {competitor: competitor.missing() for competitor in everybody}
-    present, of_chunks = (
-        [competitor for competitor in group if missing[competitor] is None]
-        for group in (competitors.COMPETITORS, competitors.CHUNK_COMPETITORS)
-    )
+    groups = {
+        race.CASES: competitors.COMPETITORS,
+        (race.CHUNKS,): competitors.CHUNK_COMPETITORS,
+        (race.TYPELESS,): competitors.TYPELESS_COMPETITORS,
+    }
+    missing = {competitor: competitor.missing() for group in groups.values() for competitor in group}
+    present = {
+        cases: [competitor for competitor in group if missing[competitor] is None] for cases, group in groups.items()
+    }
     few = max(1, rounds // 3)
     facts = machine.facts()
     with console.status("measuring") as status:
-        raced = _race(status, folder, events, rounds, {race.CASES: present, (race.CHUNKS,): of_chunks})
+        raced = _race(status, folder, events, rounds, present)
         status.update("streams of several lengths")
         grown = scaling.growth(folder, events, few)
         status.update("memory")
@@ -63,6 +66,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         imported = imports.import_time(few)
         status.update("counting tokens")
         counting = tokens.measure_counting(few)
+        status.update("the sidecar")
+        of_sidecar = sidecar.measure(few, events * 2)
     return report.Results(
         machine=facts,
         settings={"events": events, "rounds": rounds},
@@ -73,6 +78,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         large=large,
         imported=imported,
         counting=counting,
+        sidecar=of_sidecar,
         targets=targets.judge(raced, grown, peaks, large, imported, counting),
     )
 

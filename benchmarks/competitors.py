@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -22,9 +22,11 @@ __all__ = [
     "COMPETITORS",
     "FAST",
     "FLOOR",
+    "JSON_LOADS",
     "OPENAI",
     "PLAIN",
     "STREAM_TEXT",
+    "TYPELESS_COMPETITORS",
     "Competitor",
     "Worker",
     "environment_of",
@@ -102,6 +104,24 @@ STREAM_TEXT: Final = Competitor(
 )
 
 CHUNK_COMPETITORS: Final = (CHUNKS_FAST, CHUNKS_PLAIN, STREAM_TEXT)
+
+
+JSON_LOADS: Final = Competitor("json.loads", _python("json_loads"), _needs())
+
+
+def _of_typeless(reader: Competitor, name: str = "", protocol: str = "typeless") -> Competitor:
+    return replace(reader, name=name or reader.name, command=(*reader.command, f"--protocol={protocol}"))
+
+
+TYPELESS_COMPETITORS: Final = (
+    _of_typeless(FAST),
+    _of_typeless(FAST, f"{FAST.name}, without the sink", "typeless-without-sink"),
+    _of_typeless(PLAIN),
+    _of_typeless(PLAIN, f"{PLAIN.name}, without the sink", "typeless-without-sink"),
+    replace(FLOOR, command=(*FLOOR.command, "--typeless")),
+    JSON_LOADS,
+)
+"""The same readers, told to read frames without a type."""
 
 
 def make_ready() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
 
-__all__ = ["CASES", "CHUNKS", "TARGETED", "Case", "Figure", "race", "write_case"]
+__all__ = ["CASES", "CHUNKS", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
 
 
 def _by_event(events: list[bytes]) -> list[int]:
@@ -67,6 +67,9 @@ TARGETED: Final = CASES[:3]
 
 CHUNKS: Final = Case("fullStream", framing="JSON lines")
 """Chunks of the AI SDK, raced by others than the cases above: its own producer and the reader of its chunks."""
+
+TYPELESS: Final = Case("typeless", framing="data")
+"""Frames without a type, raced by readers that expect none."""
 
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
@@ -121,7 +124,7 @@ def race(
         for case in cases:
             say(case.name)
             _prepare(workers, case, folder, events)
-            enough = rounds if case in (*TARGETED, CHUNKS) else max(1, round(rounds * _SHARE_OF_ROUNDS))
+            enough = rounds if case in (*TARGETED, CHUNKS, TYPELESS) else max(1, round(rounds * _SHARE_OF_ROUNDS))
             results[case] = _measure(workers, case.name, events, enough)
     return results
 

@@ -1,4 +1,4 @@
-"""Makes the streams that are measured: OpenResponses events as a server sends them; knows no reader of them.
+"""Makes the streams that are measured: events as a server sends them, mostly of OpenResponses; knows no reader of them.
 
 The same arguments give the same bytes on every machine. An event has the fields, the order and about the size (290
 bytes with its `event:` line) that OpenAI's server gives it.
@@ -58,6 +58,28 @@ def chunks(count: int) -> Iterator[Event]:
     yield {"type": "finish", "finishReason": "stop", "totalUsage": usage}
 
 
+def typeless(count: int) -> Iterator[Event]:
+    """The chunks of one text of Chat Completions, which have no type; `count` in all."""
+    head = {
+        "id": _identifier("chatcmpl", 0)[:38],
+        "object": "chat.completion.chunk",
+        "created": 1767225600,
+        "model": "model-1",
+        "service_tier": "default",
+        "system_fingerprint": "fp_0123456789",
+    }
+
+    def chunk(delta: Mapping[str, Any], reason: str | None = None) -> Event:
+        return head | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}]}
+
+    yield chunk({"role": "assistant", "content": "", "refusal": None})
+    for piece, padding in zip(_fragments(count - 3, 0), _paddings(count), strict=False):
+        yield chunk({"content": piece}) | {"usage": None, "obfuscation": padding}
+    yield chunk({}, "stop")
+    usage = {"prompt_tokens": 100, "completion_tokens": count, "total_tokens": count + 100}
+    yield head | {"choices": [], "usage": usage}
+
+
 def _word(place: int) -> str:
     words = _WORDS.split(" ")
     return words[place % len(words)] + " "
@@ -68,6 +90,7 @@ STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
     "tools": tools,
     "mixed": mixed,
     "fullStream": chunks,
+    "typeless": typeless,
 }
 """The streams by name; each is given the number of its events."""
 

@@ -1,5 +1,5 @@
 """Partstream: bytes to parts through the reader that the gateway uses. `--without-msgspec` hides the extra `fast`,
-`--protocol=NAME` reads another protocol than the default one."""
+`--protocol=NAME` reads another protocol than the default one, also one that only the benchmark has."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ def reader(with_msgspec: bool, protocol: str | None = None) -> Callable[[], Any]
     if not with_msgspec:
         # None in the table of modules makes every later import of it fail, as if it were not installed.
         sys.modules["msgspec"] = None  # type: ignore[assignment]
-    from partstream import json_codec  # noqa: PLC0415 - after msgspec is hidden
+    from benchmarks.typeless import PROTOCOLS  # noqa: PLC0415 - after msgspec is hidden
+    from partstream import json_codec  # noqa: PLC0415
     from partstream.protocols.reader import StreamReader  # noqa: PLC0415
     from partstream.protocols.registry import DEFAULT_PROTOCOL  # noqa: PLC0415
 
     if json_codec.FAST is not with_msgspec:
         raise SystemExit("msgspec is not installed, so the reader with it cannot be measured")
-    return lambda: StreamReader(protocol or DEFAULT_PROTOCOL)
+    name = protocol or DEFAULT_PROTOCOL
+    row = PROTOCOLS.get(name, name)
+    return lambda: StreamReader(row)
 
 
 def main() -> None:

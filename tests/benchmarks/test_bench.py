@@ -13,6 +13,16 @@ OURS = ("partstream, fast", "partstream")
 READERS = {*OURS, "JavaScript floor", "openai package", "httpx-sse + json"}
 OF_CHUNKS = "partstream, AI SDK chunks"
 READERS_OF_CHUNKS = {"partstream, fast, AI SDK chunks", OF_CHUNKS, "streamText of ai 6"}
+READERS_OF_TYPELESS = {
+    *(f"{name}{sink}" for name in OURS for sink in ("", ", without the sink")),
+    "JavaScript floor",
+    "json.loads",
+}
+READERS_OF = {
+    "fullStream": (READERS_OF_CHUNKS, {OF_CHUNKS}),
+    "typeless": (READERS_OF_TYPELESS, {OURS[1], "json.loads"}),
+}
+"""By the name of a stream, its readers, and those that every machine has."""
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +58,9 @@ pytestmark = pytest.mark.timeout(300)
 def test_every_reader_is_measured_or_named_with_the_reason(results):
     for case in results["microseconds_per_event"]:
         measured = set(case["readers"])
-        readers, plain = (READERS_OF_CHUNKS, OF_CHUNKS) if case["stream"] == "fullStream" else (READERS, OURS[1])
+        readers, everywhere = READERS_OF.get(case["stream"], (READERS, {OURS[1]}))
         assert readers <= measured | set(results["skipped"])
-        assert plain in measured
+        assert everywhere <= measured
         assert measured <= readers
         assert all(figure["lower"] <= figure["median"] <= figure["upper"] for figure in case["readers"].values())
     assert all(results["skipped"].values())
@@ -63,6 +73,7 @@ def test_all_streams_framings_and_chunkings_are_raced(results):
         ("text", "data", "one event"),
         ("text", "event+data", "16 KiB"),
         ("fullStream", "JSON lines", "one event"),
+        ("typeless", "data", "one event"),
     ]
 
 
@@ -112,6 +123,23 @@ def test_counting_is_measured_beside_other_tokenizers_and_through_the_ledger(res
         "after an answer",
         "after a restart",
     }
+
+
+def test_the_sidecar_is_started_in_every_way_and_its_memory_is_told(results):
+    starts = results["sidecar"]["start"]
+    assert set(starts) == {
+        f"{what}, as {how}" for what in ("a provider file", "an upstream") for how in ("packed", "installed")
+    }
+    for start in starts.values():
+        assert 0 < start["initialized"] <= start["listed"] <= start["answered"]
+        if Path("/proc/self/status").exists():
+            assert 0 < start["resident_idle"] <= start["resident_listed"]
+
+
+def test_the_sidecar_is_measured_at_work(results):
+    work = results["sidecar"]["work"]
+    assert work["parts of an answer"]["unit"] == "a second"
+    assert all(row["figure"] > 0 for row in work.values())
 
 
 def test_the_machine_is_named(results):
