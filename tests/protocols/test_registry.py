@@ -41,7 +41,7 @@ def test_every_protocol_that_can_be_asked_writes_requests(name: str) -> None:
     assert request.path == corner.path
     assert request.path.startswith("/")
     assert "a-key" in " ".join(corner.authorize("a-key", KeyKind.API_KEY).values())
-    assert corner.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
+    assert corner.errors.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
 
 
 def test_the_defaults_are_among_them_and_every_row_has_its_name() -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError
 from partstream.protocols.overflow import PHRASINGS, read_overflow
 
@@ -139,6 +140,10 @@ def routing_attempts(document: Any) -> tuple[str, ...]:
     return tuple(said[:_MAX_ATTEMPTS])
 
 
+def _nothing_refused(_error: UpstreamError) -> Carried:
+    return Carried.NOTHING
+
+
 @dataclass(frozen=True, slots=True)
 class Errors:
     """How the servers of one wire say what went wrong.
@@ -148,11 +153,13 @@ class Errors:
         phrasings: Sentences for an input that is too long that only this wire has; they are tried before the common
             ones.
         read_body: Reads the JSON value of the body of an HTTP error.
+        refused: Which state of earlier answers an error refuses to take back; nothing where it is about something else.
     """
 
     codes: Mapping[str, ErrorKind] = field(default_factory=lambda: MappingProxyType({}))
     phrasings: tuple[Phrasing, ...] = ()
     read_body: Callable[[Any], ErrorBody] = read_error_body
+    refused: Callable[[UpstreamError], Carried] = _nothing_refused
 
     def kind(self, code: str | None) -> ErrorKind | None:
         """The kind of a provider's code; None for one that means nothing to us."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
-    from partstream.errors import UpstreamError
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
     from partstream.protocols.losses import Losses
     from partstream.provider import LanguageModelChatInformation
@@ -158,10 +157,6 @@ def _as_they_are(settings: RequestSettings, _base_url: str, _model: LanguageMode
     return settings
 
 
-def _nothing_refused(_error: UpstreamError) -> Carried:
-    return Carried.NOTHING
-
-
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
     """The settings of requests that only this protocol has a place for.
@@ -202,7 +197,6 @@ class WriteRequest:
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
         complete_settings: Completes the settings of a request with what the base URL and the model say.
         continues: Whether a request can go on from a stored response.
-        refused: Which carried state an error of the upstream refuses; nothing where it is about something else.
         errors: How its servers say what went wrong.
         count: Where its servers count a request, or None.
     """
@@ -214,7 +208,6 @@ class WriteRequest:
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
     complete_settings: Callable[[RequestSettings, str, LanguageModelChatInformation], RequestSettings] = _as_they_are
     continues: bool = False
-    refused: Callable[[UpstreamError], Carried] = _nothing_refused
     errors: Errors = COMMON_ERRORS
     count: CountEndpoint | None = None
 

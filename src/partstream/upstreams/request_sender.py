@@ -99,7 +99,9 @@ class RequestSender:
                 await self._counts.count(self._upstream.write(asked).body, asked.settings.extra_headers)
             )
         request.tokens.before_sending()
-        await send_without_refused_state(question, partial(self._attempt, request), carried, self._upstream.refused)
+        await send_without_refused_state(
+            question, partial(self._attempt, request), carried, self._upstream.errors.refused
+        )
 
     def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
         configuration = self._configuration

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.errors import Errors
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.protocols.ai_sdk.fields import Chunk
 
-__all__ = ["error_body", "error_value", "http_status", "refuses_reasoning"]
+__all__ = ["ERRORS", "error_body", "error_value", "http_status", "refuses_reasoning"]
 
 _DEFAULT_STATUS: Final = 500
 
@@ -85,3 +87,10 @@ def refuses_reasoning(error: UpstreamError) -> bool:
     if _MISSING in said:  # a signature that was not sent: without the rest there would be even less
         return False
     return any(word in said for word in _WORDS)
+
+
+def _refused(error: UpstreamError) -> Carried:
+    return Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING
+
+
+ERRORS: Final = Errors(refused=_refused)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.carried import Carried
 from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
-from partstream.protocols.ai_gateway.errors import refuses_reasoning
+from partstream.protocols.ai_gateway.errors import ERRORS
 from partstream.protocols.ai_gateway.headers import DOCUMENT_HEADERS, authorize, build_headers
 from partstream.protocols.ai_gateway.model_lists import model_lists
 from partstream.protocols.ai_gateway.provider_options import effort_options, merged, own_options, shown_reasoning
@@ -27,7 +26,6 @@ from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
-    from partstream.errors import UpstreamError
     from partstream.messages import Tool
     from partstream.protocols.ai_sdk.media_forms import Wire
 
@@ -104,10 +102,6 @@ def _write(request: ChatRequest) -> WireRequest:
     return WireRequest(PATH, build_request(request), build_headers(request))
 
 
-def _refused(error: UpstreamError) -> Carried:
-    return Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING
-
-
 WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path=PATH,
@@ -115,5 +109,5 @@ WRITE_REQUEST: Final = WriteRequest(
     document_headers=DOCUMENT_HEADERS,
     find_model_lists=model_lists,
     complete_settings=complete_settings,
-    refused=_refused,
+    errors=ERRORS,
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.errors import Errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,6 @@ __all__ = [
     "error_document",
     "error_of",
     "error_payload",
-    "refused",
     "refuses_reasoning",
     "refuses_response_id",
 ]
@@ -28,7 +28,7 @@ __all__ = [
 # ---- read ----
 
 
-def refused(error: UpstreamError) -> Carried:
+def _refused(error: UpstreamError) -> Carried:
     """Which carried state an error refuses."""
     response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
     return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
@@ -54,6 +54,8 @@ def _said(error: UpstreamError) -> str:
         return ""
     return error.message.lower()
 
+
+ERRORS: Final = Errors(refused=_refused)
 
 # ---- written ----
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.fields import Wire, identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
@@ -70,7 +70,7 @@ def failure(*reports: Wire) -> UpstreamFailureError:
             fields.setdefault("type", kind)
         elif isinstance(nested, str) and nested:
             fields.setdefault("message", nested)
-    return COMMON_ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
+    return ERRORS.failure(fields.get("message", "it gave no reason"), fields.get("code") or fields.get("type"))
 
 
 def _said(source: Wire, name: str) -> str | None:

@@ -12,7 +12,7 @@ from partstream.conversation.settings import OWN_FIELDS
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.count import COUNT
-from partstream.protocols.openresponses.errors import refused
+from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
@@ -118,6 +118,6 @@ WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path=PATH,
     continues=True,
-    refused=refused,
+    errors=ERRORS,
     count=COUNT,
 )
