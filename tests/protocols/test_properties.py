@@ -16,8 +16,8 @@ from partstream.errors import LanguageModelError
 from partstream.outputs import CitationMode, Finish, Outcome, Reply, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import CHUNKS
+from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.serve import PROTOCOL
-from partstream.protocols.openresponses.stream import EVENTS
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.serving import (
     Answer,

@@ -5,7 +5,7 @@ import pytest
 from partstream.errors import AdapterUsageError
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.openresponses.order import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.openresponses.stream import DISPATCH, EVENTS, OpenResponsesStream
+from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
 from protocols.openresponses.wire import delta, event, terminal
 

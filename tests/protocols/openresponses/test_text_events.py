@@ -4,7 +4,7 @@ import pytest
 
 from partstream.outputs import Outcome, StreamOptions, ThinkingMode
 from partstream.parts import TextPart, ThinkingPart
-from partstream.protocols.openresponses.stream import OpenResponsesStream
+from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from protocols.openresponses.wire import (
     Event,
     added,

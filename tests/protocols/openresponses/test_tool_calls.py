@@ -7,7 +7,7 @@ import pytest
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import Outcome, StreamOptions
 from partstream.parts import ToolCallPart
-from partstream.protocols.openresponses.stream import OpenResponsesStream
+from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from protocols.openresponses.wire import (
     OMIT,
     Event,

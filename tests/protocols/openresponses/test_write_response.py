@@ -13,7 +13,7 @@ from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamF
 from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.life import EventKind, State, strict_step
 from partstream.protocols.openresponses.read_request import READ_REQUEST
-from partstream.protocols.openresponses.stream import EVENTS
+from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.write_response import WRITE_RESPONSE, frame, write_document
 from partstream.protocols.protocol import WireRequest
 from protocols.answers import answers

@@ -9,7 +9,7 @@ from typing import Any
 from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.openresponses.stream import OpenResponsesStream
+from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import known_framings
 

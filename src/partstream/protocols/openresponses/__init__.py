@@ -14,7 +14,7 @@ __all__ = ["PROTOCOL"]
 
 
 def _read_response() -> ReadResponse:
-    from partstream.protocols.openresponses.stream import READ_RESPONSE  # noqa: PLC0415 - a corner loads when needed
+    from partstream.protocols.openresponses.read_response import READ_RESPONSE  # noqa: PLC0415 - a corner loads when needed
 
     return READ_RESPONSE
 

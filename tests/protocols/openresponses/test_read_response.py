@@ -7,8 +7,8 @@ import pytest
 from openresponses_schema import EVENT_MODELS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Outcome, Reply, StreamOptions, Unmapped
+from partstream.protocols.openresponses.read_response import EVENTS, OpenResponsesStream
 from partstream.protocols.openresponses.serve import PROTOCOL
-from partstream.protocols.openresponses.stream import EVENTS, OpenResponsesStream
 from partstream.protocols.serving import Answer, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.openresponses.wire import (
