@@ -8,14 +8,20 @@ kind and `item_id`, then as the only open item of its kind that nothing speaks a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+from partstream.outputs import StreamOutput
 from partstream.protocols.openresponses.fields import Wire, identifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-__all__ = ["Item", "Items", "in_order", "same_id", "same_place"]
+__all__ = ["Close", "Item", "Items", "in_order", "same_id", "same_place"]
+
+
+Close: TypeAlias = Callable[[Wire, list[StreamOutput], Wire], None]
+"""Closes one item: given the event, the outputs, and the item as the event says it."""
 
 
 class Item:
@@ -26,17 +32,15 @@ class Item:
         output_index: Its place in the response's output, or None.
         announced: Whether `output_item.added` introduced it; otherwise another event implied it.
         closed: Whether `output_item.done` was seen.
-        settled: Whether an item of the final snapshot was found to be this one.
     """
 
-    __slots__ = ("announced", "closed", "id", "output_index", "settled")
+    __slots__ = ("announced", "closed", "id", "output_index")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         self.id = item_id
         self.output_index = output_index
         self.announced = False
         self.closed = False
-        self.settled = False
 
 
 ItemT = TypeVar("ItemT", bound=Item)
@@ -107,13 +111,12 @@ class Items(Generic[ItemT]):
         The rules are tried in order, each on all that is still without a partner; what stays without one is new.
         """
         pairs: dict[int, ItemT] = {}
+        left = list(self.all)
         for rule in rules:
             for place, wire in snapshot:
-                if place in pairs:
-                    continue
-                partner = next((item for item in self.all if not item.settled and rule(item, place, wire)), None)
+                partner = next((item for item in left if rule(item, place, wire)), None) if place not in pairs else None
                 if partner is not None:
-                    partner.settled = True
+                    left.remove(partner)
                     pairs[place] = partner
         return {place: pairs.get(place) or self._add(identifier(wire, "id"), place) for place, wire in snapshot}
 

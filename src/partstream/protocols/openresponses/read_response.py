@@ -1,7 +1,7 @@
 """OpenResponses: events in, VS Code's parts out.
 
-Rule 1: the legal order of events lives in the table of the module `order` and nowhere else.
-Rule 2: EVENTS says which handler an event type has; a handler never looks at the state.
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 2: EVENTS says which handler an event type has, and ITEMS which one an item has.
 Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
 Source: OpenResponses specification 2026-04-24; the deviations of real servers are named where they are met.
@@ -9,75 +9,61 @@ Source: OpenResponses specification 2026-04-24; the deviations of real servers a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.errors import (
-    AdapterUsageError,
-    LanguageModelError,
-    TruncatedStreamError,
-    UpstreamProtocolError,
-)
-from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
-from partstream.parts import ToolCallPart
+from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.openresponses.call_events import CallEvents
 from partstream.protocols.openresponses.document import events_of
-from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
+from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence
 from partstream.protocols.openresponses.finish import failure, finish_reason, usage
-from partstream.protocols.openresponses.items import in_order, same_id, same_place
-from partstream.protocols.openresponses.order import TRANSITIONS, Action, EventKind, State
-from partstream.protocols.openresponses.text_events import Outputs, TextEvents
+from partstream.protocols.openresponses.text_events import TextEvents
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
-from partstream.protocols.openresponses.tool_calls import (
-    ARGUMENTS_DONE,
-    ITEM_DONE,
-    RESPONSE_DONE,
-    EmissionPoint,
-    ToolCall,
-    ToolCalls,
-)
 from partstream.protocols.protocol import Claim, ReadResponse
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["EVENTS", "FREQUENT", "READ_RESPONSE", "OpenResponsesStream", "claims"]
+    from partstream.outputs import Sink
+
+__all__ = ["EVENTS", "FREQUENT", "ITEMS", "READ_RESPONSE", "OpenResponsesStream", "claims"]
+
+_Outputs: TypeAlias = list[StreamOutput]
 
 
-COMPACTION: Final = "compaction"
-"""The type of the item that stands for a conversation that the upstream summarised (specification of 2026-04-24)."""
-
-
-class OpenResponsesStream(TextEvents):
+class OpenResponsesStream:
     """One response of an OpenResponses server; see :class:`partstream.outputs.ResponseStream`."""
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        super().__init__(options)
+        self.sink: Sink | None = None
         self._state = State.IDLE
         self._rows = DISPATCH[State.IDLE]
-        self._calls = ToolCalls()
+        self._texts = TextEvents(options)
+        self._calls = CallEvents(options.call_id_prefix, self._texts.release)
+        self._counted = _CountedItems()
         self._reports: list[Wire] = []
-        self._counted_items: set[tuple[str, int | str | None]] = set()
         self._response_id: str | None = None
         self._model: str | None = None
-        self._compacted = False
 
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out."""
-        return self._state >= State.FINISHED
+        return self._state in _OVER
 
     @property
     def failing(self) -> bool:
         """Whether an error was reported whose `response.failed` has not come yet."""
         return self._state is State.FAILING
 
-    def feed(self, event: Mapping[str, Any]) -> Outputs:
+    def feed(self, event: Mapping[str, Any]) -> _Outputs:
         """Takes the next event and returns what it means, in order."""
-        outputs: Outputs = []
+        outputs: _Outputs = []
         self.feed_into(event, outputs)
         return outputs
 
-    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
         self.sink = None
         try:
@@ -85,19 +71,19 @@ class OpenResponsesStream(TextEvents):
         except (KeyError, TypeError):
             self._unknown(event, outputs)
             return
+        try:
+            self.sink = handler(self, event, outputs, argument)
+        except UpstreamProtocolError as error:
+            outputs += self.fail(error)
+            return
         if next_state is not self._state:
             self._enter(next_state)
-        try:
-            handler(self, event, outputs, argument)
-        except UpstreamProtocolError as error:
-            self._state = min(self._state, State.OPEN)
-            outputs += self.fail(error)
 
-    def end(self, *, whole: bool = False) -> Outputs:
+    def end(self, *, whole: bool = False) -> _Outputs:
         """Says that no more events come."""
         if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
-        outputs: Outputs = []
+        outputs: _Outputs = []
         if self._state is State.FAILING:
             outputs = self.fail(failure(*self._reports))
         elif self._state is not State.FINISHED:
@@ -105,12 +91,12 @@ class OpenResponsesStream(TextEvents):
         self._enter(State.ENDED)
         return outputs
 
-    def fail(self, error: LanguageModelError) -> Outputs:
+    def fail(self, error: LanguageModelError) -> _Outputs:
         """Ends the response with an error; nothing if it has finished already."""
-        outputs: Outputs = []
+        outputs: _Outputs = []
         if self.finished:
             return outputs
-        self._release(outputs)
+        self._texts.release(outputs)
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         reason = FinishReason(UnifiedFinishReason.ERROR) if outcome is Outcome.FAILED else None
         outputs.append(Finish(outcome, reason, None, self._response_id, self._model, error))
@@ -121,34 +107,34 @@ class OpenResponsesStream(TextEvents):
         self._state = state
         self._rows = DISPATCH[state]
 
-    def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
+    def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         if self._state is State.ENDED:
             raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
         if self._state is State.FINISHED:
             return
         kind = event.get("type")
         if isinstance(kind, str) and kind:
-            self._release(outputs)
+            self._texts.release(outputs)
             outputs.append(Unmapped(kind, event))
         else:
             got = "no type" if kind is None else f"type {kind!r:.60}"
             error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
             outputs.extend(self.fail(error))
 
-    # Lifecycle
+    # The response
 
-    def _lifecycle(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
+    def _lifecycle(self, event: Wire, _outputs: _Outputs, _argument: None) -> None:
         self._remember(mapping(event, "response"))
 
     def _remember(self, response: Wire) -> None:
         self._response_id = identifier(response, "id") or self._response_id
         self._model = identifier(response, "model") or self._model
 
-    def _error(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._release(outputs)
+    def _error(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
+        self._texts.release(outputs)
         self._reports.append(event)
 
-    def _terminal(self, event: Wire, outputs: Outputs, said: str) -> None:
+    def _terminal(self, event: Wire, outputs: _Outputs, said: str) -> None:
         response = mapping(event, "response")
         self._remember(response)
         status = "failed" if self._reports else said
@@ -157,161 +143,132 @@ class OpenResponsesStream(TextEvents):
             self._snapshot(sequence(response, "output"), status, event, outputs)
         except UpstreamProtocolError as broken:
             status, error = "failed", broken
-        self._release(outputs)
+        self._texts.release(outputs)
         if status == "failed":
             error = error or failure(*self._reports, response)
             reason = FinishReason(UnifiedFinishReason.ERROR, said)
         else:
-            outputs.extend(self._citations.at_end())
-            reason = finish_reason(response, status, has_tool_calls=any(call.emitted for call in self._calls.all))
-        said_beside = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": COMPACTION}]}}}
-        metadata = said_beside if self._compacted else {}
+            self._texts.at_end(outputs)
+            reason = finish_reason(response, status, has_tool_calls=self._calls.any_emitted)
+        metadata = _COMPACTED if self._texts.compacted else {}
         outputs.append(
             Finish(Outcome(status), reason, usage(response), self._response_id, self._model, error, metadata)
         )
 
-    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: Outputs) -> None:
+    def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: _Outputs) -> None:
         """Takes from the final snapshot what the stream left out; many servers leave the snapshot itself empty."""
         by_type: dict[str | None, list[tuple[int, Wire]]] = {}
         for place, item in enumerate(output):
             by_type.setdefault(identifier(item, "type"), []).append((place, item))
-        rules = (same_id, same_place, in_order)
-        messages = self._messages.match_snapshot(by_type.get("message", []), rules)
-        reasoning = self._reasoning.match_snapshot(by_type.get("reasoning", []), rules)
-        calls = self._calls.pair(by_type.get("function_call", []))
+        closers = {
+            **self._texts.pair_messages(by_type.get("message", [])),
+            **self._texts.pair_reasoning(by_type.get("reasoning", [])),
+            **self._calls.pair(by_type.get("function_call", []), status),
+        }
         for place, item in enumerate(output):
-            if place in messages:
-                self._close_message(messages[place], item, event, outputs)
-            elif place in reasoning:
-                self._close_reasoning(reasoning[place], item, event, outputs)
-            elif place in calls:
-                self._call_in_snapshot(calls[place], item, status, outputs)
-            elif identifier(item, "type") == COMPACTION:
-                self._compact(item, outputs)
-            elif identifier(item, "type") not in {kind for kind, _ in self._counted_items}:
-                self._count_item(item, place, outputs)
+            kind = identifier(item, "type")
+            if place in closers:
+                closers[place](event, outputs, item)
+            elif kind in ITEMS:
+                ITEMS[kind].done(self, event, outputs, item)
+            else:
+                self._counted.in_snapshot(item, place, outputs)
         if status != "failed":
-            self._leftover_calls(status, event, outputs)
+            self._calls.at_end(status, event, outputs)
 
     # Items
 
-    def _item_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._release(outputs)
-        self._active = None
+    def _item_added(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
+        self._texts.leave(outputs)
         item = mapping(event, "item")
-        item_id, output_index = identifier(item, "id"), index(event, "output_index")
-        match identifier(item, "type"):
-            case "message":
-                self._messages.announce(item_id, output_index)
-            case "reasoning":
-                self._reasoning.announce(item_id, output_index)
-            case "function_call":
-                call = self._calls.announce(item_id, output_index)
-                if not call.closed:
-                    call.read(item)
-                    call.say_arguments("added", item.get("arguments"))
-            case "compaction":
-                pass  # whole only when it is done
-            case _:
-                self._count_item(item, output_index, outputs)
+        ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
 
-    def _item_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def _item_done(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
         item = mapping(event, "item")
-        item_id, output_index = identifier(item, "id"), index(event, "output_index")
-        match identifier(item, "type"):
-            case "message":
-                self._close_message(self._messages.find(item_id, output_index), item, event, outputs)
-            case "reasoning":
-                self._close_reasoning(self._reasoning.find(item_id, output_index), item, event, outputs)
-            case "function_call":
-                self._release(outputs)
-                call = self._calls.closing(item_id, output_index, item)
-                call.closed = True
-                call.read(item)
-                call.say_arguments("item", item.get("arguments"))
-                self._emit_call(call, ITEM_DONE, outputs)
-            case "compaction":
-                self._compact(item, outputs)
-            case _:
-                self._release(outputs)
-                self._count_item(item, output_index, outputs)
-        self._active = None
+        ITEMS.get(identifier(item, "type"), _COUNTED).done(self, event, outputs, item)
+        self._texts.leave(outputs)
 
-    def _compact(self, item: Wire, outputs: Outputs) -> None:
-        self._compacted = True
-        self._close_compaction(item, outputs)
+    def _count_item(self, event: Wire, outputs: _Outputs, item: Wire) -> None:
+        self._texts.release(outputs)
+        self._counted.count(item, index(event, "output_index"), outputs)
 
-    def _count_item(self, item: Wire, output_index: int | None, outputs: Outputs) -> None:
-        """Hosted tools (web search, code interpreter, MCP, ...) run at the upstream: they are never handed to the
-        consumer as calls. They and all unknown items are counted, once each."""
+
+class _CountedItems:
+    """Items that nobody here runs or reads: hosted tools (web search, code interpreter, MCP, ...) run at the upstream
+    and are never handed to the consumer as calls. They and all unknown items are counted, once each."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, int | str | None]] = set()
+
+    def count(self, item: Wire, output_index: int | None, outputs: _Outputs) -> None:
+        """Counts an item of the stream."""
         kind = identifier(item, "type") or "an item without a type"
         key = (kind, output_index if output_index is not None else identifier(item, "id"))
-        if key not in self._counted_items:
-            self._counted_items.add(key)
+        if key not in self._seen:
+            self._seen.add(key)
             outputs.append(Unmapped(kind, item))
 
-    # Function calls
-
-    def _arguments_delta(self, event: Wire, _outputs: Outputs, _argument: None) -> None:
-        self._call(event).deltas.append(text(event, "delta"))
-        self.sink = self._calls.sink
-
-    def _arguments_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._release(outputs)
-        call = self._call(event)
-        call.say_arguments("done", event.get("arguments"))
-        self._emit_call(call, ARGUMENTS_DONE, outputs)
-
-    def _call(self, event: Wire) -> ToolCall:
-        return self._calls.find(identifier(event, "item_id"), index(event, "output_index"))
-
-    def _call_in_snapshot(self, call: ToolCall, item: Wire, status: str, outputs: Outputs) -> None:
-        if call.emitted or status == "failed":
-            return
-        if status == "incomplete" and item.get("status") != "completed":
-            return
-        call.read(item)
-        call.say_arguments("item", item.get("arguments"))
-        self._emit_call(call, RESPONSE_DONE, outputs)
-
-    def _leftover_calls(self, status: str, event: Wire, outputs: Outputs) -> None:
-        """Calls that no closing event closed. A response that completed has completed them; one that was cut short
-        has not, and half a call is never handed out."""
-        for call in self._calls.all:
-            if self._calls.was_emitted(call):
-                continue
-            if call.cut or status == "incomplete":
-                outputs.append(Unmapped("function_call (incomplete)", event))
-            elif call.name is None and any(other.emitted for other in self._calls.all):
-                # Arguments that could not be told whose they are; the calls themselves were said whole elsewhere.
-                outputs.append(Unmapped("function_call_arguments (of no call)", event))
-            else:
-                self._emit_call(call, RESPONSE_DONE, outputs)
-
-    def _emit_call(self, call: ToolCall, point: EmissionPoint, outputs: Outputs) -> None:
-        complete = self._calls.take(call, point)
-        if complete is not None:
-            self._release(outputs)
-            call_id = self._options.call_id_prefix + complete.call_id
-            outputs.append(ToolCallPart(call_id, complete.name, complete.input))
+    def in_snapshot(self, item: Wire, place: int, outputs: _Outputs) -> None:
+        """Counts an item of the final snapshot, if the stream has named none of its type."""
+        if identifier(item, "type") not in {kind for kind, _ in self._seen}:
+            self.count(item, place, outputs)
 
 
-class Row(NamedTuple):
-    """An event type: what it means for the order, its handler, and what the handler is given beside the event."""
+_COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
+"""What is said of a response whose upstream summarised the conversation."""
 
-    kind: EventKind
-    handler: Callable[..., None]
-    argument: Channel | str | None = None
+_OVER: Final = frozenset({State.FINISHED, State.ENDED})
+
+_Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], Sink | None]"
 
 
-_Stream = OpenResponsesStream
+def _of_texts(handler: Callable[[TextEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
+    """A handler of the texts as one of the stream that has them."""
+    return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
+
+
+def _of_calls(handler: Callable[[CallEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
+    """A handler of the calls as one of the stream that has them."""
+    return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
 
 
 def _nothing(*_: object) -> None:
     """The handler of events that mean nothing here."""
 
 
-def _count(_stream: OpenResponsesStream, event: Wire, outputs: Outputs, _argument: object) -> None:
+class ItemRow(NamedTuple):
+    """A type of item: the handlers of `output_item.added` and `output_item.done`, whose argument is the item."""
+
+    added: _Handler
+    done: _Handler
+
+
+_COUNTED: Final = ItemRow(OpenResponsesStream._count_item, OpenResponsesStream._count_item)
+
+ITEMS: Final[Mapping[str | None, ItemRow]] = {
+    "message": ItemRow(_of_texts(TextEvents.message_added), _of_texts(TextEvents.message_done)),
+    "reasoning": ItemRow(_of_texts(TextEvents.reasoning_added), _of_texts(TextEvents.reasoning_done)),
+    "function_call": ItemRow(_of_calls(CallEvents.added), _of_calls(CallEvents.done)),
+    "compaction": ItemRow(_nothing, _of_texts(TextEvents.compaction_done)),
+}
+"""Every type of item that is understood. All others are counted."""
+
+
+class Row(NamedTuple):
+    """An event type: what it means for the life of a response, its handler, and what the handler is given beside it."""
+
+    kind: EventKind
+    handler: _Handler
+    argument: Channel | str | None = None
+
+
+_Stream = OpenResponsesStream
+_DELTA, _TEXT_DONE = _of_texts(TextEvents.delta), _of_texts(TextEvents.text_done)
+_PART_ADDED, _PART_DONE = _of_texts(TextEvents.part_added), _of_texts(TextEvents.part_done)
+_ARGUMENTS_DELTA = _of_calls(CallEvents.arguments_delta)
+
+
+def _count(_stream: OpenResponsesStream, event: Wire, outputs: _Outputs, _argument: object) -> None:
     outputs.append(Unmapped(event["type"], event))
 
 
@@ -325,29 +282,29 @@ EVENTS: Final[dict[str, Row]] = {
     "error": Row(EventKind.ERROR, _Stream._error),
     "response.output_item.added": Row(EventKind.CONTENT, _Stream._item_added),
     "response.output_item.done": Row(EventKind.CONTENT, _Stream._item_done),
-    "response.content_part.added": Row(EventKind.CONTENT, _Stream._part_added),
-    "response.content_part.done": Row(EventKind.CONTENT, _Stream._part_done),
-    "response.reasoning_summary_part.added": Row(EventKind.CONTENT, _Stream._part_added),
-    "response.reasoning_summary_part.done": Row(EventKind.CONTENT, _Stream._part_done),
-    "response.output_text.delta": Row(EventKind.CONTENT, _Stream._delta, OUTPUT_TEXT),
-    "response.output_text.done": Row(EventKind.CONTENT, _Stream._text_done, OUTPUT_TEXT),
-    "response.output_text.annotation.added": Row(EventKind.CONTENT, _Stream._annotation),
-    "response.refusal.delta": Row(EventKind.CONTENT, _Stream._delta, REFUSAL),
-    "response.refusal.done": Row(EventKind.CONTENT, _Stream._text_done, REFUSAL),
+    "response.content_part.added": Row(EventKind.CONTENT, _PART_ADDED),
+    "response.content_part.done": Row(EventKind.CONTENT, _PART_DONE),
+    "response.reasoning_summary_part.added": Row(EventKind.CONTENT, _PART_ADDED),
+    "response.reasoning_summary_part.done": Row(EventKind.CONTENT, _PART_DONE),
+    "response.output_text.delta": Row(EventKind.CONTENT, _DELTA, OUTPUT_TEXT),
+    "response.output_text.done": Row(EventKind.CONTENT, _TEXT_DONE, OUTPUT_TEXT),
+    "response.output_text.annotation.added": Row(EventKind.CONTENT, _of_texts(TextEvents.annotation)),
+    "response.refusal.delta": Row(EventKind.CONTENT, _DELTA, REFUSAL),
+    "response.refusal.done": Row(EventKind.CONTENT, _TEXT_DONE, REFUSAL),
     # The specification's own name, then those of OpenAI today, and of some gateways: facts 1.2.
-    "response.reasoning.delta": Row(EventKind.CONTENT, _Stream._delta, REASONING),
-    "response.reasoning.done": Row(EventKind.CONTENT, _Stream._text_done, REASONING),
-    "response.reasoning_text.delta": Row(EventKind.CONTENT, _Stream._delta, REASONING),
-    "response.reasoning_text.done": Row(EventKind.CONTENT, _Stream._text_done, REASONING),
-    "response.reasoning_content.delta": Row(EventKind.CONTENT, _Stream._delta, REASONING),
-    "response.reasoning_content.done": Row(EventKind.CONTENT, _Stream._text_done, REASONING),
-    "response.reasoning_summary_text.delta": Row(EventKind.CONTENT, _Stream._delta, SUMMARY),
-    "response.reasoning_summary_text.done": Row(EventKind.CONTENT, _Stream._text_done, SUMMARY),
+    "response.reasoning.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
+    "response.reasoning.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_text.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
+    "response.reasoning_text.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_content.delta": Row(EventKind.CONTENT, _DELTA, REASONING),
+    "response.reasoning_content.done": Row(EventKind.CONTENT, _TEXT_DONE, REASONING),
+    "response.reasoning_summary_text.delta": Row(EventKind.CONTENT, _DELTA, SUMMARY),
+    "response.reasoning_summary_text.done": Row(EventKind.CONTENT, _TEXT_DONE, SUMMARY),
     # The title of the schema, which its enum contradicts.
-    "response.reasoning_summary.delta": Row(EventKind.CONTENT, _Stream._delta, SUMMARY),
-    "response.reasoning_summary.done": Row(EventKind.CONTENT, _Stream._text_done, SUMMARY),
-    "response.function_call_arguments.delta": Row(EventKind.CONTENT, _Stream._arguments_delta),
-    "response.function_call_arguments.done": Row(EventKind.CONTENT, _Stream._arguments_done),
+    "response.reasoning_summary.delta": Row(EventKind.CONTENT, _DELTA, SUMMARY),
+    "response.reasoning_summary.done": Row(EventKind.CONTENT, _TEXT_DONE, SUMMARY),
+    "response.function_call_arguments.delta": Row(EventKind.CONTENT, _ARGUMENTS_DELTA),
+    "response.function_call_arguments.done": Row(EventKind.CONTENT, _of_calls(CallEvents.arguments_done)),
     # Sent by OpenAI while nothing happens; not in its documentation: facts 1.3.
     "keepalive": Row(EventKind.SILENT, _nothing),
 }
@@ -358,7 +315,7 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
     name: {"delta": "delta", "output_index": "output_index"}
     | ({"part_index": row.argument.index_field} if isinstance(row.argument, Channel) else {})
     for name, row in EVENTS.items()
-    if row.handler in (_Stream._delta, _Stream._arguments_delta)
+    if row.handler in (_DELTA, _ARGUMENTS_DELTA)
 }
 """The event types that come by the thousand, with the attributes that their sinks read and the fields they are."""
 
@@ -370,17 +327,13 @@ def claims(kind: str | None, event: Wire) -> Claim:
     return Claim.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else Claim.NO
 
 
-def _dispatch(state: State) -> dict[str, tuple[State, Callable[..., None], Channel | str | None]]:
+def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | None]]:
     """EVENTS and TRANSITIONS put together for one state, so that an event costs one look-up."""
-    entries = {}
+    entries: dict[str, tuple[State, _Handler, Channel | str | None]] = {}
     for name, row in EVENTS.items():
         step = TRANSITIONS[state].get(row.kind)
         if step is not None:
-            handlers: dict[Action, Callable[..., None]] = {
-                Action.HANDLE: row.handler,
-                Action.IGNORE: _nothing,
-                Action.COUNT: _count,
-            }
+            handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
             entries[name] = (step.next_state, handlers[step.action], row.argument)
     return entries
 

@@ -1,4 +1,4 @@
-"""The events of messages and reasoning: text, refusals, thinking and citations; knows no function call and no order."""
+"""The events of messages and reasoning: text, refusals, thinking and citations; knows no function call and no state."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from partstream.protocols.citations import Citations
 from partstream.protocols.openresponses import texts
 from partstream.protocols.openresponses.citations import citation_of, key_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
+from partstream.protocols.openresponses.items import in_order, same_id, same_place
 from partstream.protocols.openresponses.texts import (
     OUTPUT_TEXT,
     PART_CHANNELS,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.outputs import Sink
+    from partstream.protocols.openresponses.items import Close
 
 __all__ = ["Outputs", "TextEvents"]
 
@@ -33,33 +35,42 @@ Outputs: TypeAlias = list[StreamOutput]
 
 
 class TextEvents:
-    """Handlers of text events, and the items and slots that they fill."""
+    """Handlers of text events, and the items and slots that they fill.
+
+    Attributes:
+        compacted: Whether the upstream has summarised the conversation.
+    """
 
     def __init__(self, options: StreamOptions) -> None:
+        self.compacted = False
         self._options = options
         self._messages = TextItems()
         self._reasoning = TextItems()
         self._citations = Citations(options.citations)
         self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
-        self.sink: Sink | None = None
         self._reasoning_items: list[dict[str, str]] = []
 
-    def _delta(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+    # Events of texts
+
+    def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> Sink | None:
+        """A piece of a text; gives the short way for more of it."""
         delta = text(event, "delta")
         if not delta:
-            return
+            return None
         slot = self._slot(event, channel)
         self._activate(slot, outputs)
         said = slot.push(delta)
         if said and slot.make is not None:
             outputs.append(slot.make(said))
-        self.sink = slot.sink
+        return slot.sink
 
-    def _text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+    def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
+        """A whole text."""
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
-    def _part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._release(outputs)
+    def part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A part of an item begins."""
+        self.release(outputs)
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -71,7 +82,8 @@ class TextEvents:
             self._new_slot(item, channel, part_index).announced = True
         self._active = None
 
-    def _part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+    def part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A part of an item ends."""
         part = mapping(event, "part")
         channel = self._part_channel(event, part)
         if channel is None:
@@ -79,12 +91,80 @@ class TextEvents:
         slot = self._close(self._slot(event, channel), text(part, channel.whole_field), event, outputs)
         self._close_annotations([part], slot, outputs)
 
-    def _annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
-        self._release(outputs)
+    def annotation(self, event: Wire, outputs: Outputs, _argument: None) -> None:
+        """A source of a text."""
+        self.release(outputs)
         slot = self._slot(event, OUTPUT_TEXT)
         slot.annotated = True
         if annotation := mapping(event, "annotation"):
             self._cite(annotation, slot, outputs)
+
+    # Items
+
+    def message_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+        """A message begins."""
+        self._messages.announce(identifier(item, "id"), index(event, "output_index"))
+
+    def message_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """A message ends."""
+        known = self._messages.find(identifier(item, "id"), index(event, "output_index"))
+        self._close_message(known, event, outputs, item)
+
+    def reasoning_added(self, event: Wire, _outputs: Outputs, item: Wire) -> None:
+        """Reasoning begins."""
+        self._reasoning.announce(identifier(item, "id"), index(event, "output_index"))
+
+    def reasoning_done(self, event: Wire, outputs: Outputs, item: Wire) -> None:
+        """Reasoning ends."""
+        known = self._reasoning.find(identifier(item, "id"), index(event, "output_index"))
+        self._close_reasoning(known, event, outputs, item)
+
+    def compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
+        """A summary of the conversation that only the upstream can read. It is no reasoning, but goes the same way
+        back: in the metadata of thinking, among the items of the answer, each once."""
+        self.compacted = True
+        self.release(outputs)
+        fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
+        state = {name: value for name, value in fields.items() if value is not None}
+        known = any(one.get("id", one) == state.get("id", state) for one in self._reasoning_items)
+        if known or "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
+            return
+        self._reasoning_items.append(state)
+        outputs.append(ThinkingPart("", None, {"reasoning_items": list(self._reasoning_items)}))
+
+    # The response
+
+    def release(self, outputs: Outputs) -> None:
+        """Emits what was held back, before anything else is emitted."""
+        slot = self._active
+        if slot is not None and slot.held:
+            said = slot.release()
+            if slot.make is not None:
+                outputs.append(slot.make(said))
+
+    def leave(self, outputs: Outputs) -> None:
+        """Emits what was held back; the next delta belongs to another item."""
+        self.release(outputs)
+        self._active = None
+
+    def pair_messages(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
+        """What closes each message of the final snapshot, given with its place."""
+        return self._pair(self._messages, snapshot, self._close_message)
+
+    def pair_reasoning(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
+        """What closes each reasoning item of the final snapshot, given with its place."""
+        return self._pair(self._reasoning, snapshot, self._close_reasoning)
+
+    def at_end(self, outputs: Outputs) -> None:
+        """Emits what stands at the end of an answer."""
+        outputs.extend(self._citations.at_end())
+
+    @staticmethod
+    def _pair(
+        items: TextItems, snapshot: list[tuple[int, Wire]], close: Callable[[TextItem, Wire, Outputs, Wire], None]
+    ) -> dict[int, Close]:
+        pairs = items.match_snapshot(snapshot, (same_id, same_place, in_order))
+        return {place: partial(close, item) for place, item in pairs.items()}
 
     def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
         if slot.channel is OUTPUT_TEXT and not slot.annotated:
@@ -128,17 +208,9 @@ class TextEvents:
 
     def _activate(self, slot: Slot, outputs: Outputs) -> Slot:
         if self._active is not slot:
-            self._release(outputs)
+            self.release(outputs)
             self._active = slot
         return slot
-
-    def _release(self, outputs: Outputs) -> None:
-        """Emits what was held back, before anything else is emitted."""
-        slot = self._active
-        if slot is not None and slot.held:
-            said = slot.release()
-            if slot.make is not None:
-                outputs.append(slot.make(said))
 
     def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
         """Emits what a closing event says beyond what the slot has emitted."""
@@ -168,7 +240,7 @@ class TextEvents:
                 slot = self._close(slot, text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
 
-    def _close_message(self, item: TextItem, wire: Wire, event: Wire, outputs: Outputs) -> None:
+    def _close_message(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         content = wire.get("content")
         parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else sequence(wire, "content")
         groups: dict[Channel, list[Wire]] = {}
@@ -179,19 +251,19 @@ class TextEvents:
             elif not item.closed:
                 outputs.append(Unmapped(f"part:{identifier(part, 'type')}", part))
         self._close_parts(item, groups, event, outputs)
-        self._release(outputs)
+        self.release(outputs)
         item.closed = True
 
-    def _close_reasoning(self, item: TextItem, wire: Wire, event: Wire, outputs: Outputs) -> None:
+    def _close_reasoning(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
         if not item.is_empty:
             # What one channel has said is not said again through the other (xAI, DeepSeek: facts 7.2).
             groups = {channel: parts for channel, parts in groups.items() if item.of_channel(channel)}
         if self._active not in item.slots.values():
-            self._release(outputs)
+            self.release(outputs)
         before = len(outputs)
         self._close_parts(item, groups, event, outputs)
-        self._release(outputs)
+        self.release(outputs)
         if not item.closed:
             item.closed = True
             self._close_metadata(item, wire, outputs, before)
@@ -211,15 +283,3 @@ class TextEvents:
             outputs[-1] = ThinkingPart(last.value, last.id, metadata)
         else:
             outputs.append(ThinkingPart("", item.id, metadata))
-
-    def _close_compaction(self, wire: Wire, outputs: Outputs) -> None:
-        """A summary of the conversation that only the upstream can read. It is no reasoning, but goes the same way
-        back: in the metadata of thinking, among the items of the answer, each once."""
-        self._release(outputs)
-        fields = {name: identifier(wire, name) for name in ("type", "id", "encrypted_content")}
-        item = {name: value for name, value in fields.items() if value is not None}
-        known = any(one.get("id", one) == item.get("id", item) for one in self._reasoning_items)
-        if known or "encrypted_content" not in item or self._options.thinking is not ThinkingMode.PART:
-            return
-        self._reasoning_items.append(item)
-        outputs.append(ThinkingPart("", None, {"reasoning_items": list(self._reasoning_items)}))

@@ -1,0 +1,47 @@
+"""The table of how far a response has come is whole: every state decides every kind of event, and can be reached."""
+
+import pytest
+
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, State, strict_step
+
+OPEN_STATES = [state for state in State if state is not State.ENDED]
+
+
+@pytest.mark.parametrize("state", OPEN_STATES)
+@pytest.mark.parametrize("kind", EventKind)
+def test_every_state_decides_every_kind_of_event(state: State, kind: EventKind) -> None:
+    assert kind in TRANSITIONS[state]
+
+
+def test_after_the_end_nothing_is_legal() -> None:
+    assert TRANSITIONS[State.ENDED] == {}
+    assert set(TRANSITIONS) == set(State)
+
+
+def test_every_state_can_be_reached_and_can_be_left() -> None:
+    reached = {State.IDLE}
+    while more := {step.next_state for state in reached for step in TRANSITIONS[state].values()} - reached:
+        reached |= more
+    assert reached == set(OPEN_STATES), "and ENDED by end() alone"
+    for state in OPEN_STATES[:-1]:
+        assert TRANSITIONS[state][EventKind.TERMINAL].next_state is State.FINISHED
+
+
+def test_every_action_is_used() -> None:
+    assert {step.action for row in TRANSITIONS.values() for step in row.values()} == set(Action)
+
+
+def test_nothing_leads_back_before_the_first_event_or_out_of_a_failure() -> None:
+    for state, row in TRANSITIONS.items():
+        for step in row.values():
+            assert step.next_state is not State.IDLE or state is State.IDLE
+            assert state is not State.FAILING or step.next_state in {State.FAILING, State.FINISHED}
+            assert state is not State.FINISHED or step.next_state is State.FINISHED
+
+
+def test_a_writer_may_do_what_the_rules_allow_and_nothing_else() -> None:
+    assert strict_step(State.IDLE, EventKind.LIFECYCLE) is TRANSITIONS[State.IDLE][EventKind.LIFECYCLE]
+    assert strict_step(State.IDLE, EventKind.CONTENT) is None
+    assert strict_step(State.ENDED, EventKind.CONTENT) is None
+    for kind in EventKind:
+        assert strict_step(State.FINISHED, kind) is None
