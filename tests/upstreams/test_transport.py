@@ -165,6 +165,8 @@ def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
 BROKEN: list[tuple[str, type[UpstreamError], dict[str, Any], dict[str, float]]] = [
     ("truncate=6", TruncatedStreamError, {"state": "OPEN"}, {}),
     ("missing=response.completed", TruncatedStreamError, {}, {}),
+    # `[DONE]` came and the connection stays open: nobody waits for the idle limit.
+    ("missing=response.completed,keep_open", TruncatedStreamError, {}, {"idle": 3600, "total": 3600}),
     ("cut=6", UpstreamConnectionError, {"established": True}, {}),
     ("close=6", UpstreamConnectionError, {"established": True}, {}),
     ("malformed=6", UpstreamProtocolError, {"field": "data", "expected": "a JSON object"}, {}),
