@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from configuration_page import configuration_page
 from contract_page import contract_page
 from group_schema import extension_manifest
+from settings_types import settings_types
 from translation_page import translation_page
 from typescript_types import protocol_types
 
@@ -27,6 +28,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/package.json": extension_manifest,
     "docs/translation.md": translation_page,
     "extension/src/protocol.generated.ts": protocol_types,
+    "extension/src/settings.generated.ts": settings_types,
 }
 
 

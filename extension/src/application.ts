@@ -37,10 +37,12 @@ export class Application {
   readonly #pages = new api.Pages();
   readonly #planner = new Planner({
     candidates: () => candidatesInOrder(api.readSettings().python, api.activeInterpreter, runProgram, process.platform),
-    configuration: () => ({
-      providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#log.warning),
-      ...resolveNetwork(api.readNetwork(), this.#log.warning),
-    }),
+    configuration: () => {
+      const network = resolveNetwork(api.readNetwork(), this.#log.warning);
+      this.#redactor.rememberConfiguration(network); // The proxy's URL may hold a password.
+      const providers = resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#log.warning);
+      return { providers, ...network };
+    },
     folder: api.trustedFolder,
     run: runProgram,
   });

@@ -1,4 +1,14 @@
 /** Keeps keys out of the log and of the debug information. */
+import {
+  type Nesting,
+  PLAIN_WORD,
+  type Secrecy,
+  type SecretRow,
+  SEPARATORS,
+  SETTINGS,
+  SHORTEST_KEY,
+  SHORTEST_SECRET,
+} from "./settings.generated";
 
 const HIDDEN = "[hidden]";
 
@@ -9,7 +19,8 @@ const LOOKS_LIKE_A_KEY = [
   /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[\w-]{16,}/g,
 ];
 
-const SHORTEST_SECRET = 6;
+type Values = Readonly<Record<string, unknown>>;
+type Rows = Readonly<Record<string, SecretRow>>;
 
 export class Redactor {
   readonly #secrets = new Set<string>();
@@ -19,18 +30,78 @@ export class Redactor {
     if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret);
   }
 
-  /** Remembers the key and the headers of a group. */
-  rememberConfiguration(configuration: Readonly<Record<string, unknown>>): void {
-    const { apiKey, headers } = configuration;
-    for (const value of [apiKey, ...Object.values((headers ?? {}) as Record<string, unknown>)]) {
-      if (typeof value === "string") this.remember(value);
-    }
+  /** Remembers what of a group's settings is secret, in whatever state they are. */
+  rememberConfiguration(configuration: Values): void {
+    for (const secret of secretsIn(SETTINGS, configuration)) this.remember(secret);
   }
 
   redact(text: string): string {
     let result = text;
-    for (const secret of this.#secrets) result = result.replaceAll(secret, HIDDEN);
+    // The longest first: one may be the beginning of another.
+    const secrets = [...this.#secrets].sort((one, other) => other.length - one.length);
+    for (const secret of secrets) result = result.replaceAll(secret, HIDDEN);
     for (const pattern of LOOKS_LIKE_A_KEY) result = result.replace(pattern, HIDDEN);
     return result;
   }
+}
+
+function secretsIn(rows: Rows, given: Values): string[] {
+  return Object.entries(given).flatMap(([name, value]) => {
+    const row = Object.hasOwn(rows, name) ? rows[name] : undefined;
+    if (!row) return keys(value); // A key under a misspelt name is a key.
+    if (!("rows" in row)) return FIND[row.secrecy](value);
+    return objects(row.nesting, value).flatMap((item) => {
+      if (row.isShort && typeof item === "string") return [];
+      return isObject(item) ? secretsIn(row.rows, item) : keys(item);
+    });
+  });
+}
+
+function objects(nesting: Nesting, value: unknown): unknown[] {
+  if (nesting === "by name" && isObject(value)) return Object.values(value);
+  return nesting === "list" && Array.isArray(value) ? value : [value];
+}
+
+const FIND: Readonly<Record<Secrecy, (value: unknown) => string[]>> = {
+  nothing: () => [],
+  whole: strings,
+  headers: (value) => strings(value).flatMap((text) => [text, text.slice(text.lastIndexOf(" ") + 1)]),
+  body: keys,
+  url: (value) => strings(value).flatMap(partsOfUrl),
+  arguments: (value) => keys(Array.isArray(value) ? value.slice(1) : value),
+};
+
+/** Every string of a JSON value, at any depth. */
+function strings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return value !== null && typeof value === "object" ? Object.values(value).flatMap(strings) : [];
+}
+
+/** The strings that may be keys, where most are none; and what may be one within them: `Bearer KEY`, `?key=KEY`. */
+function keys(value: unknown): string[] {
+  return strings(value)
+    .flatMap((text) => [text, ...text.split(SEPARATORS).filter((word) => /\d/.test(word))])
+    .filter((word) => word.length >= SHORTEST_KEY && !PLAIN_WORD.test(word));
+}
+
+/** User name and password, and the values of the query. */
+function partsOfUrl(text: string): string[] {
+  const known = /^[^/?#]*:?\/\/([^/?#]*)@/.exec(text)?.[1] ?? "";
+  const colon = known.indexOf(":");
+  const named = colon < 0 ? [known] : [known, known.slice(0, colon), known.slice(colon + 1)];
+  const query = /\?([^#]*)/.exec(text)?.[1] ?? "";
+  const values = query.split("&").map((pair) => pair.slice(pair.indexOf("=") + 1));
+  return [...named, ...values].flatMap((part) => [part, decoded(part)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

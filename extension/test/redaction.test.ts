@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Log } from "../src/log";
 import { Redactor } from "../src/redaction";
+import { type Nesting, type Secrecy, type SecretRow, SETTINGS } from "../src/settings.generated";
 
 test("the key and the headers of a group never show, however often", () => {
   const redactor = new Redactor();
@@ -13,6 +14,61 @@ test("the key and the headers of a group never show, however often", () => {
   const text = redactor.redact("my.secret*key at http://x, again my.secret*key, and team-secret");
   assert.doesNotMatch(text, /secret/);
   assert.match(text, /http:\/\/x/);
+});
+
+const SECRET = "planted-4f1d0c9ba37e";
+
+const FORMS: Readonly<Record<Secrecy, (secret: string) => unknown>> = {
+  nothing: () => undefined,
+  whole: (secret) => secret,
+  headers: (secret) => ({ "x-planted": `Bearer ${secret}` }),
+  body: (secret) => ({ one: { two: [{ three: secret }, 3] } }),
+  url: (secret) => `http://me:${secret}@host/v1?key=${secret}2`,
+  arguments: (secret) => ["vault", "read", secret],
+};
+
+const AROUND: Readonly<Record<Nesting, (fields: unknown) => unknown>> = {
+  object: (fields) => fields,
+  "by name": (fields) => ({ m: fields }),
+  list: (fields) => [fields],
+};
+
+type Planted = readonly [name: string, group: Record<string, unknown>];
+
+/** For each setting that may hold a secret its name, and a group with a secret there. */
+function planted(rows: Readonly<Record<string, SecretRow>>): Planted[] {
+  return Object.entries(rows).flatMap(([name, row]): Planted[] => {
+    if (!("rows" in row)) return row.secrecy === "nothing" ? [] : [[name, { [name]: FORMS[row.secrecy](SECRET) }]];
+    const around = AROUND[row.nesting];
+    return planted(row.rows).map(([inner, fields]) => [`${name}.${inner}`, { [name]: around(fields) }]);
+  });
+}
+
+test("a secret in any setting of a group that may hold one never shows", () => {
+  const groups = planted(SETTINGS);
+  const names = groups.map(([name]) => name);
+  for (const expected of ["apiKey", "request.extraBody", "modelRequests.extraHeaders", "proxy"]) {
+    assert.ok(names.includes(expected), expected);
+  }
+  for (const [name, group] of groups) {
+    const misspelt = Object.fromEntries(Object.entries(group).map(([key, value]) => [`${key}Z`, value]));
+    for (const configuration of [group, misspelt]) {
+      const redactor = new Redactor();
+      redactor.rememberConfiguration(configuration);
+      assert.doesNotMatch(redactor.redact(`said ${SECRET}, Bearer ${SECRET} and ${SECRET}2`), /4f1d0c9ba37e/, name);
+    }
+  }
+});
+
+test("ordinary words of a group stay", () => {
+  const redactor = new Redactor();
+  redactor.rememberConfiguration({
+    baseUrl: "https://gateway.example.com/v1",
+    models: ["anthropic/claude-sonnet-4.5", { id: "openai/gpt-5.1" }],
+    request: { providerOptions: { gateway: { order: ["bedrock", "anthropic"] } }, extraBody: { service_tier: "flex" } },
+  });
+  const line = "https://gateway.example.com/v1 anthropic/claude-sonnet-4.5 openai/gpt-5.1 bedrock anthropic flex";
+  assert.equal(redactor.redact(line), line);
 });
 
 test("what looks like a key is hidden although nobody named it", () => {

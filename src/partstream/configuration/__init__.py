@@ -1,9 +1,34 @@
-"""One configuration from every place where settings stand, and the keys that it names."""
+"""One configuration from every place where settings stand, and the keys that it names.
 
-from partstream.configuration.loading import Configuration, load_configuration
-from partstream.configuration.places import Given
-from partstream.configuration.resolution import Resolved, Value
+What reads places and keys is loaded when first used: the table of settings needs neither.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from partstream.configuration.table import SETTINGS
 from partstream.settings.row import Place, Setting
 
+if TYPE_CHECKING:
+    from partstream.configuration.loading import Configuration, load_configuration
+    from partstream.configuration.places import Given
+    from partstream.configuration.resolution import Resolved, Value
+
 __all__ = ["SETTINGS", "Configuration", "Given", "Place", "Resolved", "Setting", "Value", "load_configuration"]
+
+_LAZY: Final = {
+    "Configuration": "partstream.configuration.loading",
+    "Given": "partstream.configuration.places",
+    "Resolved": "partstream.configuration.resolution",
+    "Value": "partstream.configuration.resolution",
+    "load_configuration": "partstream.configuration.loading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'partstream.configuration' has no attribute {name!r}")
+    return getattr(import_module(module), name)

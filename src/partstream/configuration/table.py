@@ -7,17 +7,19 @@ in extension/package.json, the names of environment variables and the options of
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_settings import KEY_ROWS
+from partstream.protocols.registry import ProtocolLoadError
 from partstream.settings.kinds import TEXT
 from partstream.settings.row import Dialog, Place, Setting, by_name
+from partstream.settings.secrecy import secrets_in
 from partstream.upstreams.settings import upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KEY_SETTINGS", "SETTINGS", "settings_of"]
+__all__ = ["KEY_SETTINGS", "SETTINGS", "secrets_of_settings", "settings_of"]
 
 _KEY: Final = "apiKey"
 _PROVIDER: Final = Setting(
@@ -45,6 +47,16 @@ def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
     for row in upstream_rows(protocol).values():
         rows += (row, *KEY_ROWS) if row.name == _KEY else (row,)
     return by_name((*rows, _PROVIDER))
+
+
+def secrets_of_settings(given: Mapping[str, Any]) -> set[str]:
+    """Every text of settings as they stand somewhere that may be a secret, in whatever state they are."""
+    protocol = given.get("protocol")
+    try:
+        rows = settings_of(protocol if isinstance(protocol, str) else None)
+    except (KeyError, ProtocolLoadError):
+        rows = SETTINGS
+    return secrets_in(rows.values(), given)
 
 
 SETTINGS: Final[Mapping[str, Setting]] = settings_of()

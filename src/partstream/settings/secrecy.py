@@ -1,29 +1,43 @@
 """What of a setting's value is secret: how it is shown without that, and which texts no log may hold.
 
 Works on values as they stand somewhere, also on those that are of no use: a key under a misspelt name is a key.
+extension/src/redaction.ts finds the same texts, by the same rows.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["HIDDEN", "SHORTEST_SECRET", "hidden_url", "secrets_in", "secrets_of", "shown"]
+__all__ = [
+    "HIDDEN",
+    "PLAIN_WORD",
+    "SEPARATORS",
+    "SHORTEST_KEY",
+    "SHORTEST_SECRET",
+    "hidden_url",
+    "secrets_held",
+    "secrets_in",
+    "shown",
+]
 
 HIDDEN: Final = "***"
 
 SHORTEST_SECRET: Final = 4
 """Characters; anything shorter is no key, and would blot out half of every text."""
-_SHORTEST_KEY: Final = 8
-"""The same where a value may be a key or any other word."""
-_PLAIN_WORD: Final = re.compile(r"[a-z]{1,12}")
-"""What is no key even then, such as the name of a provider."""
+SHORTEST_KEY: Final = 8
+"""The same where a text may be a key or any other word."""
+PLAIN_WORD: Final = re.compile(r"[a-z]{1,12}")
+"""What is no key there, such as the name of a provider."""
+SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
+"""What stands between the words of a text; a word with a digit may be a key too."""
 
 
 def shown(row: Setting, value: Any) -> Any:
@@ -38,22 +52,21 @@ def secrets_in(rows: Iterable[Setting], given: Mapping[str, Any]) -> set[str]:
     return {text for text in _secrets_in(by_name(rows), given) if len(text) >= SHORTEST_SECRET}
 
 
-def secrets_of(row: Setting, value: Any) -> Iterator[str]:
-    """Every text of a value that may be a secret."""
-    if row.contents is None:
-        yield from _FIND[row.secrecy](value)
-        return
-    rows = by_name(row.contents.rows)
-    for item in _objects(row.contents.nesting, value):
-        if isinstance(item, dict):
-            yield from _secrets_in(rows, item)
+def secrets_held(rows: Iterable[Setting], holder: object) -> set[str]:
+    """The same of settings that were read: of an object of ours whose fields they set."""
+    return {text for text in _secrets_held(rows, holder) if len(text) >= SHORTEST_SECRET}
 
 
 def hidden_url(url: str) -> str:
-    """A URL without what may be secret in it: user name, password and the values of its query."""
+    """A URL without what may be secret in it: user name, password and the values of its query.
+
+    What is no URL is hidden: it may be a key that stands in the wrong place.
+    """
     try:
         address = urlsplit(url)
-    except ValueError:  # it is no URL
+    except ValueError:
+        return HIDDEN
+    if not address.scheme or not address.netloc:
         return HIDDEN
     host = f"{HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
     query = re.sub(r"=[^&]*", f"={HIDDEN}", address.query)
@@ -63,15 +76,35 @@ def hidden_url(url: str) -> str:
 def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterator[str]:
     for name, value in given.items():
         row = rows.get(name)
-        yield from _keys(value) if row is None else secrets_of(row, value)
+        if row is None:
+            yield from _keys(value)
+        elif row.contents is None:
+            yield from _FIND[row.secrecy](value)
+        else:
+            known = by_name(row.contents.rows)
+            for item in _objects(row.contents.nesting, value):
+                if row.contents.short_for is not None and isinstance(item, str):
+                    continue
+                # What is no object is of no use, and may be a key that stands in the wrong place.
+                yield from _secrets_in(known, item) if isinstance(item, Mapping) else _keys(item)
 
 
 def _objects(nesting: Nesting, value: Any) -> Iterable[Any]:
-    if nesting is Nesting.OBJECT:
-        return (value,)
-    if nesting is Nesting.BY_NAME:
-        return value.values() if isinstance(value, dict) else ()
-    return value if isinstance(value, list) else ()
+    if nesting is Nesting.BY_NAME and isinstance(value, Mapping):
+        return value.values()
+    return value if nesting is Nesting.LIST and isinstance(value, list | tuple) else (value,)
+
+
+def _secrets_held(rows: Iterable[Setting], holder: object) -> Iterator[str]:
+    for row in rows:
+        value = holder
+        for name in row.path.split("."):
+            value = getattr(value, name, None)
+        if row.contents is None:
+            yield from _FIND[row.secrecy](value)
+        else:
+            for item in _objects(row.contents.nesting, value):
+                yield from _secrets_held(row.contents.rows, item)
 
 
 # ---- which texts are secret ----
@@ -81,7 +114,7 @@ def _strings(value: Any) -> Iterator[str]:
     """Every string of a JSON value, at any depth."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for item in value.values():
             yield from _strings(item)
     elif isinstance(value, list | tuple):
@@ -90,10 +123,11 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """The strings that may be keys, where most are none."""
+    """The strings that may be keys, where most are none; and what may be one within them: `Bearer KEY`, `?key=KEY`."""
     for text in _strings(value):
-        if len(text) >= _SHORTEST_KEY and not _PLAIN_WORD.fullmatch(text):
-            yield text
+        for word in (text, *(word for word in re.split(SEPARATORS, text) if any(map(str.isdigit, word)))):
+            if len(word) >= SHORTEST_KEY and not PLAIN_WORD.fullmatch(word):
+                yield word
 
 
 def _header_values(value: Any) -> Iterator[str]:

@@ -14,7 +14,7 @@ from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.settings.checks import check_headers
 from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
 from partstream.settings.row import set_field
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import FALLBACKS, RetryPolicy, Timeouts
 from partstream.upstreams.settings import check_key, check_protocol, check_url, own_settings_of, upstream_rows
@@ -144,6 +144,11 @@ class GatewayConfiguration:
     def shown_url(self) -> str:
         """The base URL without what may be secret in it."""
         return hidden_url(self.base_url)
+
+    @property
+    def secrets(self) -> set[str]:
+        """Every text of the settings that may be a secret, but for the key."""
+        return secrets_held(upstream_rows(self.protocol).values(), self)
 
     @property
     def has_key(self) -> bool:

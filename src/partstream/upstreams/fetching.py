@@ -49,7 +49,7 @@ class DocumentFetcher:
         # A list may hold the words of other headers for good reasons, such as the name of a provider.
         secrets = {name: answer.sent[name] for name in SECRET_HEADERS & {*answer.sent}}
         fields = {name.lower(): text for name, text in response.headers.items()}
-        quiet = without_secrets(content, secrets if response.is_success else answer.sent)
+        quiet = without_secrets(content, secrets) if response.is_success else answer.without_secrets(content)
         return FetchResponse(response.status_code, fields, quiet)
 
 

@@ -64,10 +64,12 @@ class HTTPAnswer:
     Attributes:
         response: The answer itself.
         sent: The headers of its request that may hold a secret.
+        secrets: What else the upstream was sent and may be a secret.
     """
 
     response: httpx2.Response
     sent: Mapping[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def url(self) -> str:
@@ -76,7 +78,7 @@ class HTTPAnswer:
 
     def without_secrets(self, said: bytes) -> bytes:
         """What the upstream says, without the secrets that it was sent."""
-        return without_secrets(said, self.sent)
+        return without_secrets(said, self.sent, self.secrets)
 
     async def aclose(self) -> None:
         """Closes the answer; its connection is kept if the body was read to its end."""
@@ -93,6 +95,7 @@ class UpstreamHTTP:
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
         self._protocol = asking(configuration.protocol)
+        self._secrets = frozenset(configuration.secrets)
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -157,7 +160,7 @@ class UpstreamHTTP:
         built = client.build_request(request.method, url, content=request.content, headers=headers)
         try:
             async with limit():
-                return HTTPAnswer(await client.send(built, stream=True), sent)
+                return HTTPAnswer(await client.send(built, stream=True), sent, self._secrets)
         except httpx2.ConnectTimeout:
             raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
         except httpx2.RequestError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import KeyKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["SECRET_HEADERS", "Secret", "without_secrets"]
 
@@ -53,14 +53,19 @@ class Secret:
         return hash(self._value)
 
 
-def without_secrets(text: bytes, headers: Mapping[str, str]) -> bytes:
-    """What an upstream says without what was sent in headers: some servers repeat the key that they refuse.
+def without_secrets(text: bytes, headers: Mapping[str, str], secrets: Iterable[str] = ()) -> bytes:
+    """What an upstream says without what it was sent: some servers repeat the key that they refuse.
 
     Errors are logged and shown, lists of models are kept on disk.
+
+    Args:
+        text: What the upstream says.
+        headers: The headers that it was sent.
+        secrets: What else it was sent and may be a secret: in the body, in the URL.
     """
     sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
     # The longest first: `Bearer KEY` holds the key, which may stand alone too.
-    for secret in sorted({*sent, *(value.rpartition(" ")[2] for value in sent)}, key=len, reverse=True):
+    for secret in sorted({*sent, *(value.rpartition(" ")[2] for value in sent), *secrets}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret.encode(), b"***")
     return text

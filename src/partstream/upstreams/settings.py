@@ -42,6 +42,8 @@ def check_url(value: str, where: str) -> str:
     expected = "an http or https URL such as https://host/v1"
     if "@" in value.partition("://")[2].partition("/")[0]:
         raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
+    if "://" not in value:
+        raise ConfigurationError(where, "a text without http:// or https://", expected)
     try:
         address = urlsplit(value)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0

@@ -1,11 +1,13 @@
-"""Takes secrets out of everything that is written for people; knows where a group's configuration holds them."""
+"""Takes secrets out of everything that is written for people; what of a group is secret, the table of settings says."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.settings.secrecy import SHORTEST_SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from partstream.hosts.vscode import wire
 
@@ -13,26 +15,27 @@ __all__ = ["REDACTED", "Redactor"]
 
 REDACTED: Final = "[redacted]"
 
-SHORTEST_SECRET: Final = 4
-"""Characters; anything shorter is no key, and would blot out half of every text."""
-
 
 class Redactor:
-    """Knows the secrets that were sent so far: the groups' keys, and the values of their headers."""
+    """Knows the secrets that were sent so far: those of the groups, and the keys that their settings name."""
 
-    __slots__ = ("_secrets",)
+    __slots__ = ("_groups", "_secrets")
 
     def __init__(self) -> None:
         self._secrets: tuple[str, ...] = ()
+        self._groups: dict[str, Mapping[str, Any]] = {}
 
     def learn(self, group: wire.Group | None) -> None:
         """Remembers the secrets of a group."""
-        if group is None:
+        if group is None or self._groups.get(group["id"]) == group["configuration"]:
             return
-        self._learn({text for text in _secrets_in(group["configuration"]) if len(text) >= SHORTEST_SECRET})
+        from partstream.configuration.table import secrets_of_settings  # noqa: PLC0415 - a sidecar may have no group
+
+        self._groups[group["id"]] = group["configuration"]
+        self._learn(secrets_of_settings(group["configuration"]))
 
     def learn_secret(self, secret: str) -> None:
-        """Remembers a key that came from elsewhere than a group."""
+        """Remembers a secret that came from elsewhere than a group."""
         if len(secret) >= SHORTEST_SECRET:
             self._learn({secret})
 
@@ -47,20 +50,10 @@ class Redactor:
             text = text.replace(secret, REDACTED)
         return text
 
-    def redact_values(self, data: wire.ErrorData) -> Mapping[str, Any]:
-        """The data of an error with every text redacted."""
-        values = cast("Mapping[str, Any]", data)
-        return {name: self.redact(value) if isinstance(value, str) else value for name, value in values.items()}
-
-
-def _secrets_in(configuration: Mapping[str, Any]) -> Iterator[str]:
-    key = configuration.get("apiKey")
-    if isinstance(key, str):
-        yield key
-    headers = configuration.get("headers")
-    if isinstance(headers, dict):
-        for value in headers.values():
-            if isinstance(value, str):
-                yield value
-                # `Authorization: Bearer KEY`: the key alone is the secret.
-                yield value.rpartition(" ")[2]
+    def redact_values(self, value: Any) -> Any:
+        """A JSON value with every text redacted, at any depth; the names of fields stay."""
+        if isinstance(value, str):
+            return self.redact(value)
+        if isinstance(value, dict):
+            return {name: self.redact_values(item) for name, item in value.items()}
+        return [self.redact_values(item) for item in value] if isinstance(value, list | tuple) else value

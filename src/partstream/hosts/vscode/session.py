@@ -255,6 +255,12 @@ class Session:
         result = await self._host.information(params, running.source.token)
         for error in result["errors"]:
             error["message"] = self._redactor.redact(error["message"])
+        for model in result["models"]:  # what they say of the settings names what stands there
+            shown = {"tooltip": model["tooltip"], "warningText": model["extra"].get("warningText")}
+            redacted = self._redactor.redact_values(shown)
+            model["tooltip"] = redacted["tooltip"]
+            if shown["warningText"] is not None:
+                model["extra"] = {**model["extra"], "warningText": redacted["warningText"]}
         return result
 
     async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
@@ -273,7 +279,8 @@ class Session:
         return self._host.counting()
 
     async def _diagnostics(self, _: None, running: _Running) -> wire.DiagnosticsResult:
-        return self._host.diagnostics()
+        diagnostics: wire.DiagnosticsResult = self._redactor.redact_values(self._host.diagnostics())
+        return diagnostics
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself
