@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { loadVersions } from "./versions.js";
 
 const warnings = [];
-globalThis.AI_SDK_LOG_WARNINGS = ({ warnings: more }) => warnings.push(...more);
+globalThis.AI_SDK_LOG_WARNINGS = (said) => warnings.push(...(said.warnings ?? said));
 console.warn = (...words) => warnings.push(words.join(" "));
 
 /** What an error says of itself, as far as JSON goes; of a retry, what the last attempt met. */

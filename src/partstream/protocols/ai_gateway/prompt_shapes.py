@@ -163,9 +163,7 @@ def _parts(version: str) -> dict[str, Shape]:
             {"toolCallId": string, "toolName": string, "input": _tool_input},
             {"providerExecuted": boolean, **_OPTIONS},
         ),
-        "tool-result": Shape(
-            {"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, unplaced=_OPTIONS
-        ),
+        "tool-result": Shape({"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, _OPTIONS),
     }
     if version != "2":
         parts["tool-approval-response"] = Shape(

@@ -6,7 +6,7 @@ itself has run, files that only a provider can reach, options of a provider on a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import file_name
 from partstream.conversation.reasoning import ITEMS, PLACE
@@ -33,6 +33,10 @@ _OF_THE_GATEWAY: Final = "gateway"
 """What the gateway said of an answer, given back by clients that give everything back."""
 
 
+_Calls: TypeAlias = "dict[str, Mapping[str, Any]]"
+"""The calls of the messages so far as they came, by their ids."""
+
+
 def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -> tuple[ChatMessage, ...]:
     """The messages, in order.
 
@@ -40,10 +44,10 @@ def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -
         prompt: The messages of the wire.
         unmapped: Collects what has no place.
     """
-    names: dict[str, str] = {}
+    calls: _Calls = {}
     messages = []
     for number, message in enumerate(prompt):
-        parts = _ROLES[message["role"]](message["content"], f"prompt[{number}].content", names, unmapped)
+        parts = _ROLES[message["role"]](message["content"], f"prompt[{number}].content", calls, unmapped)
         if parts:
             messages.append(ChatMessage(_SPEAKERS[message["role"]], tuple(parts)))
     return tuple(messages)
@@ -52,11 +56,11 @@ def read_prompt(prompt: Iterable[Mapping[str, Any]], unmapped: dict[str, Any]) -
 _SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
 
 
-def _system(content: str, _where: str, _names: dict[str, str], _unmapped: dict[str, Any]) -> list[MessagePart]:
+def _system(content: str, _where: str, _calls: _Calls, _unmapped: dict[str, Any]) -> list[MessagePart]:
     return [TextPart(content)] if content else []
 
 
-def _user(content: Any, where: str, _names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+def _user(content: Any, where: str, _calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
     parts: list[MessagePart] = []
     for place, part in enumerate(content):
         _collect_options(part, f"{where}[{place}]", unmapped)
@@ -64,27 +68,30 @@ def _user(content: Any, where: str, _names: dict[str, str], unmapped: dict[str, 
     return parts
 
 
-def _assistant(content: Any, where: str, names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+def _assistant(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
     reader = _Answer(unmapped)
     for place, part in enumerate(content):
         reader.read(part, f"{where}[{place}]")
-    names |= reader.names
+    calls |= reader.calls
     return reader.parts
 
 
-def _tool(content: Any, where: str, names: dict[str, str], unmapped: dict[str, Any]) -> list[MessagePart]:
+def _tool(content: Any, where: str, calls: _Calls, unmapped: dict[str, Any]) -> list[MessagePart]:
     parts: list[MessagePart] = []
     for place, part in enumerate(content):
         if part["type"] != "tool-result":
             unmapped[f"{where}[{place}]"] = part
             continue
-        if names.get(part["toolCallId"], part["toolName"]) != part["toolName"]:
+        call = calls.get(part["toolCallId"], {})
+        if call.get("toolName", part["toolName"]) != part["toolName"]:
             unmapped[f"{where}[{place}].toolName"] = part["toolName"]
+        if part.get(_OPTIONS) != call.get(_OPTIONS):  # clients repeat at the result what they give back at its call
+            _collect_options(part, f"{where}[{place}]", unmapped)
         parts.append(_result(part, f"{where}[{place}].output", unmapped))
     return parts
 
 
-_ROLES: Final[dict[str, Callable[[Any, str, dict[str, str], dict[str, Any]], list[MessagePart]]]] = {
+_ROLES: Final[dict[str, Callable[[Any, str, _Calls, dict[str, Any]], list[MessagePart]]]] = {
     "system": _system,
     "user": _user,
     "assistant": _assistant,
@@ -99,12 +106,12 @@ class _Answer:
 
     Attributes:
         parts: What it says.
-        names: The names of the tools that it calls, by the ids of the calls.
+        calls: Its calls as they came, by their ids.
     """
 
     def __init__(self, unmapped: dict[str, Any]) -> None:
         self.parts: list[MessagePart] = []
-        self.names: dict[str, str] = {}
+        self.calls: dict[str, Mapping[str, Any]] = {}
         self._unmapped = unmapped
         self._items: list[Mapping[str, Any]] = []
         self._text_after_call = False
@@ -140,7 +147,7 @@ class _Answer:
     def call(self, part: Mapping[str, Any], _where: str) -> None:
         """A call, and before it what its provider said about it."""
         self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS) or {}, "")
-        self.names[part["toolCallId"]] = part["toolName"]
+        self.calls[part["toolCallId"]] = part
         self._text_after_call = False
         self.parts.append(ToolCallPart(part["toolCallId"], part["toolName"], part["input"]))
 
@@ -150,7 +157,7 @@ class _Answer:
         new = [dict(foreign)] if foreign is not None else []
         if any(own.values()):
             new.append({**item, _OPTIONS: own})
-        place = [len(self.names), self._text_after_call]
+        place = [len(self.calls), self._text_after_call]
         self._items += [{**one, PLACE: place} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:
