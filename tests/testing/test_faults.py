@@ -12,7 +12,7 @@ from partstream.testing import Outcome
 from partstream.testing.directives import parse_choices
 from partstream.testing.faults import FAULTS, Situation, UnknownFaultError, apply_faults
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, event_stream
+from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, event_stream
 from testing.clients import (
     body,
     raw_chunks,
@@ -350,7 +350,7 @@ def test_every_fault_is_described():
 
 
 def test_a_cut_keeps_the_head_and_the_events_before_it():
-    events = [Send(b"1", "a"), Send(b"2", "b"), Send(b"3", "c"), Send(b"4", "[DONE]")]
+    events = [Send(b"1", "a"), Send(b"2", "b"), Send(b"3", "c"), Send(b"4", END_OF_STREAM)]
     steps = apply_faults(event_stream(events), parse_choices("cut=2"), SITUATION)
     assert isinstance(steps[0], Head)
     assert steps[1:] == (*events[:2], End(EndKind.RESET))

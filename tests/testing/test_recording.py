@@ -5,10 +5,11 @@ import json
 import pytest
 
 from partstream.testing.recording import RecordingError, read_recording
-from partstream.testing.served import DEFAULT_PATH, SERVED_PROTOCOLS
+from partstream.testing.served import DEFAULT_PATH, ENDPOINTS, scenario_events
+from partstream.testing.steps import END_OF_STREAM, Send
 from testing.clients import body, run
 
-PROTOCOL = SERVED_PROTOCOLS[DEFAULT_PATH]
+SPOKEN = ENDPOINTS[DEFAULT_PATH]
 EVENTS = [{"type": "response.created", "x": "é"}, {"id": "no type"}]
 STREAMS = [
     b'event: a\ndata: {"type":"a"}\n\ndata: {"type":"b"}\n\ndata: [DONE]\n\n',
@@ -20,11 +21,15 @@ STREAMS = [
 ]
 
 
+def _read(path) -> tuple[Send, ...]:
+    return read_recording(path, SPOKEN.protocol, SPOKEN.writes)
+
+
 @pytest.mark.parametrize("content", STREAMS)
 def test_bytes_are_kept_byte_for_byte(tmp_path, content):
     path = tmp_path / "stream.sse"
     path.write_bytes(content)
-    assert b"".join(send.data for send in read_recording(path, PROTOCOL)) == content
+    assert b"".join(send.data for send in _read(path)) == content
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,7 @@ def test_bytes_are_kept_byte_for_byte(tmp_path, content):
     list(
         zip(
             STREAMS[:4],
-            [["a", "b", "[DONE]"], ["a", "", "message"], ["a", "b"], ["a", "message"]],
+            [["a", "b", END_OF_STREAM], ["a", "", "message"], ["a", "b"], ["a", "message"]],
             strict=True,
         )
     ),
@@ -40,15 +45,32 @@ def test_bytes_are_kept_byte_for_byte(tmp_path, content):
 def test_each_event_of_the_bytes_is_found_with_its_type(tmp_path, content, names):
     path = tmp_path / "stream.sse"
     path.write_bytes(content)
-    assert [send.event for send in read_recording(path, PROTOCOL)] == names
+    assert [send.event for send in _read(path)] == names
 
 
 def test_lines_are_framed_as_the_protocol_frames_events_and_their_end_is_marked(tmp_path):
     path = tmp_path / "stream.jsonl"
     path.write_text("\n".join(json.dumps(event) for event in EVENTS) + "\n\n")
-    sends = read_recording(path, PROTOCOL)
-    assert [send.data for send in sends] == [*map(PROTOCOL.frame, EVENTS), b"data: [DONE]\n\n"]
-    assert [send.event for send in sends] == ["response.created", "message", "[DONE]"]
+    sends = _read(path)
+    assert [send.data for send in sends] == [*map(SPOKEN.writes.frame, EVENTS), b"data: [DONE]\n\n"]
+    assert [send.event for send in sends] == ["response.created", "message", END_OF_STREAM]
+
+
+@pytest.mark.parametrize("ending", ["sse", "jsonl"])
+def test_a_piece_of_the_answer_is_what_a_part_is_read_from(tmp_path, ending):
+    events = scenario_events("thinking", {"input": "Hi"})
+    path = tmp_path / f"stream.{ending}"
+    lines = [json.dumps(event).encode() + b"\n" for event in events]
+    path.write_bytes(b"".join(lines if ending == "jsonl" else map(SPOKEN.writes.frame, events)))
+    pieces = [send.event for send in _read(path) if send.piece]
+    assert {name.rpartition(".")[2] for name in pieces} <= {"delta", "done"}
+    assert pieces.count("response.output_text.delta") == 5
+
+
+def test_a_recording_of_another_protocol_has_no_pieces(tmp_path):
+    path = tmp_path / "stream.jsonl"
+    path.write_text('{"type":"text-delta","id":"0","delta":"Hi"}\n')
+    assert [(send.event, send.piece) for send in _read(path)] == [("text-delta", False), (END_OF_STREAM, False)]
 
 
 @pytest.mark.parametrize(("name", "content", "line"), [
@@ -62,7 +84,7 @@ def test_what_is_no_recording_is_refused_with_the_line(tmp_path, name, content, 
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(RecordingError) as raised:
-        read_recording(path, PROTOCOL)
+        _read(path)
     assert (raised.value.path, raised.value.line) == (path, line)
     assert raised.value.expected
 

@@ -2,13 +2,53 @@
 
 import pytest
 
+from partstream import ChatMessage, RequestOptions
 from partstream.errors import InvalidRequestError
+from partstream.outputs import Asked, Finish, Outcome, Reply
+from partstream.parts import TextPart, ToolCallPart
+from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.testing.directives import Choice
 from partstream.testing.scenarios import UnknownScenarioError
-from partstream.testing.served import DEFAULT_PATH, SERVED_PROTOCOLS, reply_identity, scenario_events
+from partstream.testing.scripted import play
+from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
+from partstream.testing.steps import END_OF_STREAM
+
+every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
+ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")
 
 
-def test_the_default_path_is_served():
-    assert DEFAULT_PATH in SERVED_PROTOCOLS
+def test_the_default_path_is_that_of_the_default_protocol():
+    assert ENDPOINTS[DEFAULT_PATH].protocol is PROTOCOLS[DEFAULT_PROTOCOL]
+
+
+def test_every_protocol_that_can_be_asked_and_can_answer_is_served():
+    served = {one.protocol.name for one in ENDPOINTS.values()}
+    assert served == {
+        name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None
+    }
+    assert BASE_PATHS.keys() == served
+
+
+@every_endpoint
+def test_the_first_event_of_each_part_begins_a_piece_of_the_answer(endpoint):
+    outputs = [TextPart("one"), TextPart("two"), ToolCallPart("c", "f", {"city": "Lisbon"})]
+    sends = list(endpoint.sends(ASKED, [*outputs, Finish(Outcome.COMPLETED)], Reply("identity", 1, 7)))
+    assert sum(send.piece for send in sends) == len(outputs)
+    assert all(send.is_event or send.event == END_OF_STREAM for send in sends)
+    assert next(send for send in sends if b"two" in send.data).piece
+
+
+@every_endpoint
+def test_no_call_is_whole_before_its_last_event(endpoint):
+    call = ToolCallPart("c", "f", {"city": "Lisbon"})
+    sends = list(endpoint.sends(ASKED, [call, Finish(Outcome.COMPLETED)], Reply("identity", 1, 7)))
+    assert any(rb"{\"city\"" in send.data and b"Lisbon" not in send.data for send in sends)
+
+
+@every_endpoint
+def test_an_event_is_made_when_it_is_sent(endpoint):
+    sends = endpoint.sends(ASKED, play(Choice("long", "1000000"), ASKED, "one"), Reply("identity", 1))
+    assert next(sends).is_event
 
 
 def test_a_scenario_gives_its_whole_stream():

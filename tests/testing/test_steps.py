@@ -1,9 +1,9 @@
 """What a server does for one reply, as steps."""
 
-from partstream.testing.steps import End, Head, Send, Stall, document, event_stream, paced
+from partstream.testing.steps import END_OF_STREAM, End, Head, Send, Stall, document, event_stream, paced
 
-BEGIN, FIRST, SECOND = Send(b"0", "begin"), Send(b"1", "x.delta"), Send(b"2", "x.delta")
-DONE = Send(b"3", "[DONE]")
+BEGIN, FIRST, SECOND = Send(b"0", "begin"), Send(b"1", "x", piece=True), Send(b"2", "x", piece=True)
+DONE = Send(b"3", END_OF_STREAM)
 
 
 def test_a_document_is_head_body_and_end():
@@ -15,6 +15,8 @@ def test_an_event_stream_says_that_it_is_one():
     head, *rest = event_stream([FIRST])
     assert dict(head.headers)["content-type"].startswith("text/event-stream")
     assert rest == [FIRST, End()]
+    head, *_ = event_stream([FIRST], "application/x-ndjson")
+    assert dict(head.headers)["content-type"] == "application/x-ndjson"
 
 
 def test_the_pace_is_between_pieces_of_the_answer_and_not_around_them():
@@ -36,3 +38,7 @@ def test_an_event_is_made_when_it_is_sent():
     steps = paced(event_stream(made.append(number) or FIRST for number in range(3)), 0.1)
     next(steps), next(steps)
     assert made == [0]
+
+
+def test_the_mark_of_the_end_is_no_event():
+    assert [step.is_event for step in (BEGIN, FIRST, DONE, Send(b"x"))] == [True, True, False, False]

@@ -120,7 +120,7 @@ def test_many_streams_at_once_do_not_mix():
 
         answers = await asyncio.gather(*map(ask, range(50)))
         for number, answer in enumerate(answers):
-            assert f'{{\\"number\\": {number}}}' in answer
+            assert f'{{\\"number\\":{number}}}' in answer
             assert answer.endswith("data: [DONE]\n\n")
 
     run(check)

@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
-from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace, read_scenario
-from partstream.testing.faults import END_OF_STREAM, Situation, apply_faults
+from partstream.protocols.protocol import KeyKind
+from partstream.testing.asked import user_text
+from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace
+from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
-from partstream.testing.scenarios import SCENARIOS, find_scenario
-from partstream.testing.served import DEFAULT_PATH, MODEL_LISTS, SERVED_PROTOCOLS, reply_identity
+from partstream.testing.scripted import choose_scenario, find_choice, play
+from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, MODEL_LISTS, reply_identity
+from partstream.testing.signing import check_signatures
 from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from partstream.protocols.serving import ServedProtocol, ServedRequest
+    from partstream.outputs import Asked
     from partstream.testing.connection import HTTPRequest
+    from partstream.testing.served import Endpoint
 
 __all__ = ["FAULT_HEADER", "PACE_HEADER", "Answering", "Moment", "Plan", "error_document"]
 
@@ -73,10 +77,15 @@ class _HTTPError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """A recorded stream, framed for each protocol that is served."""
+    """A recorded stream.
+
+    Attributes:
+        name: The name of its file.
+        events: The events as they are sent, by the path at which they are served.
+    """
 
     name: str
-    events: Mapping[ServedProtocol, tuple[Send, ...]]
+    events: Mapping[str, tuple[Send, ...]]
 
 
 _Handler: TypeAlias = "Callable[[HTTPRequest, Moment], Plan]"
@@ -90,7 +99,7 @@ class Answering:
         replay: A recorded stream that answers every request, in the place of scenarios.
         pace: Seconds between two pieces of the answer where a request does not say.
         fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
-        token: What requests must carry as `Authorization: Bearer TOKEN`; None for nothing.
+        token: What requests must carry in the header in which their protocol carries a key; None for nothing.
 
     Raises:
         UnknownScenarioError: There is no such scenario.
@@ -102,25 +111,17 @@ class Answering:
     def __init__(self, scenario: str, replay: Path | None, pace: float, fault: str | None, token: str | None) -> None:
         if not 0 <= pace <= _MAX_PACE_SECONDS:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
-        (self._scenario,) = parse_choices(scenario) or (Choice(""),)
-        find_scenario(self._scenario.name)
+        self._scenario = find_choice(scenario)
         self._faults = parse_choices(fault or "")
         # Tried on an empty reply, so that a mistake is met at the start and not by every request.
         apply_faults(event_stream(()), self._faults, Situation(1, 0.0, lambda *_: b"{}"))
         self._pace = pace
         self._token = token
-        self._recording = (
-            None
-            if replay is None
-            else _Recording(
-                replay.name,
-                {protocol: read_recording(replay, protocol) for protocol in set(SERVED_PROTOCOLS.values())},
-            )
-        )
+        self._recording = None if replay is None else _read(replay)
         self._routes: dict[str, dict[str, _Handler]] = {
             "/healthz": {"GET": _health},
             **{path: {"GET": self._models} for path in MODEL_LISTS},
-            **{path: {"POST": self._answer} for path in SERVED_PROTOCOLS},
+            **{path: {"POST": self._answer} for path in ENDPOINTS},
         }
 
     def plan(self, request: HTTPRequest, moment: Moment) -> Plan:
@@ -148,58 +149,54 @@ class Answering:
     def _authorise(self, request: HTTPRequest) -> None:
         if self._token is None:
             return
-        got = request.headers.get("authorization", "")
-        if not hmac.compare_digest(got.encode(), f"Bearer {self._token}".encode()):
-            what = "another Authorization" if got else "no Authorization header"
-            message = f"got {what}, expected Authorization: Bearer with the token of this upstream"
-            raise _HTTPError(401, message, ("www-authenticate", "Bearer"))
+        for name, value in _endpoint(request.path).asks.authorize(self._token, KeyKind.API_KEY).items():
+            got = request.headers.get(name, "")
+            if self._token in value and not hmac.compare_digest(got.encode(), value.encode()):
+                what = f"another {name}" if got else f"no header {name}"
+                message = f"got {what}, expected {value.replace(self._token, 'TOKEN')} with the token of this upstream"
+                raise _HTTPError(401, message, ("www-authenticate", "Bearer"))
 
     def _models(self, request: HTTPRequest, moment: Moment) -> Plan:
         self._authorise(request)
-        return Plan(document(200, dumps(MODEL_LISTS[request.path](SCENARIOS))))
+        return Plan(document(200, dumps(MODEL_LISTS[request.path]())))
 
     def _answer(self, request: HTTPRequest, moment: Moment) -> Plan:
         self._authorise(request)
-        protocol = SERVED_PROTOCOLS[request.path]
+        endpoint = ENDPOINTS[request.path]
         body = _read_body(request)
-        served = protocol.read_request(body, request.headers)
-        steps, choice = self._good_reply(request.path, served, moment)
-        faults = self._choose_faults(request, served)
+        asked = endpoint.read(body, request.headers, request.query)
+        check_signatures(asked.messages)
+        said = user_text(asked.messages)
+        steps, choice = self._good_reply(endpoint, asked, reply_identity(body, moment.number), int(moment.now))
+        faults = self._choose_faults(request, said)
         if faults:
             situation = Situation(
-                moment.attempt, moment.now, lambda status, message: dumps(protocol.error_body(status, message))
+                moment.attempt, moment.now, lambda status, message: dumps(endpoint.error(status, message))
             )
             steps = apply_faults(steps, faults, situation)
-        return Plan(paced(steps, self._choose_pace(request, served)), choice, faults)
+        return Plan(paced(steps, self._choose_pace(request, said)), choice, faults)
 
-    def _good_reply(self, path: str, served: ServedRequest, moment: Moment) -> tuple[Iterable[Step], str]:
-        protocol = SERVED_PROTOCOLS[path]
+    def _good_reply(self, endpoint: Endpoint, asked: Asked, identity: str, now: int) -> tuple[Iterable[Step], str]:
+        content_type = endpoint.writes.content_type
         if self._recording is not None:
-            return event_stream(self._recording.events[protocol]), self._recording.name
-        scenario = self._choose_scenario(served)
-        answer = find_scenario(scenario.name)(served, scenario.value)
-        reply = Reply(reply_identity(served.body, moment.number), int(moment.now))
-        events = protocol.write_events(served, answer, reply)
-        if not served.stream:
-            status, whole = protocol.write_document(events)
-            return document(status, dumps(whole)), str(scenario)
-        return event_stream(_framed(protocol, events)), str(scenario)
+            return event_stream(self._recording.events[endpoint.path], content_type), self._recording.name
+        scenario = choose_scenario(asked, self._scenario)
+        reply = Reply(identity, now, ARGUMENT_SIZE)
+        outputs = play(scenario, asked, identity)
+        if asked.stream:
+            return event_stream(endpoint.sends(asked, outputs, reply), content_type), str(scenario)
+        status, whole = endpoint.writes.document(list(endpoint.events(asked, outputs, reply)))
+        return document(status, dumps(whole)), str(scenario)
 
-    def _choose_scenario(self, served: ServedRequest) -> Choice:
-        asked = read_scenario(served.user_text)
-        if asked is not None:
-            return asked
-        return Choice(served.model) if served.model in SCENARIOS else self._scenario
-
-    def _choose_faults(self, request: HTTPRequest, served: ServedRequest) -> tuple[Choice, ...]:
+    def _choose_faults(self, request: HTTPRequest, said: str) -> tuple[Choice, ...]:
         if FAULT_HEADER in request.headers:
             return parse_choices(request.headers[FAULT_HEADER])
-        return read_faults(served.user_text) or self._faults
+        return read_faults(said) or self._faults
 
-    def _choose_pace(self, request: HTTPRequest, served: ServedRequest) -> float:
+    def _choose_pace(self, request: HTTPRequest, said: str) -> float:
         header = request.headers.get(PACE_HEADER)
         if header is None:
-            asked = read_pace(served.user_text)
+            asked = read_pace(said)
             return self._pace if asked is None else min(asked, _MAX_PACE_SECONDS)
         if not (header.isdecimal() and int(header) <= _MAX_PACE_SECONDS * 1000):
             most = f"{_MAX_PACE_SECONDS * 1000:g}"
@@ -209,8 +206,20 @@ class Answering:
 
 def error_document(status: int, message: str, *headers: tuple[str, str], path: str = DEFAULT_PATH) -> tuple[Step, ...]:
     """An error in the form of the protocol that is spoken at `path`."""
-    protocol = SERVED_PROTOCOLS.get(path, SERVED_PROTOCOLS[DEFAULT_PATH])
-    return document(status, dumps(protocol.error_body(status, message)), headers=headers)
+    return document(status, dumps(_endpoint(path).error(status, message)), headers=headers)
+
+
+def _endpoint(path: str) -> Endpoint:
+    """What is spoken at a path: beside an endpoint, as where models are listed, that of the endpoint below the same
+    base; elsewhere the default."""
+    near = (one for one in ENDPOINTS.values() if path.startswith(f"{one.base_path}/"))
+    return ENDPOINTS.get(path) or max(near, key=lambda one: len(one.base_path), default=ENDPOINTS[DEFAULT_PATH])
+
+
+def _read(replay: Path) -> _Recording:
+    return _Recording(
+        replay.name, {path: read_recording(replay, one.protocol, one.writes) for path, one in ENDPOINTS.items()}
+    )
 
 
 def _health(request: HTTPRequest, moment: Moment) -> Plan:
@@ -226,10 +235,3 @@ def _read_body(request: HTTPRequest) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise _HTTPError(400, f"got JSON of type {type(body).__name__}, expected an object")
     return body
-
-
-def _framed(protocol: ServedProtocol, events: Iterable[Mapping[str, Any]]) -> Iterator[Send]:
-    for event in events:
-        yield Send(protocol.frame(event), str(event.get("type", "message")))
-    if protocol.end_of_stream:
-        yield Send(protocol.end_of_stream, END_OF_STREAM)

@@ -58,12 +58,13 @@ class BadHTTPRequestError(PartstreamError):
 
 @dataclass(frozen=True, slots=True)
 class HTTPRequest:
-    """A request as it came; header names in lower case, the path without its query."""
+    """A request as it came; header names in lower case, path and query without the question mark between them."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
 
 class Outcome(StrEnum):
@@ -143,8 +144,8 @@ class ServerConnection:
             self._refuse_large_body(len(body))
         if not isinstance(event, h11.EndOfMessage):
             return None
-        target = head.target.decode("latin-1")
-        return HTTPRequest(head.method.decode("latin-1"), target.partition("?")[0], headers, bytes(body))
+        path, _, query = head.target.decode("latin-1").partition("?")
+        return HTTPRequest(head.method.decode("latin-1"), path, headers, bytes(body), query)
 
     def _refuse_large_body(self, size: int) -> None:
         limit = self._limits.body_bytes
@@ -196,8 +197,8 @@ class ServerConnection:
                 case Head(status, headers):
                     delivery.status = status
                     self._write(h11.Response(status_code=status, headers=list(headers)))
-                case Send(data, event):
-                    delivery.events_sent += bool(event) and event != "[DONE]"
+                case Send(data):
+                    delivery.events_sent += step.is_event
                     self._write(h11.Data(data=data))
                 case Stall(seconds):
                     # For ever ends with the task: the client leaves or the server stops.

@@ -7,12 +7,12 @@ has none as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.errors import CallerError
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
+from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, Step, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["FAULTS", "Fault", "Situation", "UnknownFaultError", "apply_faults"]
 
 _Steps: TypeAlias = tuple[Step, ...]
-
-END_OF_STREAM: Final = "[DONE]"
-"""What :attr:`Send.event` is for the bytes after the last event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +185,10 @@ def _split(steps: _Steps, value: str, situation: Situation) -> _Steps:
         raise ValueError(value)
     result: list[Step] = []
     for step in steps:
-        if isinstance(step, Send):
+        if isinstance(step, Send) and step.data:
             starts = range(0, len(step.data), size)
-            result += (Send(step.data[start : start + size], "" if start else step.event) for start in starts)
+            pieces = [Send(step.data[start : start + size]) for start in starts]
+            result += (replace(pieces[0], event=step.event, piece=step.piece), *pieces[1:])
         else:
             result.append(step)
     return tuple(result)
@@ -209,7 +207,7 @@ def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
     result: list[Step] = []
     for step in steps:
         result.append(step)
-        if isinstance(step, Send) and step.event not in {"", END_OF_STREAM} and value in {"", step.event}:
+        if isinstance(step, Send) and step.is_event and value in {"", step.event}:
             result.append(step)
     return tuple(result)
 
@@ -218,10 +216,10 @@ def _malformed(steps: _Steps, value: str, situation: Situation) -> _Steps:
     """The data of one event is cut off: the event is framed well, its JSON is not whole."""
     position = _position(steps, value)
     step = steps[position]
-    if not (isinstance(step, Send) and step.event not in {"", END_OF_STREAM}):
+    if not (isinstance(step, Send) and step.is_event):
         return steps
     text = step.data.rstrip(b"\r\n")
-    broken = Send(text[: -(len(text) // 4)] + b"\n\n", step.event)
+    broken = replace(step, data=text[: -(len(text) // 4)] + step.data[len(text) :])
     return *steps[:position], broken, *steps[position + 1 :]
 
 

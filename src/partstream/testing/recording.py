@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import CallerError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.testing.faults import END_OF_STREAM
-from partstream.testing.steps import Send
+from partstream.outputs import Finish, Unmapped
+from partstream.protocols.framings import SSE
+from partstream.protocols.reader import StreamReader
+from partstream.sse import SSEDecoder
+from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from partstream.protocols.serving import ServedProtocol
+    from partstream.protocols.protocol import Protocol, WriteResponse
 
 __all__ = ["RecordingError", "read_recording"]
 
@@ -39,8 +42,16 @@ class RecordingError(CallerError):
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
-def read_recording(path: Path, protocol: ServedProtocol) -> tuple[Send, ...]:
-    """The recorded events; those of a `.jsonl` are framed, and their end is marked, as `protocol` does it.
+def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
+    """The recorded events; those of a `.jsonl` are framed, and their end is marked, as the protocol does it.
+
+    A piece of the answer is what `protocol` reads a part from. A recording of another protocol is served as well; it
+    has no pieces then, and no pace.
+
+    Args:
+        path: The file.
+        protocol: The protocol that is spoken where the recording is served.
+        writes: Its corner that writes answers.
 
     Raises:
         RecordingError: The file is neither, or a line is not a JSON object.
@@ -48,17 +59,20 @@ def read_recording(path: Path, protocol: ServedProtocol) -> tuple[Send, ...]:
     """
     content = path.read_bytes()
     if path.suffix == ".sse":
-        return tuple(Send(piece, _name(piece)) for piece in _AFTER_EVENT.split(content) if piece)
+        pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
+        sends = (Send(piece, _kind(piece, protocol)) for piece in pieces)
+        return tuple(_read_by(StreamReader(protocol, framing=SSE), sends))
     if path.suffix != ".jsonl":
         raise RecordingError(path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".jsonl or .sse")
     events = [
         _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
     ]
-    framed = tuple(Send(protocol.frame(event), str(event.get("type", "message"))) for event in events)
-    return (*framed, Send(protocol.end_of_stream, END_OF_STREAM)) if protocol.end_of_stream else framed
+    sends = (Send(writes.frame(event), protocol.kind(event) or UNNAMED) for event in events)
+    framed = _read_by(StreamReader(protocol), sends)
+    return (*framed, *([Send(writes.end_of_stream, END_OF_STREAM)] if writes.end_of_stream else []))
 
 
-def _read_line(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
+def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         event = loads(line)
     except JSONDecodeError as error:
@@ -68,18 +82,26 @@ def _read_line(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     return event
 
 
-def _name(piece: bytes) -> str:
-    """The type of an event out of its bytes, for pace and faults; bytes that hold no event have none."""
-    fields = dict(line.partition(b":")[::2] for line in reversed(piece.removeprefix(b"\xef\xbb\xbf").splitlines()))
-    if b"data" not in fields:
-        return ""
-    data = fields[b"data"].strip()
-    if data == END_OF_STREAM.encode():
-        return END_OF_STREAM
-    if b"event" in fields:
-        return fields[b"event"].strip().decode(errors="replace")
+def _read_by(reader: StreamReader, sends: Iterable[Send]) -> Iterator[Send]:
+    """The same bytes, each with whether reading them gives a part."""
+    for send in sends:
+        outputs = [] if reader.finished else reader.feed(send.data)
+        yield Send(send.data, send.event, any(not isinstance(one, Finish | Unmapped) for one in outputs))
+
+
+def _kind(piece: bytes, protocol: Protocol) -> str:
+    """The kind of the event that the bytes hold, for faults; bytes that hold no event have none."""
+    decoder = SSEDecoder()
+    for name, data in (*decoder.feed(piece), *decoder.end()):
+        if name in protocol.ends.names or data.strip() in protocol.ends.data:
+            return END_OF_STREAM
+        return name.decode(errors="replace") or _kind_by_data(data, protocol)
+    return ""
+
+
+def _kind_by_data(data: bytes, protocol: Protocol) -> str:
     try:
         event = loads(data)
     except JSONDecodeError:
-        return "message"  # what the SSE standard calls an event without a name
-    return str(event.get("type", "message")) if isinstance(event, dict) else "message"
+        return UNNAMED
+    return (protocol.kind(event) if isinstance(event, dict) else None) or UNNAMED

@@ -1,33 +1,30 @@
 """The project's own scenarios: a request in, the answer of a made-up model out; they know no wire and no clock.
 
-Each is a pure function: the same request gives the same answer. Text is cut into pieces the way models generate it,
-and holds characters of two, three and four bytes, so that a split inside one is a real split.
+Each is a pure function: the same request gives the same answer. An answer is parts and then exactly one `Finish`, as
+every adapter and every provider gives it; what it costs is added by :mod:`partstream.testing.scripted`. Text is cut
+into pieces the way models generate it, and holds characters of two, three and four bytes, so that a split inside one is
+a real split.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.errors import CallerError
-from partstream.protocols.serving import (
-    Answer,
-    Citation,
-    Failed,
-    Incomplete,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolCallBlock,
-)
+from partstream.errors import CallerError, UpstreamFailureError
+from partstream.outputs import Finish, Outcome
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.testing.asked import new_images, tool_outputs, user_text
 from partstream.testing.directives import AskedCall, read_calls
+from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.messages import Tool
-    from partstream.protocols.serving import ServedRequest, ToolOutput
+    from partstream.outputs import Asked
+    from partstream.parts import ResponsePart
+    from partstream.testing.asked import ToolOutput
 
 __all__ = ["DEFAULT_LONG_PIECES", "SCENARIOS", "Scenario", "UnknownScenarioError", "find_scenario"]
 
@@ -37,11 +34,19 @@ DEFAULT_LONG_PIECES: Final = 300
 MAX_LONG_PIECES: Final = 1_000_000
 
 
+Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
+"""An answer, made as it is taken: the parts, then one `Finish`. Call ids are unique in the answer alone."""
+
+
 class Scenario(Protocol):
     """Answers a request; `value` is what was written after the scenario's name, or empty."""
 
-    def __call__(self, request: ServedRequest, value: str, /) -> Answer:
-        """The whole answer."""
+    def __call__(self, asked: Asked, value: str, /) -> Outputs:
+        """The answer.
+
+        Raises:
+            UnknownScenarioError: The value is none of its own; raised at once, before the first part.
+        """
         ...
 
 
@@ -70,101 +75,135 @@ def find_scenario(name: str) -> Scenario:
     return SCENARIOS[name]
 
 
-def _pieces(text: str) -> tuple[str, ...]:
+def _pieces(text: str) -> list[str]:
     """Cut before each word, as tokens are; joined they are `text` again."""
-    return tuple(re.findall(r"\s*\S+|\s+$", text))
+    return re.findall(r"\s*\S+|\s+$", text)
+
+
+def _says(text: str) -> Iterator[TextPart]:
+    return map(TextPart, _pieces(text))
+
+
+def _thinks(text: str) -> Iterator[ThinkingPart]:
+    return map(ThinkingPart, _pieces(text))
+
+
+_STOPPED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP))
+_CALLED: Final = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS))
 
 
 # ---- one function a scenario ----
 
 
-def _text(request: ServedRequest, value: str) -> Answer:
-    return _says("Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time.")
+def _text(asked: Asked, value: str) -> Outputs:
+    yield from _says("Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time.")
+    yield _STOPPED
 
 
-def _thinking(request: ServedRequest, value: str) -> Answer:
-    thinking = ThinkingBlock(
-        _pieces("**Working it out**\n\nSix times seven is the same as six times five plus six times two: 30 + 12.")
+def _thinking(asked: Asked, value: str) -> Outputs:
+    yield from _thinks(
+        "**Working it out**\n\nSix times seven is the same as six times five plus six times two: 30 + 12."
     )
-    return Answer((thinking, TextBlock(_pieces("Six times seven is **42**."))))
+    yield from _says("Six times seven is **42**.")
+    yield _STOPPED
 
 
-def _thinking_only(request: ServedRequest, value: str) -> Answer:
-    return Answer((ThinkingBlock(_pieces("I think, and think, and find nothing that is worth saying.")),))
+def _thinking_only(asked: Asked, value: str) -> Outputs:
+    yield from _thinks("I think, and think, and find nothing that is worth saying.")
+    yield _STOPPED
 
 
-def _refusal(request: ServedRequest, value: str) -> Answer:
-    return Answer((RefusalBlock(_pieces("I am sorry, but I can't help with that.")),))
+def _refusal(asked: Asked, value: str) -> Outputs:
+    yield from _says("I am sorry, but I can't help with that.")
+    yield _STOPPED
 
 
-def _empty(request: ServedRequest, value: str) -> Answer:
-    return Answer()
+def _empty(asked: Asked, value: str) -> Outputs:
+    yield _STOPPED
 
 
-def _incomplete(request: ServedRequest, value: str) -> Answer:
-    reasons = ("max_output_tokens", "content_filter")
-    if value not in {"", *reasons}:
-        raise UnknownScenarioError(f"incomplete={value}", f"incomplete=REASON, one of {', '.join(reasons)}")
-    return Answer((TextBlock(_pieces("This answer stops in the middle of")),), Incomplete(value or reasons[0]))
+_INCOMPLETE: Final = {
+    "max_output_tokens": UnifiedFinishReason.LENGTH,
+    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
+}
 
 
-def _failed(request: ServedRequest, value: str) -> Answer:
-    block = TextBlock(_pieces("This answer begins well, and then"))
-    return Answer((block,), Failed("server_error", "The model broke while it was answering."))
+def _incomplete(asked: Asked, value: str) -> Outputs:
+    reason = value or next(iter(_INCOMPLETE))
+    if reason not in _INCOMPLETE:
+        raise UnknownScenarioError(f"incomplete={value}", f"incomplete=REASON, one of {', '.join(_INCOMPLETE)}")
+    finish = Finish(Outcome.INCOMPLETE, FinishReason(_INCOMPLETE[reason], reason))
+    return iter((*_says("This answer stops in the middle of"), finish))
 
 
-_SOURCES: Final = (
-    ("Eiffel Tower", "https://example.com/eiffel-tower"),
-    ("Größe der Türme", "https://example.com/towers?sort=height&unit=m"),
+def _failed(asked: Asked, value: str) -> Outputs:
+    yield from _says("This answer begins well, and then")
+    error = UpstreamFailureError("The model broke while it was answering.", provider_code="server_error")
+    yield Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), error=error)
+
+
+_CITATION: Final = "application/vnd.vscode.citation+json"
+_SOURCED: Final = (
+    ("The Eiffel Tower is 330 metres high 🗼.", "Eiffel Tower", "https://example.com/eiffel-tower"),
+    (
+        " The Tokyo Skytree is higher: 634 metres.",
+        "Größe der Türme",
+        "https://example.com/towers?sort=height&unit=m",
+    ),
+)
+"""Sentences, each with the title and the address of its source."""
+
+
+def _citations(asked: Asked, value: str) -> Outputs:
+    said = 0
+    for sentence, title, url in _SOURCED:
+        yield from _says(sentence)
+        start, said = said + len(sentence) - len(sentence.lstrip()), said + len(sentence)
+        span = {"start_index": start, "end_index": said}
+        yield DataPart.json({"type": "url_citation", "url": url, "title": title, **span}, _CITATION)
+    yield _STOPPED
+
+
+_SECTION: Final = (
+    "\n## A heading\n\nA paragraph with **bold**, `code` and a [link](https://example.com), then a list:\n\n"
+    "- one: naïve\n- two: 東京\n- three: 🚀\n\n```python\nfor number in range(3):\n    print(number)\n```\n"
 )
 
 
-def _citations(request: ServedRequest, value: str) -> Answer:
-    first, second = "The Eiffel Tower is 330 metres high 🗼.", " The Tokyo Skytree is higher: 634 metres."
-    spans = ((0, len(first)), (len(first) + 1, len(first) + len(second)))
-    citations = tuple(
-        Citation(url, title, start, end) for (title, url), (start, end) in zip(_SOURCES, spans, strict=True)
-    )
-    return Answer((TextBlock(_pieces(first + second), citations),))
-
-
-def _long(request: ServedRequest, value: str) -> Answer:
+def _long(asked: Asked, value: str) -> Outputs:
     if value and not (value.isdecimal() and 0 < int(value) <= MAX_LONG_PIECES):
         raise UnknownScenarioError(f"long={value}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
-    count = int(value) if value else DEFAULT_LONG_PIECES
-    section = _pieces(
-        "\n## A heading\n\nA paragraph with **bold**, `code` and a [link](https://example.com), then a list:\n\n"
-        "- one: naïve\n- two: 東京\n- three: 🚀\n\n```python\nfor number in range(3):\n    print(number)\n```\n"
-    )
-    return Answer((TextBlock(tuple(section[index % len(section)] for index in range(count))),))
+    return _sections(int(value) if value else DEFAULT_LONG_PIECES)
 
 
-def _image_echo(request: ServedRequest, value: str) -> Answer:
-    if not request.images:
-        return _says("I see no image.")
-    lines = [f"{number}. {image}" for number, image in enumerate(request.images, start=1)]
-    return _says(f"I see {len(request.images)} image(s):\n" + "\n".join(lines))
+def _sections(count: int) -> Outputs:
+    section = _pieces(_SECTION)
+    for index in range(count):
+        yield TextPart(section[index % len(section)])
+    yield _STOPPED
 
 
-def _tools(request: ServedRequest, value: str) -> Answer:
+def _image_echo(asked: Asked, value: str) -> Outputs:
+    images = new_images(asked.messages)
+    lines = [f"{number}. {image}" for number, image in enumerate(images, start=1)]
+    yield from _says(f"I see {len(images)} image(s):\n" + "\n".join(lines) if images else "I see no image.")
+    yield _STOPPED
+
+
+def _tools(asked: Asked, value: str) -> Outputs:
     """First round: thinking, text and calls in parallel. Second: an answer out of what the tools gave."""
-    if request.tool_outputs:
-        return Answer((TextBlock(_pieces(_report(request.tool_outputs))),))
-    calls = read_calls(request.user_text) or _chosen_calls(request)
-    if not calls:
-        return _says("I was offered no tools, so I can only guess.")
-    names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in calls))
-    return Answer(
-        (
-            ThinkingBlock(_pieces(f"I do not know this by heart. {names} can tell me.")),
-            TextBlock(_pieces("Let me look that up.")),
-            *(ToolCallBlock(call.name, _json_pieces(call.arguments)) for call in calls),
-        )
-    )
-
-
-def _says(text: str) -> Answer:
-    return Answer((TextBlock(_pieces(text)),))
+    calls: tuple[AskedCall, ...] = ()
+    if outputs := tool_outputs(asked.messages):
+        yield from _says(_report(outputs))
+    elif calls := read_calls(user_text(asked.messages)) or _chosen_calls(asked):
+        names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in calls))
+        yield from _thinks(f"I do not know this by heart. {names} can tell me.")
+        yield from _says("Let me look that up.")
+        for number, call in enumerate(calls, start=1):
+            yield ToolCallPart(f"call_{number}", call.name, call.arguments)
+    else:
+        yield from _says("I was offered no tools, so I can only guess.")
+    yield _CALLED if calls else _STOPPED
 
 
 # ---- which tools, with which arguments ----
@@ -179,11 +218,11 @@ def _report(outputs: Iterable[ToolOutput]) -> str:
     return "Here is what I found:\n\n" + "\n".join(lines)
 
 
-def _chosen_calls(request: ServedRequest) -> tuple[AskedCall, ...]:
+def _chosen_calls(asked: Asked) -> tuple[AskedCall, ...]:
     """Two calls, of the first two tools or of the only one twice, with arguments that differ."""
-    tools = (request.tools * 2)[:2]
+    tools = (asked.options.tools * 2)[:2]
     # "the weather in Lisbon" is a place to ask for; without one, the made-up model has its own two.
-    places = (*re.findall(r"\bin ([A-Z]\w+)", request.user_text), "Paris", "Tokyo")
+    places = (*re.findall(r"\bin ([A-Z]\w+)", user_text(asked.messages)), "Paris", "Tokyo")
     return tuple(
         AskedCall(tool.name, _arguments(tool, place)) for tool, place in zip(tools, dict.fromkeys(places), strict=False)
     )
@@ -223,12 +262,6 @@ def _sample(schema: Mapping[str, Any], text: str) -> Any:
     kinds = schema.get("type")
     kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
     return _SAMPLES.get(kind, text) if isinstance(kind, str) else text
-
-
-def _json_pieces(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """JSON in pieces of seven characters: no call is whole before its last."""
-    text = json.dumps(arguments, ensure_ascii=False)
-    return tuple(text[start : start + 7] for start in range(0, len(text), 7))
 
 
 SCENARIOS: Final[dict[str, Scenario]] = {

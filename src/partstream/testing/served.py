@@ -1,55 +1,140 @@
-"""Which protocols the replay upstream serves, and a scenario as the events of one; knows no socket."""
+"""Which protocols the replay upstream serves at which paths, and a scenario as the events of one; knows no socket.
+
+Served is every protocol that can be asked and can answer, also one of an installed package: nothing but the table of
+its paths knows it by name.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
-from partstream.outputs import Reply
-from partstream.protocols.ai_gateway.serve import PROTOCOL as AI_GATEWAY
-from partstream.protocols.ai_gateway.serve import config, model_entry
-from partstream.protocols.openresponses.serve import PROTOCOL as OPENRESPONSES
-from partstream.testing.scenarios import find_scenario
+from partstream.outputs import Finish, Reply, Unmapped
+from partstream.protocols.protocol import WireRequest
+from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.testing.directives import Choice
+from partstream.testing.model_lists import gateway_config, model_list
+from partstream.testing.scripted import identifier, play
+from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from partstream.protocols.serving import ServedProtocol
+    from partstream.outputs import Asked, StreamOutput
+    from partstream.protocols.protocol import Protocol, ReadRequest, WireEvent, WriteRequest, WriteResponse
 
-__all__ = ["BASE_PATHS", "DEFAULT_PATH", "MODEL_LISTS", "SERVED_PROTOCOLS", "reply_identity", "scenario_events"]
+__all__ = [
+    "ARGUMENT_SIZE",
+    "BASE_PATHS",
+    "DEFAULT_PATH",
+    "ENDPOINTS",
+    "MODEL_LISTS",
+    "Endpoint",
+    "reply_identity",
+    "scenario_events",
+]
 
-DEFAULT_PATH: Final = "/v1/responses"
+ARGUMENT_SIZE: Final = 7
+"""Characters of a call's arguments in one event: no call is whole before its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One path at which a protocol is spoken.
+
+    Attributes:
+        protocol: What is spoken.
+        base_path: The path of the base URL that a client is given.
+        asks: The corner that asks: the path below that, and the header of the key.
+        reads: The corner that is asked.
+        writes: The corner that answers.
+    """
+
+    protocol: Protocol
+    base_path: str
+    asks: WriteRequest
+    reads: ReadRequest
+    writes: WriteResponse
+
+    @property
+    def path(self) -> str:
+        """The whole path."""
+        return self.base_path + self.asks.path
+
+    def read(self, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> Asked:
+        """What a request asks.
+
+        Raises:
+            InvalidRequestError: It is not what the protocol asks for.
+        """
+        return self.reads.read(WireRequest(self.asks.path, body, headers, query))
+
+    def error(self, status: int, message: str) -> WireEvent:
+        """The JSON object of an HTTP error."""
+        said = self.writes.error(status, message)
+        return said | _BESIDE_ERRORS.get(self.protocol.name, _nothing)(f"{status}/{message}")
+
+    def events(self, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> Iterator[WireEvent]:
+        """The events of an answer, as they are made."""
+        writer = self.writes.open(asked, reply)
+        return (event for output in outputs for event in writer.write(output))
+
+    def sends(self, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> Iterator[Send]:
+        """The same as the bytes that are sent; the first event of each part begins a piece of the answer."""
+        writer = self.writes.open(asked, reply)
+        for output in outputs:
+            is_piece = not isinstance(output, Finish | Unmapped)
+            for event in writer.write(output):
+                yield Send(self.writes.frame(event), self.protocol.kind(event) or UNNAMED, is_piece)
+                is_piece = False
+        if self.writes.end_of_stream:
+            yield Send(self.writes.end_of_stream, END_OF_STREAM)
+
+
+def _nothing(_what: str) -> dict[str, Any]:
+    return {}
+
+
+_BESIDE_ERRORS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    # By which the people behind the gateway find a request: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146.
+    "ai-gateway": lambda what: {"generationId": identifier("gen", what)},
+}
+"""What servers of a protocol say beside an error."""
+
+_USUAL_BASE_PATHS: Final = ("/v1",)
 
 # The version of the specification that the published client of each major speaks at each path.
-_GATEWAY_PATHS: Final = {"/v1/ai": "2", "/v3/ai": "3", "/v4/ai": "4"}
+_GATEWAY_PATHS: Final = {"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"}
 
-SERVED_PROTOCOLS: Final[dict[str, ServedProtocol]] = {
-    DEFAULT_PATH: OPENRESPONSES,
-    **{f"{path}/language-model": AI_GATEWAY for path in _GATEWAY_PATHS},
-}
-"""The protocol that is spoken at each path; a further one is a further row."""
+_BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {"ai-gateway": tuple(_GATEWAY_PATHS)}
+"""The paths of the base URLs of protocols that do not stand below the usual one; the first is given to clients."""
 
-BASE_PATHS: Final[dict[str, str]] = {"openresponses": "/v1", "ai-gateway": "/v3/ai"}
+
+def _endpoints() -> Iterator[Endpoint]:
+    for name, protocol in loadable_protocols()[0].items():
+        asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
+        if asks is not None and reads is not None and writes is not None:
+            for base_path in _BASE_PATHS.get(name, _USUAL_BASE_PATHS):
+                yield Endpoint(protocol, base_path, asks(), reads(), writes())
+
+
+ENDPOINTS: Final[Mapping[str, Endpoint]] = {endpoint.path: endpoint for endpoint in _endpoints()}
+"""What is spoken at each path."""
+
+DEFAULT_PATH: Final = next(path for path, one in ENDPOINTS.items() if one.protocol.name == DEFAULT_PROTOCOL)
+
+BASE_PATHS: Final[Mapping[str, str]] = {one.protocol.name: one.base_path for one in reversed(list(ENDPOINTS.values()))}
 """The path of the base URL that a client of each protocol is given, by the protocol's name."""
 
-
-def _model_list(names: Iterable[str]) -> dict[str, Any]:
-    """OpenAI's list; each model with what the AI Gateway's list of the same form says beside."""
-    head = {"object": "model", "created": 0, "owned_by": "partstream"}
-    return {"object": "list", "data": [{"id": name, **head, **model_entry(name)} for name in names]}
-
-
-def _config(version: str) -> Callable[[Iterable[str]], dict[str, Any]]:
-    return lambda names: config(names, version)
-
-
-MODEL_LISTS: Final[dict[str, Callable[[Iterable[str]], dict[str, Any]]]] = {
-    "/v1/models": _model_list,
-    **{f"{path}/config": _config(version) for path, version in _GATEWAY_PATHS.items()},
+MODEL_LISTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
+    "/v1/models": model_list,
+    **{f"{path}/config": partial(gateway_config, version) for path, version in _GATEWAY_PATHS.items()},
 }
-"""What each path says of the models, given their names."""
+"""What each path says of the models."""
 
 
 def scenario_events(
@@ -58,7 +143,7 @@ def scenario_events(
     value: str = "",
     path: str = DEFAULT_PATH,
     headers: Mapping[str, str] = MappingProxyType({}),
-) -> list[dict[str, Any]]:
+) -> list[WireEvent]:
     """The whole stream that a scenario answers to a request, without a server.
 
     Args:
@@ -72,10 +157,10 @@ def scenario_events(
         UnknownScenarioError: There is no such scenario.
         InvalidRequestError: The body is not a request.
     """
-    protocol = SERVED_PROTOCOLS[path]
-    request = protocol.read_request(body, headers)
-    answer = find_scenario(name)(request, value)
-    return protocol.write_events(request, answer, Reply(reply_identity(body, 0), created_at=0))
+    endpoint = ENDPOINTS[path]
+    asked = endpoint.read(body, headers)
+    reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
+    return list(endpoint.events(asked, play(Choice(name, value), asked, reply.identity), reply))
 
 
 def reply_identity(body: Mapping[str, Any], number: int) -> str:

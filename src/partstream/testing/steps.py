@@ -9,7 +9,29 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["End", "EndKind", "Head", "Send", "Stall", "Step", "document", "event_stream", "paced"]
+__all__ = [
+    "END_OF_STREAM",
+    "EVENT_STREAM",
+    "UNNAMED",
+    "End",
+    "EndKind",
+    "Head",
+    "Send",
+    "Stall",
+    "Step",
+    "document",
+    "event_stream",
+    "paced",
+]
+
+END_OF_STREAM: Final = "end of stream"
+"""What :attr:`Send.event` is for the bytes behind the last event."""
+
+UNNAMED: Final = "message"
+"""What :attr:`Send.event` is for an event that does not say its kind, as the standard of server-sent events has it."""
+
+EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
+"""The media type of a stream of server-sent events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +48,19 @@ class Send:
 
     Attributes:
         data: At least one byte.
-        event: The type of the event that begins with these bytes; empty for anything else.
+        event: The kind of the event that begins with these bytes, :data:`UNNAMED` where it says none; for the mark
+            behind the last event :data:`END_OF_STREAM`; empty for anything else.
+        piece: Whether a piece of the answer begins with these bytes, and not with bytes before them.
     """
 
     data: bytes
     event: str = ""
+    piece: bool = False
+
+    @property
+    def is_event(self) -> bool:
+        """Whether an event begins with these bytes."""
+        return self.event not in {"", END_OF_STREAM}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +90,6 @@ class End:
 
 Step: TypeAlias = Head | Send | Stall | End
 
-_EVENT_STREAM: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
-
 
 def document(
     status: int, body: bytes, content_type: str = "application/json", headers: Iterable[tuple[str, str]] = ()
@@ -70,9 +98,9 @@ def document(
     return Head(status, (("content-type", content_type), *headers)), Send(body), End()
 
 
-def event_stream(events: Iterable[Send]) -> Iterator[Step]:
+def event_stream(events: Iterable[Send], content_type: str = EVENT_STREAM) -> Iterator[Step]:
     """A stream of events, each made when it is sent: a long answer begins as soon as a short one."""
-    yield Head(200, _EVENT_STREAM)
+    yield Head(200, (("content-type", content_type), ("cache-control", "no-cache")))
     yield from events
     yield End()
 
@@ -84,12 +112,8 @@ def paced(steps: Iterable[Step], seconds: float) -> Iterator[Step]:
     """
     first = True
     for step in steps:
-        if seconds and isinstance(step, Send) and step.event.endswith(_GENERATED):
+        if seconds and isinstance(step, Send) and step.piece:
             if not first:
                 yield Stall(seconds)
             first = False
         yield step
-
-
-_GENERATED: Final = "delta"
-"""How the types of events end that carry a piece of the answer, in every protocol that there is."""

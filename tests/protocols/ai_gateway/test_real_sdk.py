@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
-from partstream.protocols.serving import Failed, RefusalBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import ReplayUpstream
+from partstream.testing.directives import Choice
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.served import SERVED_PROTOCOLS, scenario_events
+from partstream.testing.scripted import play
+from partstream.testing.served import ENDPOINTS, scenario_events
 
 pytestmark = needs_ai_sdk
 
@@ -49,16 +51,16 @@ def _all_scenarios(kind: str) -> dict[tuple[int, str], tuple[dict[str, Any], Any
     return dict(zip(keys, zip(results, exchanges, strict=True), strict=True))
 
 
-def _said(exchange: Any) -> tuple[Any, dict[str, Any]]:
+def _said(exchange: Any) -> tuple[list[Any], dict[str, Any]]:
     """The answer of the scenario to the request that came, and the last event that was sent for it."""
     request = exchange.request
-    served = SERVED_PROTOCOLS[request.path].read_request(request.body, request.headers)
+    asked = ENDPOINTS[request.path].read(request.body, request.headers)
     events = scenario_events(exchange.choice, request.body, path=request.path, headers=request.headers)
-    return SCENARIOS[exchange.choice](served, ""), events[-1]
+    return list(play(Choice(exchange.choice), asked, "any")), events[-1]
 
 
-def _text(answer: Any, *kinds: type) -> str:
-    return "".join(piece for block in answer.blocks if isinstance(block, kinds) for piece in block.pieces)
+def _text(answer: list[Any], kind: type) -> str:
+    return "".join(part.value for part in answer if isinstance(part, kind))
 
 
 def _tokens(counts: dict[str, Any]) -> dict[str, Any]:
@@ -74,20 +76,18 @@ def _tokens(counts: dict[str, Any]) -> dict[str, Any]:
 def test_a_streamed_scenario_arrives_as_it_was_said(major: int, name: str) -> None:
     result, exchange = _all_scenarios("stream")[major, name]
     answer, finish = _said(exchange)
-    assert result["text"] == _text(answer, TextBlock, RefusalBlock)
-    assert result["reasoning"] == _text(answer, ThinkingBlock)
+    assert result["text"] == _text(answer, TextPart)
+    assert result["reasoning"] == _text(answer, ThinkingPart)
     assert [(call["name"], call["input"]) for call in result["calls"]] == [
-        (block.name, json.loads("".join(block.pieces))) for block in answer.blocks if isinstance(block, ToolCallBlock)
+        (part.name, part.input) for part in answer if isinstance(part, ToolCallPart)
     ]
-    assert result["sources"] == [
-        citation.url for block in answer.blocks if isinstance(block, TextBlock) for citation in block.citations
-    ]
+    assert result["sources"] == [json.loads(part.data)["url"] for part in answer if isinstance(part, DataPart)]
     reason = finish["finishReason"]
     assert result["finish"] == (reason if isinstance(reason, str) else reason["unified"])
     assert _tokens(finish["usage"]).items() <= result["usage"].items()
     assert result["metadata"]["gateway"].keys() == {"routing", "cost", "generationId"}
     assert result["warnings"] == []
-    assert len(result["errors"]) == isinstance(answer.ending, Failed)
+    assert len(result["errors"]) == (answer[-1].error is not None)
 
 
 @pytest.mark.parametrize("name", [name for name in SCENARIOS if name != "failed"])
@@ -96,9 +96,9 @@ def test_the_same_comes_in_one_piece(major: int, name: str) -> None:
     result, exchange = _all_scenarios("generate")[major, name]
     answer, finish = _said(exchange)
     assert exchange.request.headers["ai-language-model-streaming"] == "false"
-    assert result["text"] == _text(answer, TextBlock, RefusalBlock)
-    assert result["reasoning"] == _text(answer, ThinkingBlock)
-    assert len(result["calls"]) == sum(isinstance(block, ToolCallBlock) for block in answer.blocks)
+    assert result["text"] == _text(answer, TextPart)
+    assert result["reasoning"] == _text(answer, ThinkingPart)
+    assert len(result["calls"]) == sum(isinstance(part, ToolCallPart) for part in answer)
     assert len(result["sources"]) == len(_all_scenarios("stream")[major, name][0]["sources"])
     assert _tokens(finish["usage"]).items() <= result["usage"].items()
 

@@ -1,0 +1,123 @@
+"""What an answer may depend on in a conversation: the last words of the user, what tools gave, the images.
+
+Pure functions of VS Code's messages. A conversation is read part by part, because the wires cut messages differently:
+the result of a tool may be a message of its own, or stand before the text of the user's next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.messages import Role
+from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from partstream.messages import ChatMessage
+    from partstream.parts import MessagePart
+
+__all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "tool_outputs", "user_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What the client says that one tool call gave.
+
+    Attributes:
+        call_id: The identifier of the call.
+        name: The tool's name, or None where the conversation does not hold the call.
+        text: The textual part of the output.
+    """
+
+    call_id: str
+    name: str | None
+    text: str
+
+
+class _Placed(NamedTuple):
+    """A part, with the number of its message and who speaks there."""
+
+    message: int
+    role: Role
+    part: MessagePart
+
+
+def user_text(messages: Sequence[ChatMessage]) -> str:
+    """The text of the last run of user messages that has any, a line for each message; empty without one."""
+    placed = _placed(messages)
+    end = _after_user_text(placed)
+    start = end
+    while start and _is_said_by_user(placed[start - 1]):
+        start -= 1
+    run = groupby(placed[start:end], lambda one: one.message)
+    return "\n".join(filter(None, (_text(one.part for one in parts) for _, parts in run)))
+
+
+def tool_outputs(messages: Sequence[ChatMessage]) -> tuple[ToolOutput, ...]:
+    """What came back from tools since the last text of the user, in order."""
+    placed = _placed(messages)
+    names = {one.part.call_id: one.part.name for one in placed if isinstance(one.part, ToolCallPart)}
+    return tuple(
+        ToolOutput(one.part.call_id, names.get(one.part.call_id), _text(one.part.content))
+        for one in placed[_after_user_text(placed) :]
+        if isinstance(one.part, ToolResultPart)
+    )
+
+
+def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
+    """A description of each image since the last answer of the model, those that tools gave included."""
+    placed = _placed(messages)
+    start = 1 + max((place for place, one in enumerate(placed) if one.role is Role.ASSISTANT), default=-1)
+    return tuple(describe_bytes(image) for one in placed[start:] for image in images_in(one.part))
+
+
+def images_in(part: MessagePart) -> tuple[DataPart, ...]:
+    """The images that a part is or holds, those included of which it holds the address alone."""
+    content = part.content if isinstance(part, ToolResultPart) else (part,)
+    return tuple(one for one in content if isinstance(one, DataPart) and one.mime_type.startswith(_IMAGES))
+
+
+def describe_bytes(part: DataPart) -> str:
+    """What a scenario says of an image: media type and size of its bytes, or its address."""
+    if part.mime_type == _ADDRESS:
+        return part.data.decode(errors="replace")
+    return f"{part.mime_type}, {len(part.data)} bytes"
+
+
+_ADDRESS: Final = "text/uri-list"
+"""What a part with an address in the place of bytes is (RFC 2483)."""
+
+_IMAGES: Final = ("image", _ADDRESS)
+
+
+def _placed(messages: Iterable[ChatMessage]) -> list[_Placed]:
+    return [_Placed(number, message.role, part) for number, message in enumerate(messages) for part in message.content]
+
+
+def _after_user_text(placed: Sequence[_Placed]) -> int:
+    """The place behind the last text of the user and what stands beside it; 0 without one."""
+    end = len(placed)
+    while end and not _is_user_text(placed[end - 1]):
+        end -= 1
+    while 0 < end < len(placed) and _is_said_by_user(placed[end]) and placed[end].message == placed[end - 1].message:
+        end += 1
+    return end
+
+
+def _is_said_by_user(one: _Placed) -> bool:
+    return one.role is Role.USER and not isinstance(one.part, ToolResultPart)
+
+
+def _is_user_text(one: _Placed) -> bool:
+    return one.role is Role.USER and isinstance(one.part, TextPart) and bool(one.part.value)
+
+
+def _text(parts: Iterable[object]) -> str:
+    return "".join(_values(parts))
+
+
+def _values(parts: Iterable[object]) -> Iterator[str]:
+    yield from (part.value for part in parts if isinstance(part, TextPart))

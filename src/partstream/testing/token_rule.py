@@ -1,0 +1,157 @@
+"""The tokens of the made-up models, and what they cost: rules that a test can work out by hand.
+
+No real model's tokenizer: a token for every four bytes of UTF-8 begun, and the same number for every image.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.messages import Role
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.testing.asked import images_in
+from partstream.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from partstream.messages import ChatMessage, Tool
+    from partstream.outputs import Asked
+    from partstream.parts import MessagePart, ResponsePart
+
+__all__ = [
+    "IMAGE_TOKENS",
+    "INPUT_PRICE",
+    "OUTPUT_PRICE",
+    "AnswerTokens",
+    "PromptTokens",
+    "cost",
+    "count_message",
+    "count_prompt",
+    "count_tokens",
+    "usage",
+]
+
+IMAGE_TOKENS: Final = 85
+"""What an image adds to the prompt, whatever its size."""
+
+INPUT_PRICE: Final = "0.000001"
+"""US dollars for a token of the prompt, as servers write prices: as text."""
+
+OUTPUT_PRICE: Final = "0.000002"
+"""US dollars for a token of the answer."""
+
+_MILLIONTHS: Final = 1_000_000
+
+
+class PromptTokens(NamedTuple):
+    """The tokens of a request.
+
+    Attributes:
+        all: Those of everything that it holds.
+        cached: Those of them that the request before this one in the conversation held as well.
+    """
+
+    all: int
+    cached: int
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of `text`: one for every four bytes of UTF-8 begun."""
+    return _of_bytes(_size(text))
+
+
+def count_prompt(asked: Asked) -> PromptTokens:
+    """The tokens of a request."""
+    always = count_tokens("".join(map(_said_of_tool, asked.options.tools)))
+    counts = [count_message(message) for message in asked.messages]
+    earlier = _last_model_turn(asked.messages)
+    return PromptTokens(always + sum(counts), 0 if earlier is None else always + sum(counts[:earlier]))
+
+
+def count_message(message: ChatMessage) -> int:
+    """The tokens of one message: its text, its thinking, each call and each result by itself, and its images."""
+    joined = (TextPart, ThinkingPart)
+    texts = ["".join(part.value for part in message.content if isinstance(part, kind)) for kind in joined]
+    return sum(map(count_tokens, texts)) + sum(
+        count_tokens(_said_in(part)) + IMAGE_TOKENS * len(images_in(part))
+        for part in message.content
+        if not isinstance(part, joined)
+    )
+
+
+class AnswerTokens:
+    """The tokens of one answer as it is given; a run of text or thinking counts as one text, however it is cut.
+
+    Attributes:
+        all: Those of the whole answer so far.
+        reasoning: Those of them that are thinking.
+    """
+
+    __slots__ = ("_kind", "_size", "all", "reasoning")
+
+    def __init__(self) -> None:
+        self.all = 0
+        self.reasoning = 0
+        self._kind: type[ResponsePart] | None = None
+        self._size = 0
+
+    def add(self, part: ResponsePart) -> None:
+        """Takes the next part."""
+        if isinstance(part, TextPart | ThinkingPart):
+            before = _of_bytes(self._size) if self._kind is type(part) else 0
+            self._size = _size(part.value) + (self._size if self._kind is type(part) else 0)
+            grown = _of_bytes(self._size) - before
+            self.reasoning += grown if isinstance(part, ThinkingPart) else 0
+            self._kind = type(part)
+            self.all += grown
+        elif isinstance(part, ToolCallPart):
+            self._kind = None
+            self.all += count_tokens(_arguments(part.input))
+
+
+def usage(prompt: PromptTokens, answer: AnswerTokens) -> Usage:
+    """What is reported of an exchange."""
+    return Usage(prompt.all, answer.all, prompt.all + answer.all, prompt.cached, answer.reasoning)
+
+
+def cost(prompt: PromptTokens, answer: AnswerTokens) -> str:
+    """What an exchange costs, in US dollars, with six digits behind the point."""
+    prices = round(float(INPUT_PRICE) * _MILLIONTHS), round(float(OUTPUT_PRICE) * _MILLIONTHS)
+    dollars = prompt.all * prices[0] + answer.all * prices[1]
+    return f"{dollars // _MILLIONTHS}.{dollars % _MILLIONTHS:06d}"
+
+
+def _of_bytes(size: int) -> int:
+    return (size + 3) // 4
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _said_of_tool(tool: Tool) -> str:
+    return tool.name + tool.description + (_arguments(tool.input_schema) if tool.input_schema else "")
+
+
+def _said_in(part: MessagePart) -> str:
+    if isinstance(part, ToolCallPart):
+        return part.name + _arguments(part.input)
+    if isinstance(part, ToolResultPart):
+        return "".join(one.value for one in part.content if isinstance(one, TextPart))
+    return ""
+
+
+def _arguments(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _last_model_turn(messages: Sequence[ChatMessage]) -> int | None:
+    """Where the last run of messages begins that the model wrote; None without one."""
+    start: int | None = None
+    for place, message in enumerate(messages):
+        if message.role is Role.ASSISTANT and (place == 0 or messages[place - 1].role is not Role.ASSISTANT):
+            start = place
+    return start
