@@ -14,11 +14,11 @@ from partstream.errors import LanguageModelError, TruncatedStreamError, Upstream
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import chunk_protocols
-from partstream.protocols.serving import Answer, TextBlock, ThinkingBlock, ToolCallBlock
 from partstream.usage import UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk
 
-ANSWER = Answer((ThinkingBlock(("hm",)), TextBlock(("Hi ", "there")), ToolCallBlock("add", ('{"a":1}',))))
+COMPLETED = Finish(Outcome.COMPLETED)
+ANSWER = [ThinkingPart("hm"), TextPart("Hi "), TextPart("there"), ToolCallPart("call_2", "add", {"a": 1}), COMPLETED]
 
 
 async def _stream(chunks: Iterable[Any]) -> AsyncIterator[Any]:
@@ -240,7 +240,7 @@ def test_streams_that_run_at_once_never_mix() -> None:
     async def run() -> list[tuple[list[Any], StreamUsage]]:
         async def one(number: int) -> tuple[list[Any], StreamUsage]:
             progress = _Kept()
-            answer = Answer((TextBlock((f"{number} ",) * 50),))
+            answer = [*[TextPart(f"{number} ")] * 50, COMPLETED]
             return progress.parts, await adapter.process_stream(_stream(WRITERS["full stream"].write(answer)), progress)
 
         return await asyncio.gather(*(one(number) for number in range(5)))

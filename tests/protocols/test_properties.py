@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,53 +12,80 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from partstream.contract import CheckMode, ContractChecker
-from partstream.errors import LanguageModelError
-from partstream.outputs import CitationMode, Finish, Outcome, Reply, StreamOptions, ThinkingMode, Unmapped
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.read_response import CHUNKS
-from partstream.protocols.openresponses.read_response import EVENTS
-from partstream.protocols.openresponses.serve import PROTOCOL
-from partstream.protocols.registry import PROTOCOLS
-from partstream.protocols.serving import (
-    Answer,
-    Citation,
-    Failed,
-    Incomplete,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolCallBlock,
+from partstream.errors import LanguageModelError, UpstreamFailureError
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import (
+    Asked,
+    CitationMode,
+    Finish,
+    Outcome,
+    Reply,
+    StreamOptions,
+    StreamOutput,
+    ThinkingMode,
+    Unmapped,
 )
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.ai_sdk.read_response import CHUNKS
+from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.openresponses.read_response import EVENTS
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import write_answer
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.openresponses.wire import Event, Result, check, comparable, sse
 
 # Texts of what the readers look at: closing marks, line ends, characters of many bytes.
 words = st.text(alphabet=st.sampled_from("ab .!?…é😀\n\r\u2028"), max_size=6)
-texts = st.lists(words.filter(bool), min_size=1, max_size=4).map(tuple)
-arguments = st.dictionaries(words, st.one_of(st.integers(), words, st.none()), max_size=2).map(json.dumps)
-citations = st.builds(Citation, st.sampled_from(["https://e.org/a", "https://e.org/b"]), words, st.just(0), st.just(1))
+arguments = st.dictionaries(words, st.one_of(st.integers(), words, st.none()), max_size=2)
+urls = st.sampled_from(["https://e.org/a", "https://e.org/b"])
 
 
-def _in_pieces(text: str) -> tuple[str, ...]:
-    return tuple(text[start : start + 3] for start in range(0, len(text), 3))
+def _citation(url: str, title: str) -> DataPart:
+    source = {"type": "url_citation", "url": url, "title": title, "start_index": 0, "end_index": 1}
+    return DataPart.json(source, CITATION_MIME_TYPE)
 
 
-def _answers(cut: Callable[[str], tuple[str, ...]] = _in_pieces) -> st.SearchStrategy[Answer]:
-    blocks = st.one_of(
-        st.builds(TextBlock, texts, st.lists(citations, max_size=2).map(tuple)),
-        st.builds(RefusalBlock, texts),
-        st.builds(ThinkingBlock, texts),
-        st.builds(ToolCallBlock, st.sampled_from(["look_up", "add"]), arguments.map(cut)),
-    )
-    several = st.lists(blocks, max_size=4).map(tuple)
-    return st.one_of(
-        st.builds(Answer, several),
-        st.builds(Answer, several, st.just(Incomplete("max_output_tokens"))),
-        st.builds(Answer, several, st.just(Failed("c", "m"))),
-    )
+def _pieces(make: Callable[[str], Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(words.filter(bool).map(make), min_size=1, max_size=4)
 
 
-answers = _answers()
+Answer = Sequence[StreamOutput]
+"""Parts, then the Finish."""
+
+USAGE = Usage(7, 3, 10)
+FINISHES = (
+    Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), USAGE),
+    Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens"), USAGE),
+    Finish(
+        Outcome.FAILED,
+        FinishReason(UnifiedFinishReason.ERROR),
+        USAGE,
+        error=UpstreamFailureError("m", provider_code="c"),
+    ),
+)
+blocks = st.one_of(
+    st.builds(
+        lambda text, sources: [*text, *sources],
+        _pieces(TextPart),
+        st.lists(st.builds(_citation, urls, words), max_size=2),
+    ),
+    _pieces(ThinkingPart),
+    st.builds(ToolCallPart, st.just(""), st.sampled_from(["look_up", "add"]), arguments).map(lambda call: [call]),
+)
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answer:
+    """An answer whose text comes in pieces; each call has an id of its own."""
+    parts = [part for block in draw(st.lists(blocks, max_size=4)) for part in block]
+    numbered = [
+        ToolCallPart(f"call_{number}", part.name, part.input) if isinstance(part, ToolCallPart) else part
+        for number, part in enumerate(parts)
+    ]
+    return [*numbered, draw(st.sampled_from(FINISHES))]
+
+
 options = st.builds(StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode))
 moderate = settings(
     max_examples=50,
@@ -73,7 +100,7 @@ class Subject:
 
     Attributes:
         protocol: Its row.
-        write: An answer as events.
+        write: An answer as events, given how many characters of a call's arguments one of them holds; None for all.
         frame: Events as the bytes of its wire.
         ends: The types of events that end a response, or say that it failed.
         said: The visible text that an event says for the first time.
@@ -82,7 +109,7 @@ class Subject:
     """
 
     protocol: str
-    write: Callable[[Answer], list[Event]]
+    write: Callable[[Answer, int | None], list[Event]]
     frame: Callable[[Iterable[Event]], list[bytes]]
     ends: frozenset[str]
     said: Callable[[Event], str]
@@ -90,13 +117,22 @@ class Subject:
     fields: tuple[str, ...]
 
 
-def write_openresponses(answer: Answer) -> list[Event]:
-    request = PROTOCOL.read_request({"model": "m", "input": "Hi", "include": ["reasoning.encrypted_content"]}, {})
-    return PROTOCOL.write_events(request, answer, Reply("identity", 1))
+ASKED = Asked(
+    "m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]}, dialect="3"
+)
+
+
+def writing(protocol: str) -> Callable[[Answer, int | None], list[Event]]:
+    """What the product's own writer makes of an answer."""
+    return lambda answer, size: write_answer(PROTOCOLS[protocol], ASKED, answer, Reply("identity", 1, size))
+
+
+def write_openresponses(answer: Answer, size: int | None = 3) -> list[Event]:
+    return writing("openresponses")(answer, size)
 
 
 def _said_by_openresponses(event: Event) -> str:
-    return event["delta"] if event["type"].endswith(("output_text.delta", "refusal.delta")) else ""
+    return event["delta"] if event["type"].endswith("output_text.delta") else ""
 
 
 def _said_by_the_sdk(event: Event) -> str:
@@ -156,12 +192,12 @@ def _read_bytes(subject: Subject, pieces: Iterable[bytes], chosen: StreamOptions
 
 
 @every_subject
-@given(answer=answers, chosen=options, cuts=st.lists(st.integers(0, 100_000), max_size=20))
+@given(answer=answers(), chosen=options, cuts=st.lists(st.integers(0, 100_000), max_size=20))
 @moderate
 def test_any_split_gives_the_same_outputs(
     subject: Subject, answer: Answer, chosen: StreamOptions, cuts: list[int]
 ) -> None:
-    events = subject.write(answer)
+    events = subject.write(answer, 3)
     data = b"".join(subject.frame(events))
     borders = [0, *sorted(cut % len(data) for cut in cuts), len(data)]
     expected = comparable(_read(subject, events, chosen))
@@ -173,12 +209,12 @@ def test_any_split_gives_the_same_outputs(
 
 
 @every_subject
-@given(answer=answers, place=st.floats(0, 1, exclude_max=True), between_events=st.booleans())
+@given(answer=answers(), place=st.floats(0, 1, exclude_max=True), between_events=st.booleans())
 @moderate
 def test_a_stream_cut_anywhere_is_truncated_and_begins_like_the_whole(
     subject: Subject, answer: Answer, place: float, between_events: bool
 ) -> None:
-    events = subject.write(answer)
+    events = subject.write(answer, 3)
     ends = next(number for number, event in enumerate(events) if event["type"] in subject.ends)
     whole = _read(subject, events)
     chunks = subject.frame(events[:ends])
@@ -257,12 +293,12 @@ def test_events_of_any_shape_give_outputs_or_one_of_our_errors(subject: Subject,
 
 
 @every_subject
-@given(answer=answers, data=st.data())
+@given(answer=answers(), data=st.data())
 @moderate
 def test_a_stream_with_damaged_fields_gives_outputs_or_one_of_our_errors(
     subject: Subject, answer: Answer, data: st.DataObject
 ) -> None:
-    events = subject.write(answer)
+    events = subject.write(answer, 3)
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(events) - 1))
         where = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=5))
@@ -283,16 +319,16 @@ def test_bytes_of_any_kind_give_one_end_and_no_part(subject: Subject, pieces: li
 
 
 @every_subject
-@given(answer=_answers(lambda text: (text,)), data=st.data())
+@given(answer=answers(), data=st.data())
 @moderate
 def test_shuffled_duplicated_and_dropped_events_give_outputs_and_no_call_twice(
     subject: Subject, answer: Answer, data: st.DataObject
 ) -> None:
-    events = subject.write(answer)
+    events = subject.write(answer, None)
     picked = data.draw(st.lists(st.integers(0, len(events) - 1), max_size=2 * len(events)))
     result = _survives(subject, [events[place] for place in picked])
     whole = Counter(json.dumps(call[1:]) for call in _read(subject, events).calls)
-    if answer.ending != Answer().ending or isinstance(result.finish.error, LanguageModelError):
+    if answer[-1] != FINISHES[0] or isinstance(result.finish.error, LanguageModelError):
         return
     assert set(Counter(json.dumps(call[1:]) for call in result.calls)) <= {*whole, *_empty(whole)}
 
@@ -303,12 +339,12 @@ def _empty(calls: Counter[str]) -> set[str]:
 
 
 @every_subject
-@given(first=answers, second=answers, turns=st.lists(st.booleans(), max_size=200))
+@given(first=answers(), second=answers(), turns=st.lists(st.booleans(), max_size=200))
 @moderate
 def test_streams_that_are_fed_by_turns_never_mix(
     subject: Subject, first: Answer, second: Answer, turns: list[bool]
 ) -> None:
-    streams = [subject.write(first), subject.write(second)]
+    streams = [subject.write(first, 3), subject.write(second, 3)]
     left = [iter(events) for events in streams]
     adapters = [PROTOCOLS[subject.protocol].read_response().open(StreamOptions()) for _ in left]
     outputs: list[list[Any]] = [[], []]
@@ -324,10 +360,10 @@ def test_streams_that_are_fed_by_turns_never_mix(
 
 
 @every_subject
-@given(answer=answers)
+@given(answer=answers())
 @moderate
 def test_parts_are_never_empty_and_the_stream_never_says_more_than_the_answer(subject: Subject, answer: Answer) -> None:
-    events = subject.write(answer)
+    events = subject.write(answer, 3)
     outputs = _read(subject, events, StreamOptions(citations=CitationMode.OFF)).outputs
     assert all(output.value for output in outputs if isinstance(output, TextPart))
     assert all(output.value or output.metadata for output in outputs if isinstance(output, ThinkingPart))
@@ -337,10 +373,10 @@ def test_parts_are_never_empty_and_the_stream_never_says_more_than_the_answer(su
 
 
 @every_subject
-@given(answer=answers, chosen=options)
+@given(answer=answers(), chosen=options)
 @moderate
 def test_whatever_comes_out_keeps_the_contract(subject: Subject, answer: Answer, chosen: StreamOptions) -> None:
-    outputs = _read(subject, subject.write(answer), chosen).outputs
+    outputs = _read(subject, subject.write(answer, 3), chosen).outputs
     assume(any(isinstance(output, TextPart | ToolCallPart) for output in outputs))  # an answer of nothing breaks it
     checker = ContractChecker(("look_up", "add"), CheckMode.STRICT, namespace="gw-")
     for output in outputs:
@@ -351,7 +387,7 @@ def test_whatever_comes_out_keeps_the_contract(subject: Subject, answer: Answer,
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@given(answer=answers, chosen=options)
+@given(answer=answers(), chosen=options)
 @moderate
 def test_a_stream_of_the_sdk_gives_what_its_openresponses_twin_gives(
     name: str, answer: Answer, chosen: StreamOptions

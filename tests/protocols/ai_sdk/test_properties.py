@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.protocols.serving import Answer
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
-from protocols.test_properties import answers, moderate
+from protocols.test_properties import Answer, answers, moderate
 
 every_writer = pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
 
@@ -21,7 +20,7 @@ DROPPED = {
 
 
 @every_writer
-@given(answers)
+@given(answers())
 @moderate
 def test_what_frames_an_answer_may_come_twice_as_may_its_calls(writer: Writer, answer: Answer) -> None:
     chunks = writer.write(answer)
@@ -39,7 +38,7 @@ def test_what_frames_an_answer_may_come_twice_as_may_its_calls(writer: Writer, a
 
 
 @every_writer
-@given(answers, st.sets(st.sampled_from(sorted(DROPPED))))
+@given(answers(), st.sets(st.sampled_from(sorted(DROPPED))))
 @moderate
 def test_an_answer_says_the_same_without_its_frames_and_without_what_it_says_again(
     writer: Writer, answer: Answer, dropped: set[str]
@@ -53,7 +52,7 @@ def test_an_answer_says_the_same_without_its_frames_and_without_what_it_says_aga
 
 
 @every_writer
-@given(answers)
+@given(answers())
 @moderate
 def test_a_call_of_which_only_the_streamed_input_came_is_the_same_call(writer: Writer, answer: Answer) -> None:
     chunks = writer.write(answer)

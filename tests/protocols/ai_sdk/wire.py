@@ -1,24 +1,16 @@
 """Chunks of the four streams as the versions write them, and every way to feed them."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from partstream.outputs import StreamOptions, StreamOutput
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.data_lines import CODES
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
-from partstream.protocols.serving import (
-    Answer,
-    Completed,
-    Failed,
-    Incomplete,
-    RefusalBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolCallBlock,
-)
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]
@@ -114,33 +106,34 @@ class Writer:
     text: Callable[[str, str], Chunk]
     reasoning: Callable[[str, str], Chunk]
     named_blocks: bool
-    call: Callable[[str, ToolCallBlock], list[Chunk]]
+    call: Callable[[ToolCallPart, list[str]], list[Chunk]]
     source: Callable[[str, str], Chunk]
     error: Callable[[str], Chunk]
     finish: Callable[[str], list[Chunk]]
 
-    def write(self, answer: Answer) -> list[Chunk]:
+    def write(self, answer: Sequence[StreamOutput], size: int | None = 3) -> list[Chunk]:
+        """The chunks of an answer, a call's arguments in pieces of `size` characters."""
+        *parts, finish = answer
+        assert isinstance(finish, Finish)
         chunks = [*self.start]
-        for number, block in enumerate(answer.blocks):
-            chunks += self._block(str(number), block)
-        match answer.ending:
-            case Failed(_, message):
-                return [*chunks, self.error(message), *self.finish("error")]
-            case Incomplete():
-                return [*chunks, *self.finish("length")]
-            case Completed():
-                has_calls = any(isinstance(block, ToolCallBlock) for block in answer.blocks)
-                return [*chunks, *self.finish("tool-calls" if has_calls else "stop")]
-        raise AssertionError(answer.ending)
+        for number, (kind, run) in enumerate(groupby(parts, type)):
+            chunks += self._block(str(number), kind, list(run), size)
+        if finish.error is not None:
+            return [*chunks, self.error(finish.error.message), *self.finish("error")]
+        if finish.outcome is Outcome.INCOMPLETE:
+            return [*chunks, *self.finish("length")]
+        has_calls = any(isinstance(part, ToolCallPart) for part in parts)
+        return [*chunks, *self.finish("tool-calls" if has_calls else "stop")]
 
-    def _block(self, block_id: str, block: Any) -> list[Chunk]:
-        if isinstance(block, ToolCallBlock):
-            return self.call(f"call_{block_id}", block)
-        if isinstance(block, ThinkingBlock):
-            return self._framed("reasoning", block_id, [self.reasoning(block_id, piece) for piece in block.pieces])
-        assert isinstance(block, TextBlock | RefusalBlock)
-        sources = [self.source(one.url, one.title) for one in getattr(block, "citations", ())]
-        return self._framed("text", block_id, [self.text(block_id, piece) for piece in block.pieces]) + sources
+    def _block(self, block_id: str, kind: type, parts: list[Any], size: int | None) -> list[Chunk]:
+        if kind is ToolCallPart:
+            return [chunk for part in parts for chunk in self.call(part, _arguments(part, size))]
+        if kind is DataPart:
+            return [self.source(said["url"], said["title"]) for said in (json.loads(part.data) for part in parts)]
+        if kind is ThinkingPart:
+            return self._framed("reasoning", block_id, [self.reasoning(block_id, part.value) for part in parts])
+        assert kind is TextPart
+        return self._framed("text", block_id, [self.text(block_id, part.value) for part in parts])
 
     def _framed(self, kind: str, block_id: str, chunks: list[Chunk]) -> list[Chunk]:
         if not self.named_blocks:
@@ -148,41 +141,41 @@ class Writer:
         return [{"type": f"{kind}-start", "id": block_id}, *chunks, {"type": f"{kind}-end", "id": block_id}]
 
 
-def _full_call(call_id: str, block: ToolCallBlock) -> list[Chunk]:
+def _arguments(part: ToolCallPart, size: int | None) -> list[str]:
+    text = json.dumps(part.input)
+    return [text[start : start + (size or len(text))] for start in range(0, len(text), size or len(text))]
+
+
+def _full_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
     return [
-        {"type": "tool-input-start", "id": call_id, "toolName": block.name, "dynamic": False},
-        *({"type": "tool-input-delta", "id": call_id, "delta": piece} for piece in block.pieces),
-        {"type": "tool-input-end", "id": call_id},
-        {"type": "tool-call", "toolCallId": call_id, "toolName": block.name, "input": _input(block)},
+        {"type": "tool-input-start", "id": part.call_id, "toolName": part.name, "dynamic": False},
+        *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
+        {"type": "tool-input-end", "id": part.call_id},
+        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": part.input},
     ]
 
 
-def _ui_call(call_id: str, block: ToolCallBlock) -> list[Chunk]:
+def _ui_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
     return [
-        {"type": "tool-input-start", "toolCallId": call_id, "toolName": block.name},
-        *({"type": "tool-input-delta", "toolCallId": call_id, "inputTextDelta": piece} for piece in block.pieces),
-        {"type": "tool-input-available", "toolCallId": call_id, "toolName": block.name, "input": _input(block)},
+        {"type": "tool-input-start", "toolCallId": part.call_id, "toolName": part.name},
+        *({"type": "tool-input-delta", "toolCallId": part.call_id, "inputTextDelta": piece} for piece in pieces),
+        {"type": "tool-input-available", "toolCallId": part.call_id, "toolName": part.name, "input": part.input},
     ]
 
 
-def _old_call(call_id: str, block: ToolCallBlock) -> list[Chunk]:
+def _old_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
     return [
-        {"type": "tool-call-streaming-start", "toolCallId": call_id, "toolName": block.name},
-        *({"type": "tool-call-delta", "toolCallId": call_id, "argsTextDelta": piece} for piece in block.pieces),
-        {"type": "tool-call", "toolCallId": call_id, "toolName": block.name, "args": _input(block)},
+        {"type": "tool-call-streaming-start", "toolCallId": part.call_id, "toolName": part.name},
+        *({"type": "tool-call-delta", "toolCallId": part.call_id, "argsTextDelta": piece} for piece in pieces),
+        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "args": part.input},
     ]
 
 
-def _provider_call(call_id: str, block: ToolCallBlock) -> list[Chunk]:
-    whole = "".join(block.pieces)
+def _provider_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
     return [
-        *_full_call(call_id, block)[:-1],
-        {"type": "tool-call", "toolCallId": call_id, "toolName": block.name, "input": whole},
+        *_full_call(part, pieces)[:-1],
+        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": "".join(pieces)},
     ]
-
-
-def _input(block: ToolCallBlock) -> Any:
-    return json.loads("".join(block.pieces) or "{}")
 
 
 def _old_usage() -> Chunk:

@@ -4,12 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.outputs import CitationMode, Outcome, StreamOptions
-from partstream.protocols.serving import Answer
 from protocols.openresponses.wire import read_bytes, read_events, sse
-from protocols.test_properties import answers, moderate, write_openresponses
+from protocols.test_properties import Answer, answers, moderate, write_openresponses
 
 
-@given(answers)
+@given(answers())
 @moderate
 def test_closing_events_that_come_twice_change_nothing(answer: Answer) -> None:
     events = write_openresponses(answer)
@@ -31,7 +30,7 @@ REPEATED = {
 }
 
 
-@given(answers, st.sets(st.sampled_from(sorted(REPEATED))))
+@given(answers(), st.sets(st.sampled_from(sorted(REPEATED))))
 @moderate
 def test_a_stream_says_the_same_without_any_of_what_it_says_again(answer: Answer, dropped: set[str]) -> None:
     events = write_openresponses(answer)
