@@ -5,17 +5,17 @@ Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146, which knows the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.carried import Carried
-from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.errors import UpstreamHTTPError
 from partstream.protocols.errors import Errors
 
 if TYPE_CHECKING:
-    from partstream.errors import LanguageModelError
+    from partstream.errors import UpstreamError
     from partstream.protocols.ai_sdk.fields import Chunk
 
-__all__ = ["ERRORS", "error_body", "error_value", "http_status", "refuses_reasoning"]
+__all__ = ["ERRORS", "error_body", "http_status", "refuses_reasoning"]
 
 _DEFAULT_STATUS: Final = 500
 
@@ -27,33 +27,11 @@ _TYPES: Final[dict[int, str]] = {
     429: "rate_limit_exceeded",
 }
 
-_TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
-    LanguageModelErrorCode.NO_PERMISSIONS: "forbidden",
-    LanguageModelErrorCode.NOT_FOUND: "model_not_found",
-    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
-}
-"""What an error is called that says no status and no code of a provider's own."""
-
 
 def error_body(status: int, message: str) -> Chunk:
     """The JSON body of an HTTP error."""
     default = "internal_server_error" if status >= _DEFAULT_STATUS else "invalid_request_error"
     return {"error": {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}}
-
-
-def error_value(error: LanguageModelError) -> Chunk:
-    """What the chunk of an error holds: everything that the upstream said of it."""
-    said: dict[str, Any] = {"message": error.message}
-    if isinstance(error, UpstreamFailureError | UpstreamHTTPError) and error.provider_message is not None:
-        said["message"] = error.provider_message
-    code = error.provider_code if isinstance(error, UpstreamError) else None
-    said["type"] = code or _TYPE_OF_CODE.get(error.code)
-    if isinstance(error, UpstreamHTTPError):
-        said["statusCode"] = error.http_status
-        said["generationId"] = error.generation_id
-    if isinstance(error, UpstreamError) and error.retry_after is not None:
-        said["responseHeaders"] = {"retry-after": f"{error.retry_after:g}"}
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def http_status(error: Chunk) -> int:

@@ -10,20 +10,8 @@ from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
-from partstream.protocols.ai_sdk.losses import (
-    ERRORS,
-    FOREIGN_STATE,
-    HOST_MARKS,
-    OUTCOME,
-    SOURCES,
-    THOUGHT_NAMES,
-    TOTAL,
-)
-from partstream.protocols.common_losses import (
-    FAILURE_REASON,
-    TRUNCATION,
-    each_part_of_a_request,
-)
+from partstream.protocols.ai_sdk.losses import PROVIDER_STREAM
+from partstream.protocols.common_losses import each_part_of_a_request
 from partstream.protocols.losses import Losses, RequestLoss
 from partstream.protocols.prepared_losses import PREPARED
 
@@ -86,16 +74,5 @@ _FAILURES: Final = RequestLoss(
 )
 
 LOSES: Final = Losses(
-    response=(
-        HOST_MARKS,
-        SOURCES,
-        THOUGHT_NAMES,
-        FOREIGN_STATE,
-        TRUNCATION,
-        OUTCOME,
-        FAILURE_REASON,
-        ERRORS,
-        TOTAL,
-    ),
-    request=(_JSON_RESULTS, _FAILURES, *PREPARED, _CONVERSATIONS, _TOOL_MODE),
+    response=PROVIDER_STREAM, request=(_JSON_RESULTS, _FAILURES, *PREPARED, _CONVERSATIONS, _TOOL_MODE)
 )

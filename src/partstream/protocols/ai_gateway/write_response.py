@@ -15,7 +15,16 @@ from partstream.protocols.ai_gateway.documents import document_of
 from partstream.protocols.ai_gateway.ending import end_chunks
 from partstream.protocols.ai_gateway.errors import error_body
 from partstream.protocols.ai_gateway.specification import LATEST
-from partstream.protocols.ai_sdk.write_response import TEXT, ChunkForms, ChunkWriter
+from partstream.protocols.ai_sdk.chunks import (
+    beside,
+    delta,
+    end_block,
+    start_block,
+    streamed_input,
+    warnings,
+    whole_text,
+)
+from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.protocol import WriteResponse
 
 if TYPE_CHECKING:
@@ -32,50 +41,18 @@ _HAS_CITATIONS: Final = 4
 """The first version in which the end of a text says which spans its sources stand for; files are tagged since then."""
 
 
-_OF_EVERY_CLIENT: Final = frozenset({"headers"})
-"""What no person has asked for: the client of version 5 sends its own headers in every body."""
-
-
 def _start(asked: Asked, _reply: Reply) -> list[Chunk]:
-    """What was asked and has no place is a warning: nobody who answers has seen it."""
-    missed = [place for place in asked.unmapped if place not in _OF_EVERY_CLIENT]
-    warnings = [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]
-    return [{"type": "stream-start", "warnings": warnings}]
-
-
-def _open(kind: str, block_id: str) -> list[Chunk]:
-    return [{"type": f"{kind}-start", "id": block_id}]
-
-
-def _delta(kind: str, block_id: str, piece: str) -> list[Chunk]:
-    return [{"type": f"{kind}-delta", "id": block_id, "delta": piece}]
+    return [{"type": "stream-start", "warnings": warnings(asked)}]
 
 
 def _close(version: int, kind: str, block_id: str, said: Metadata, cited: Sequence[Chunk]) -> list[Chunk]:
-    spans = {"citations": list(cited)} if cited and kind == TEXT and version >= _HAS_CITATIONS else {}
-    return [{"type": f"{kind}-end", "id": block_id, **spans, **_beside(said)}]
-
-
-def _summary(block_id: str, text: str, said: Metadata) -> list[Chunk]:
-    return [
-        {"type": "text-start", "id": block_id, **_beside(said)},
-        {"type": "text-delta", "id": block_id, "delta": text},
-        {"type": "text-end", "id": block_id},
-    ]
+    (end,) = end_block(kind, block_id, said)
+    return [{**end, "citations": list(cited)} if cited and version >= _HAS_CITATIONS else end]
 
 
 def _call(part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
-    call = {"toolCallId": part.call_id, "toolName": part.name}
-    return [
-        {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
-        *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
-        {"type": "tool-input-end", "id": part.call_id},
-        {"type": "tool-call", **call, "input": "".join(pieces), **_beside(said)},
-    ]
-
-
-def _source(source: Chunk) -> list[Chunk]:
-    return [source]
+    call = {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": "".join(pieces)}
+    return [*streamed_input(part, pieces), {**call, **beside(said)}]
 
 
 def _file(version: int, part: DataPart) -> list[Chunk]:
@@ -84,19 +61,15 @@ def _file(version: int, part: DataPart) -> list[Chunk]:
     return [{"type": "file", "mediaType": part.mime_type, "data": tagged}]
 
 
-def _beside(said: Metadata) -> Chunk:
-    return {"providerMetadata": dict(said)} if said else {}
-
-
 _FORMS: Final = {
     str(version): ChunkForms(
         start=_start,
-        open=_open,
-        delta=_delta,
+        open=start_block,
+        delta=partial(delta, "delta"),
         close=partial(_close, version),
-        summary=_summary,
+        summary=partial(whole_text, "delta"),
         call=_call,
-        source=_source,
+        source=lambda source: [source],
         file=partial(_file, version),
         end=partial(end_chunks, version=version),
     )

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.carried import CarriedItems
     from partstream.protocols.citations import RecentText
 
-__all__ = ["Blocks"]
+__all__ = ["SIGNING_PROVIDER", "Blocks"]
 
 _FOLD_AT: Final = 64
 
-_SIGNING_PROVIDER: Final = "anthropic"
+SIGNING_PROVIDER: Final = "anthropic"
 """Version 4 does not say whose signatures it streams; only Anthropic's models have any."""
 
 
@@ -151,13 +151,13 @@ class Blocks:
     def sign(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """`reasoning-signature`: version 4 signs the block that it closes with it."""
         block = self._reasoning.get(None) or self._open(None)
-        block.options[_SIGNING_PROVIDER] = {"signature": field(chunk, ("signature",))}
+        block.options[SIGNING_PROVIDER] = {"signature": field(chunk, ("signature",))}
         self._end_reasoning(None, outputs)
 
     def redact(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """`redacted-reasoning`: a block of its own in version 4, which nobody but its provider can read."""
         self._end_reasoning(None, outputs)
-        self._open(None).options[_SIGNING_PROVIDER] = {"redactedData": field(chunk, ("data",))}
+        self._open(None).options[SIGNING_PROVIDER] = {"redactedData": field(chunk, ("data",))}
         self._end_reasoning(None, outputs)
 
     def end_unnamed(self, outputs: list[StreamOutput]) -> None:

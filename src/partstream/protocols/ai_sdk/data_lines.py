@@ -14,9 +14,10 @@ from partstream.sse import JSONLinesDecoder
 
 if TYPE_CHECKING:
     from partstream.errors import EventTooLargeError
+    from partstream.protocols.ai_sdk.fields import Chunk
     from partstream.sse import ServerSentEvent
 
-__all__ = ["CODES", "DataStreamDecoder"]
+__all__ = ["CODES", "DataStreamDecoder", "write_line"]
 
 # A code, the type of its chunk, and the field that its value is; None where the value holds the chunk's fields.
 _ROWS: Final = (
@@ -46,6 +47,8 @@ def _opening(kind: str, name: str | None) -> bytes:
 
 CODES: Final = {code.encode(): (_opening(kind, name), name is None) for code, kind, name in _ROWS}
 """How the chunk of each code begins, and whether the value's own fields follow."""
+
+_CODE_OF: Final = {kind: (code.encode(), name) for code, kind, name in _ROWS}
 
 
 class DataStreamDecoder:
@@ -93,3 +96,12 @@ def _chunk(line: bytes) -> bytes:
         return line
     rest = inner[1:].lstrip()
     return opening + (b"" if rest == b"}" else b",") + rest
+
+
+def write_line(chunk: Chunk) -> bytes:
+    """The line of a chunk; one that has no code stands there as an object, which no client of the stream reads."""
+    code, name = _CODE_OF.get(chunk["type"], (b"", None))
+    rest = {one: value for one, value in chunk.items() if one != "type"}
+    if not code or (name is not None and rest.keys() != {name}):
+        return dumps(chunk) + b"\n"
+    return code + b":" + dumps(rest if name is None else rest[name]) + b"\n"

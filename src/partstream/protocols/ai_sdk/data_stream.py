@@ -9,7 +9,8 @@ from partstream.protocols.framings import Framing
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadResponse
+    from partstream.protocols.losses import Losses
+    from partstream.protocols.protocol import ReadResponse, WriteResponse
     from partstream.sse import EventDecoder
 
 __all__ = ["PROTOCOL"]
@@ -17,6 +18,18 @@ __all__ = ["PROTOCOL"]
 
 def _read_response() -> ReadResponse:
     from partstream.protocols.ai_sdk.dialects import DATA_STREAM  # noqa: PLC0415 - a corner loads when needed
+
+    return DATA_STREAM
+
+
+def _write_response() -> WriteResponse:
+    from partstream.protocols.ai_sdk.write_data_stream import WRITE_RESPONSE  # noqa: PLC0415
+
+    return WRITE_RESPONSE
+
+
+def _loses() -> Losses:
+    from partstream.protocols.ai_sdk.losses import DATA_STREAM  # noqa: PLC0415
 
     return DATA_STREAM
 
@@ -36,4 +49,11 @@ _LINES: Final = Framing(
     event_ends=(b"\n", b"\r"),
 )
 
-PROTOCOL: Final = Protocol(name="ai-sdk-data", read_response=_read_response, framings=(_LINES,), has_chunks=True)
+PROTOCOL: Final = Protocol(
+    name="ai-sdk-data",
+    read_response=_read_response,
+    write_response=_write_response,
+    framings=(_LINES,),
+    has_chunks=True,
+    loses=_loses,
+)

@@ -12,8 +12,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import (
+    LanguageModelErrorCode,
     TimeoutPhase,
     UpstreamAbortedError,
+    UpstreamError,
+    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
@@ -24,13 +27,23 @@ from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.errors import UpstreamError
+    from partstream.errors import LanguageModelError
 
-__all__ = ["ToolFailure", "aborted", "failure", "generation_id", "thrown", "tool_failure"]
+__all__ = [
+    "NO_REASON",
+    "ToolFailure",
+    "aborted",
+    "error_text",
+    "error_value",
+    "failure",
+    "generation_id",
+    "thrown",
+    "tool_failure",
+]
 
 _DEPTH: Final = 6
 _MAX_LAYERS: Final = 50
-_NO_REASON: Final = "it gave no reason"
+NO_REASON: Final = "it gave no reason"
 _BODY: Final = "responseBody"
 _MAX_LINE: Final = 300
 """Characters of a body that is no JSON: proxies answer with text, and with pages that say nothing to a person."""
@@ -62,7 +75,7 @@ def failure(value: Any) -> UpstreamError:
     code = None if code in _NO_CODES else code
     status = next((said for said in (_status(layer) for layer in layers) if said is not None), None)
     if status is None:
-        return COMMON_ERRORS.failure(message or code or _NO_REASON, code)
+        return COMMON_ERRORS.failure(message or code or NO_REASON, code)
     generation = _first(layers, "generationId")
     return UpstreamHTTPError(
         status,
@@ -209,3 +222,33 @@ def _retry_after(layer: Chunk) -> float | None:
     """Seconds; the form with a date needs a clock, which is not here."""
     said = identifier(mapping(layer, ("responseHeaders",)), ("retry-after",))
     return float(said) if said is not None and said.isascii() and said.isdigit() and len(said) < 10 else None
+
+
+# ---- the other way ----
+
+_TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
+    LanguageModelErrorCode.NO_PERMISSIONS: "forbidden",
+    LanguageModelErrorCode.NOT_FOUND: "model_not_found",
+    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
+}
+"""What an error is called that says no status and no code of a provider's own."""
+
+
+def error_text(error: LanguageModelError) -> str:
+    """What the provider said of an error, else our own sentence."""
+    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
+    return said or error.message
+
+
+def error_value(error: LanguageModelError) -> Chunk:
+    """An error as an object: what went wrong, and what the upstream said of it beside."""
+    upstream = error if isinstance(error, UpstreamError) else None
+    said: Chunk = {
+        "message": error_text(error),
+        "type": (upstream and upstream.provider_code) or _TYPE_OF_CODE.get(error.code),
+        "statusCode": upstream and upstream.http_status,
+        "generationId": error.generation_id if isinstance(error, UpstreamHTTPError) else None,
+    }
+    if upstream is not None and upstream.retry_after is not None:
+        said["responseHeaders"] = {"retry-after": f"{upstream.retry_after:g}"}
+    return {name: value for name, value in said.items() if value is not None}

@@ -8,17 +8,19 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import sniff
-from partstream.json_codec import is_json
+from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import DataPart
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
 
-__all__ = ["data_part", "file_part"]
+__all__ = ["URI_LIST", "data_chunk", "data_part", "file_part"]
 
 _BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
 _WRAPPINGS: Final = 2
 _UNKNOWN: Final = "application/octet-stream"
-_URI_LIST: Final = "text/uri-list"  # RFC 2483
+URI_LIST: Final = "text/uri-list"  # RFC 2483
+_MEDIA_TYPE: Final = "application/vnd.vercel.{}+json"
+_DATA: Final = "data-"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
 """What may stand in a media type: RFC 6838, 4.2."""
 
@@ -33,7 +35,7 @@ def file_part(chunk: Chunk) -> StreamOutput:
             continue
         address = value if isinstance(value, str) and _is_url(value) else None
         if address is not None and not address.startswith("data:"):
-            return DataPart.text(address, _URI_LIST)
+            return DataPart.text(address, URI_LIST)
         data = _from_data_url(address) if address is not None else _bytes(value)
         if data is not None:
             return DataPart(data, _media_type(media_type, address, data))
@@ -42,10 +44,23 @@ def file_part(chunk: Chunk) -> StreamOutput:
 
 def data_part(chunk: Chunk) -> StreamOutput:
     """The data part of a `data-NAME` chunk, or an Unmapped where its name or its value has no form."""
-    name, value = chunk["type"].removeprefix("data-"), chunk.get("data")
+    name, value = chunk["type"].removeprefix(_DATA), chunk.get("data")
     if not _NAME.fullmatch(name) or not is_json(value):
         return Unmapped(chunk["type"], chunk)
-    return DataPart.json(value, f"application/vnd.vercel.{name}+json")
+    return DataPart.json(value, _MEDIA_TYPE.format(name))
+
+
+def data_chunk(part: DataPart) -> Chunk | None:
+    """The `data-NAME` chunk that a part stands for as it is, or None."""
+    before, after = _MEDIA_TYPE.split("{}")
+    name = part.mime_type.removeprefix(before).removesuffix(after)
+    if part.mime_type != _MEDIA_TYPE.format(name) or not _NAME.fullmatch(name):
+        return None
+    try:
+        value = loads(part.data)
+    except JSONDecodeError:
+        return None
+    return {"type": _DATA + name, "data": value} if DataPart.json(value, part.mime_type) == part else None
 
 
 def _untagged(value: Any) -> Any:

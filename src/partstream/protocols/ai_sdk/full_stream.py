@@ -8,7 +8,8 @@ from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadResponse
+    from partstream.protocols.losses import Losses
+    from partstream.protocols.protocol import ReadResponse, WriteResponse
 
 __all__ = ["PROTOCOL"]
 
@@ -19,4 +20,23 @@ def _read_response() -> ReadResponse:
     return FULL_STREAM
 
 
-PROTOCOL: Final = Protocol(name="ai-sdk", read_response=_read_response, framings=(JSON_LINES, SSE), has_chunks=True)
+def _write_response() -> WriteResponse:
+    from partstream.protocols.ai_sdk.write_full_stream import WRITE_RESPONSE  # noqa: PLC0415
+
+    return WRITE_RESPONSE
+
+
+def _loses() -> Losses:
+    from partstream.protocols.ai_sdk.losses import FULL_STREAM  # noqa: PLC0415
+
+    return FULL_STREAM
+
+
+PROTOCOL: Final = Protocol(
+    name="ai-sdk",
+    read_response=_read_response,
+    write_response=_write_response,
+    framings=(JSON_LINES, SSE),
+    has_chunks=True,
+    loses=_loses,
+)

@@ -1,40 +1,60 @@
-"""What the streams of the AI SDK have no place for, for the tables of the folders that write them."""
+"""What the streams of the AI SDK have no place for; see :mod:`partstream.protocols.losses`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.markers import is_mark
 from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import CitationMode, Outcome, StreamOptions
-from partstream.parts import DataPart, ResponsePart, TextPart, ThinkingPart
-from partstream.protocols.ai_sdk.replay import REASONING
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER
+from partstream.protocols.ai_sdk.errors import NO_REASON
+from partstream.protocols.ai_sdk.replay import REASONING, TOOL_CALL
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.wrapping import PROVIDER
 from partstream.protocols.ai_sdk.write_response import UNNAMED
-from partstream.protocols.ai_sdk.written_items import WrittenItems
+from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
 from partstream.protocols.ai_sdk.written_sources import source_chunk
 from partstream.protocols.citations import CITATION_MIME_TYPE, RecentText
-from partstream.protocols.losses import ResponseForm, ResponseLoss
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.protocols.common_losses import (
+    ERROR_CODE,
+    ERROR_KIND,
+    FAILURE_REASON,
+    FINISH_WORD,
+    MODEL,
+    PROVIDER_METADATA,
+    RESPONSE_ID,
+    THINKING_IDS,
+    TRUNCATION,
+)
+from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
-__all__ = ["ERRORS", "FOREIGN_STATE", "HOST_MARKS", "OUTCOME", "SOURCES", "THOUGHT_NAMES", "TOTAL"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.parts import ResponsePart
+    from partstream.protocols.ai_sdk.written_items import Brought
+
+__all__ = ["DATA_STREAM", "FULL_STREAM", "PROVIDER_STREAM", "UI_STREAM"]
+
+# ---- parts ----
 
 
 def _without_marks(form: ResponseForm) -> ResponseForm:
-    kept = (
-        part
-        for part in form.parts
-        if not isinstance(part, DataPart)
-        or (source_chunk(part) is not None if part.mime_type == CITATION_MIME_TYPE else not is_mark(part.mime_type))
-    )
+    kept = (part for part in form.parts if not isinstance(part, DataPart) or _is_said(part))
     return replace(form, parts=tuple(kept))
 
 
-HOST_MARKS: Final = ResponseLoss(
+def _is_said(part: DataPart) -> bool:
+    return source_chunk(part) is not None if part.mime_type == CITATION_MIME_TYPE else not is_mark(part.mime_type)
+
+
+_HOST_MARKS: Final = ResponseLoss(
     "host-marks",
-    "Data parts that are no files: marks of the host such as `usage` and `stateful_marker`.",
+    "Data parts that are neither files nor sources: marks of the host such as `usage` and `stateful_marker`.",
     _without_marks,
 )
 
@@ -48,56 +68,121 @@ def _as_sources(form: ResponseForm) -> ResponseForm:
     return replace(form, parts=tuple(parts))
 
 
-SOURCES: Final = ResponseLoss(
+_SOURCES: Final = ResponseLoss(
     "source-fields",
-    "Of a source everything but its address or identifier, title, file name, media type and span; a source of the "
-    "same span is named once.",
+    "Of a source everything but its address or identifier, title, file name, media type and span; a document without "
+    "a title or a media type gets one, and a source of the same span is named once.",
     _as_sources,
 )
 
 
 def _with_named_thoughts(form: ResponseForm) -> ResponseForm:
-    items, last, parts = WrittenItems(), None, list[ResponsePart]()
+    items, parts = WrittenItems(), list[Any]()
+    last: str | None = None
     for part in form.parts:
         if isinstance(part, ThinkingPart):
             brought = items.take(part.metadata) if part.metadata is not None else []
             if part.value or any(one.kind == REASONING for one in brought):
                 last = part.id or (None if part.value else last) or UNNAMED
-                part = ThinkingPart(part.value, last, part.metadata)  # noqa: PLW2901 - the part that is kept
+                parts.append(ThinkingPart(part.value, last, part.metadata))
             else:
-                part = ThinkingPart(part.value, None, part.metadata)  # noqa: PLW2901
-        elif not (isinstance(part, TextPart) and not part.value) and not _is_source(part):
+                parts.append(ThinkingPart(part.value, None, part.metadata))
+            continue
+        if part != TextPart("") and not (isinstance(part, DataPart) and part.mime_type == CITATION_MIME_TYPE):
             last = None
         parts.append(part)
     return replace(form, parts=tuple(parts))
 
 
-def _is_source(part: ResponsePart) -> bool:
-    return isinstance(part, DataPart) and part.mime_type == CITATION_MIME_TYPE
-
-
-THOUGHT_NAMES: Final = ResponseLoss(
+_THOUGHT_NAMES: Final = ResponseLoss(
     "unnamed-thoughts", f"That a thought has no id: it gets the id `{UNNAMED}`.", _with_named_thoughts
 )
 
 
-def _without_foreign_state(form: ResponseForm) -> ResponseForm:
-    items, own, parts = WrittenItems(), list[Any](), list[ResponsePart]()
+def _with_calls_at_end(form: ResponseForm) -> ResponseForm:
+    items, of_calls = WrittenItems(), list["Brought"]()
+    others: list[tuple[ResponsePart, list[Any] | None]] = []
+    calls: list[tuple[ResponsePart, list[Any] | None]] = []
     for part in form.parts:
-        if isinstance(part, ThinkingPart) and part.metadata is not None:
-            new = [one.item for one in items.take(part.metadata) if one.item is not None and PROVIDER not in one.said]
-            own += new
-            part = ThinkingPart(part.value, part.id, {ITEMS: list(own)} if new else None)  # noqa: PLW2901
-        parts.append(part)
-    return replace(form, parts=tuple(parts))
+        if isinstance(part, ToolCallPart):
+            brought = take_for_call(of_calls, part.call_id)
+            calls += [] if brought is None else [(ThinkingPart(""), [brought.item])]
+            calls.append((part, None))
+        elif isinstance(part, ThinkingPart) and part.metadata is not None:
+            new = items.take(part.metadata)
+            of_calls += (one for one in new if one.kind == TOOL_CALL)
+            kept = [one.item for one in new if one.kind != TOOL_CALL]
+            others.append((ThinkingPart(part.value, part.id), kept or None))
+        else:
+            others.append((part, None))
+    return replace(form, parts=tuple(_listing([*others, *calls])))
 
 
-FOREIGN_STATE: Final = ResponseLoss(
+def _listing(parts: list[tuple[ResponsePart, list[Any] | None]]) -> list[ResponsePart]:
+    """The parts, each with all items up to its own where it has any, as a reader lists them."""
+    listed: list[Any] = []
+    result: list[ResponsePart] = []
+    for part, new in parts:
+        if new is not None and isinstance(part, ThinkingPart):
+            listed += (item for item in new if item is not None)
+            result.append(ThinkingPart(part.value, part.id, {ITEMS: list(listed)}))
+        else:
+            result.append(part)
+    return result
+
+
+_PLACE_OF_CALLS: Final = ResponseLoss(
+    "place-of-calls",
+    "Where calls stand: the SDK may run them itself, so they are handed out at the end of the answer.",
+    _with_calls_at_end,
+)
+
+
+def _keeping(keep: Callable[[Brought], Any]) -> Callable[[ResponseForm], ResponseForm]:
+    """A loss of items: `keep` gives the item that is read for what was brought, or None."""
+
+    def take(form: ResponseForm) -> ResponseForm:
+        items = WrittenItems()
+        parts: list[tuple[ResponsePart, list[Any] | None]] = []
+        for part in form.parts:
+            if isinstance(part, ThinkingPart) and part.metadata is not None:
+                kept = [item for one in items.take(part.metadata) if (item := keep(one)) is not None]
+                parts.append((ThinkingPart(part.value, part.id), kept or None))
+            else:
+                parts.append((part, None))
+        return replace(form, parts=tuple(_listing(parts)))
+
+    return take
+
+
+def _own(brought: Brought) -> Any:
+    return None if brought.wrapped_only or PROVIDER in brought.said else brought.item
+
+
+_FOREIGN_STATE: Final = ResponseLoss(
     "foreign-state",
     f"What thinking brings of other protocols, as itself: it travels as a word of the provider `{PROVIDER}`, and a "
     "client that gives it back gives it back whole.",
-    _without_foreign_state,
+    _keeping(_own),
 )
+
+
+def _signed(brought: Brought) -> Any:
+    said = brought.said.get(SIGNING_PROVIDER, {}) if brought.kind == REASONING else {}
+    if said.get("redactedData"):
+        return _signed_item("", {"redactedData": said["redactedData"]})
+    return _signed_item(brought.text or "", {"signature": said["signature"]}) if said.get("signature") else None
+
+
+def _signed_item(text: str, said: dict[str, Any]) -> dict[str, Any]:
+    return {"type": REASONING, "text": text, "providerOptions": {SIGNING_PROVIDER: said}}
+
+
+_STATE_BUT_SIGNATURES: Final = ResponseLoss(
+    "state", "What thinking brings, but the signatures of Anthropic's models.", _keeping(_signed)
+)
+
+# ---- the end ----
 
 _ENDS_EARLY: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
 
@@ -106,15 +191,14 @@ def _outcome(form: ResponseForm) -> ResponseForm:
     if form.error is not None:
         return form
     reason = form.reason or FinishReason(UnifiedFinishReason.OTHER)
-    return replace(
-        form, reason=reason, outcome=Outcome.INCOMPLETE if reason.unified in _ENDS_EARLY else Outcome.COMPLETED
-    )
+    outcome = Outcome.INCOMPLETE if reason.unified in _ENDS_EARLY else Outcome.COMPLETED
+    return replace(form, reason=reason, outcome=outcome)
 
 
-OUTCOME: Final = ResponseLoss(
+_OUTCOME: Final = ResponseLoss(
     "outcome",
     "That an answer is incomplete for another reason than its length or a filter; and that no reason was given, which "
-    "becomes `other`.",
+    "is the same as `other`.",
     _outcome,
 )
 
@@ -125,7 +209,7 @@ def _errors(form: ResponseForm) -> ResponseForm:
     return replace(form, error=replace(form.error, kind="UpstreamFailureError"))
 
 
-ERRORS: Final = ResponseLoss(
+_ERRORS: Final = ResponseLoss(
     "error-kind",
     "What kind of error it was, unless the upstream answered with an HTTP status: any other becomes a failure that "
     "the upstream reports.",
@@ -133,7 +217,18 @@ ERRORS: Final = ResponseLoss(
 )
 
 
-def _total(form: ResponseForm) -> ResponseForm:
+def _error_text(form: ResponseForm) -> ResponseForm:
+    if form.error is None:
+        return form
+    return replace(form, error=replace(form.error, message=form.error.message.strip() or NO_REASON))
+
+
+_ERROR_TEXT: Final = ResponseLoss(
+    "error-text", "Spaces around the sentence of an error; an empty one says that no reason was given.", _error_text
+)
+
+
+def _tokens(form: ResponseForm) -> ResponseForm:
     usage = form.usage
     if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
         return replace(form, usage=None)
@@ -142,8 +237,55 @@ def _total(form: ResponseForm) -> ResponseForm:
     return replace(form, usage=replace(usage, total_tokens=total))
 
 
-TOTAL: Final = ResponseLoss(
+_TOTAL: Final = ResponseLoss(
     "total-tokens",
     "A total that is not the sum of the prompt's and the answer's tokens, and details without either.",
-    _total,
+    _tokens,
+)
+
+
+def _without_details(form: ResponseForm) -> ResponseForm:
+    usage = form.usage
+    return form if usage is None else replace(form, usage=Usage(usage.input_tokens, usage.output_tokens))
+
+
+_TOKEN_DETAILS: Final = ResponseLoss(
+    "token-details", "Tokens that were cached or spent on reasoning.", _without_details
+)
+
+_OF_ALL: Final = (_HOST_MARKS, _SOURCES)
+_OF_ALL_ENDS: Final = (TRUNCATION, _OUTCOME, FAILURE_REASON)
+_OF_TEXT_ERRORS: Final = (ERROR_KIND, ERROR_CODE, _ERROR_TEXT)
+_OF_UNIDENTIFIED_ANSWERS: Final = (FINISH_WORD, RESPONSE_ID, MODEL, PROVIDER_METADATA)
+
+PROVIDER_STREAM: Final = (*_OF_ALL, _THOUGHT_NAMES, _FOREIGN_STATE, *_OF_ALL_ENDS, _ERRORS, _TOTAL)
+"""Losses of what a provider streams, since version 3 of its interface."""
+
+FULL_STREAM: Final = Losses((*_OF_ALL, _THOUGHT_NAMES, _PLACE_OF_CALLS, _FOREIGN_STATE, *_OF_ALL_ENDS, _ERRORS, _TOTAL))
+
+UI_STREAM: Final = Losses(
+    (
+        *_OF_ALL,
+        _THOUGHT_NAMES,
+        _PLACE_OF_CALLS,
+        _FOREIGN_STATE,
+        *_OF_ALL_ENDS,
+        *_OF_TEXT_ERRORS,
+        *_OF_UNIDENTIFIED_ANSWERS,
+        _TOTAL,
+    )
+)
+
+DATA_STREAM: Final = Losses(
+    (
+        *_OF_ALL,
+        _PLACE_OF_CALLS,
+        _STATE_BUT_SIGNATURES,
+        THINKING_IDS,
+        *_OF_ALL_ENDS,
+        *_OF_TEXT_ERRORS,
+        *_OF_UNIDENTIFIED_ANSWERS,
+        _TOKEN_DETAILS,
+        _TOTAL,
+    )
 )

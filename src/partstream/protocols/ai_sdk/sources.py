@@ -42,7 +42,8 @@ class Sources:
     def source(self, chunk: Chunk) -> list[StreamOutput]:
         """What a source chunk becomes where it arrives."""
         # No version has a place for the span on the source itself; our own servers say it as a word of theirs.
-        return self._cite(mapping(chunk, ("source",)) or chunk, mapping(metadata(chunk), (PROVIDER,)), chunk["type"])
+        source = mapping(chunk, ("source",)) or chunk
+        return self._cite(source, mapping(metadata(source), (PROVIDER,)), chunk["type"])
 
     def of_text(self, chunk: Chunk) -> list[StreamOutput]:
         """What the citations of a text block become at its end; version 7 says them beside the sources."""

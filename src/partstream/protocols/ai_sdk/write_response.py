@@ -16,7 +16,7 @@ from partstream.json_codec import dumps
 from partstream.outputs import Asked, Finish, Reply, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
-from partstream.protocols.ai_sdk.written_items import WrittenItems
+from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
 from partstream.protocols.ai_sdk.written_sources import cited_span, source_chunk
 from partstream.protocols.citations import CITATION_MIME_TYPE
 
@@ -141,16 +141,8 @@ class ChunkWriter:
         arguments = dumps(part.input).decode()
         size = self._reply.argument_size or len(arguments)
         pieces = [arguments[start : start + size] for start in range(0, len(arguments), size)]
-        chunks += self._forms.call(part, pieces, self._of_call(part.call_id))
-
-    def _of_call(self, call_id: str) -> Metadata:
-        """What was brought for a call: under its id, else, because ids may have changed on the way, just before it."""
-        named = [brought for brought in self._of_calls if brought.call_id == call_id]
-        brought = next(iter(named or self._of_calls), None)
-        if brought is None:
-            return {}
-        self._of_calls.remove(brought)
-        return brought.said
+        brought = take_for_call(self._of_calls, part.call_id)
+        chunks += self._forms.call(part, pieces, {} if brought is None else brought.said)
 
     def _data(self, part: DataPart, chunks: list[Chunk]) -> None:
         """A source or a file; marks of the host are neither."""

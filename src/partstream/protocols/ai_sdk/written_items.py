@@ -14,7 +14,7 @@ from partstream.protocols.ai_sdk.fields import is_summary
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.wrapping import PROVIDER, wrap
 
-__all__ = ["Brought", "WrittenItems"]
+__all__ = ["Brought", "WrittenItems", "take_for_call"]
 
 _OPTIONS: Final = "providerOptions"
 _FIELDS: Final = {
@@ -36,7 +36,8 @@ class Brought(NamedTuple):
         text: The text of the block that it belongs to, or of the summary.
         call_id: The call that it belongs to, as its upstream names it.
         wrapped: What is said instead where the block has another text.
-        item: The item, where it is said in the words of its own providers.
+        item: The item; None where there is none.
+        wrapped_only: Whether no provider has a word for it, so that it is said wrapped.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Brought(NamedTuple):
     call_id: str | None = None
     wrapped: Mapping[str, Any] = {}
     item: Mapping[str, Any] | None = None
+    wrapped_only: bool = False
 
 
 class WrittenItems:
@@ -70,20 +72,29 @@ class WrittenItems:
             if name != ITEMS and (name not in repeated or repeated[name] != value)
         }
         if not items:
-            return [Brought(REASONING, wrap(None, beside))]
+            return [Brought(REASONING, wrap(None, beside), wrapped_only=True)]
         return [_brought(item, beside) for item in items]
+
+
+def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
+    """Takes out what was brought for a call: under its id, else, because ids may have changed, what came first."""
+    named = (brought for brought in waiting if brought.call_id == call_id)
+    brought = next(named, waiting[0] if waiting else None)
+    if brought is not None:
+        waiting.remove(brought)
+    return brought
 
 
 def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
     kind, options = item.get("type"), item.get(_OPTIONS)
     wrapped = wrap(item, beside)
     if kind not in _FIELDS or item.keys() != _FIELDS[kind] or not _is_own(options) or (beside and PROVIDER in options):
-        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped)
+        return Brought(TOOL_CALL if kind == TOOL_CALL else REASONING, wrapped, item=item, wrapped_only=True)
     said = {**options, **wrap(None, beside)}
     if kind == TOOL_CALL:
         return Brought(kind, said, call_id=item["toolCallId"], item=item)
     if kind == SUMMARY and not is_summary(options):
-        return Brought(REASONING, wrapped)
+        return Brought(REASONING, wrapped, item=item, wrapped_only=True)
     return Brought(kind, said, text=item["text"], wrapped=wrapped, item=item)
 
 

@@ -12,16 +12,19 @@ from partstream.protocols.citations import CITATION_MIME_TYPE
 if TYPE_CHECKING:
     from partstream.parts import DataPart
 
-__all__ = ["SPAN", "cited_span", "source_chunk"]
+__all__ = ["cited_span", "source_chunk"]
 
-SPAN: Final = {"startIndex": ("startIndex", "start_index"), "endIndex": ("endIndex", "end_index")}
+_UNKNOWN: Final = "application/octet-stream"
+
+_SPAN: Final = {"startIndex": ("startIndex", "start_index"), "endIndex": ("endIndex", "end_index")}
 """The characters of the text that a source stands for, under the names that protocols have for them."""
 
 
 def source_chunk(part: DataPart) -> Chunk | None:
     """The chunk that names a source, or None for a part that names none.
 
-    No version has a place for the span on the source itself, so it travels as a word of the provider `partstream`.
+    A document must have a title and a media type. No version has a place for the span on the source itself, so it
+    travels as a word of the provider `partstream`.
     """
     if part.mime_type != CITATION_MIME_TYPE:
         return None
@@ -36,17 +39,12 @@ def source_chunk(part: DataPart) -> Chunk | None:
     if source_id is None:
         return None
     title, filename = identifier(said, ("title",)), identifier(said, ("filename",))
-    kind = identifier(said, ("sourceType",)) or ("document" if url is None else "url")
-    known = {
-        "type": "source",
-        "sourceType": kind,
-        "id": source_id,
-        "url": url,
-        "title": title,
-        "mediaType": identifier(said, ("mediaType",)),
-        "filename": filename,
-        "providerMetadata": _span(said),
-    }
+    media_type = identifier(said, ("mediaType",))
+    known: Chunk = {"type": "source", "sourceType": "url", "id": source_id, "url": url, "title": title}
+    if url is None:
+        known |= {"sourceType": "document", "title": title or filename or source_id, "filename": filename}
+        known["mediaType"] = media_type or _UNKNOWN
+    known["providerMetadata"] = _span(said)
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -59,7 +57,7 @@ def cited_span(source: Chunk) -> Chunk | None:
 
 
 def _span(said: Chunk) -> Chunk | None:
-    places = {name: count(said, names) for name, names in SPAN.items()}
+    places = {name: count(said, names) for name, names in _SPAN.items()}
     span: Chunk = {name: place for name, place in places.items() if place is not None}
     cited = identifier(said, ("citedText",))
     if cited is not None:
