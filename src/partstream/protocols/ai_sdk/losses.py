@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.markers import is_mark
 from partstream.conversation.reasoning import ITEMS
@@ -11,7 +11,7 @@ from partstream.outputs import CitationMode, Outcome, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER
 from partstream.protocols.ai_sdk.errors import NO_REASON
-from partstream.protocols.ai_sdk.replay import REASONING, TOOL_CALL
+from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.wrapping import PROVIDER
 from partstream.protocols.ai_sdk.write_response import UNNAMED
@@ -21,7 +21,6 @@ from partstream.protocols.citations import CITATION_MIME_TYPE, RecentText
 from partstream.protocols.common_losses import (
     ERROR_CODE,
     ERROR_KIND,
-    FAILURE_REASON,
     FINISH_WORD,
     MODEL,
     PROVIDER_METADATA,
@@ -33,7 +32,7 @@ from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.parts import ResponsePart
     from partstream.protocols.ai_sdk.written_items import Brought
@@ -99,36 +98,39 @@ _THOUGHT_NAMES: Final = ResponseLoss(
 )
 
 
+_Listed: TypeAlias = "tuple[ResponsePart, list[Any]]"
+"""A part, and the items that it brings beside those before it."""
+
+
 def _with_calls_at_end(form: ResponseForm) -> ResponseForm:
-    items, of_calls = WrittenItems(), list["Brought"]()
-    others: list[tuple[ResponsePart, list[Any] | None]] = []
-    calls: list[tuple[ResponsePart, list[Any] | None]] = []
+    items = WrittenItems()
+    of_calls: list[tuple[Brought, _Listed]] = []
+    others: list[_Listed] = []
+    calls: list[_Listed] = []
     for part in form.parts:
+        new = items.take(part.metadata) if isinstance(part, ThinkingPart) and part.metadata is not None else []
+        listed = part, [one.item for one in new if one.item is not None]
         if isinstance(part, ToolCallPart):
-            brought = take_for_call(of_calls, part.call_id)
-            calls += [] if brought is None else [(ThinkingPart(""), [brought.item])]
-            calls.append((part, None))
-        elif isinstance(part, ThinkingPart) and part.metadata is not None:
-            new = items.take(part.metadata)
-            of_calls += (one for one in new if one.kind == TOOL_CALL)
-            kept = [one.item for one in new if one.kind != TOOL_CALL]
-            others.append((ThinkingPart(part.value, part.id), kept or None))
+            brought = take_for_call([one for one, _ in of_calls], part.call_id)
+            calls += (carrier for one, carrier in of_calls if one is brought)
+            of_calls = [row for row in of_calls if row[0] is not brought]
+            calls.append(listed)
+        elif new and new[0].kind == TOOL_CALL:
+            of_calls.append((new[0], listed))
         else:
-            others.append((part, None))
+            others.append(listed)
     return replace(form, parts=tuple(_listing([*others, *calls])))
 
 
-def _listing(parts: list[tuple[ResponsePart, list[Any] | None]]) -> list[ResponsePart]:
-    """The parts, each with all items up to its own where it has any, as a reader lists them."""
+def _listing(parts: Iterable[_Listed]) -> Iterator[ResponsePart]:
+    """The parts, each with all items up to its own where it brings any, as a reader lists them."""
     listed: list[Any] = []
-    result: list[ResponsePart] = []
     for part, new in parts:
-        if new is not None and isinstance(part, ThinkingPart):
-            listed += (item for item in new if item is not None)
-            result.append(ThinkingPart(part.value, part.id, {ITEMS: list(listed)}))
+        if isinstance(part, ThinkingPart) and new:
+            listed += new
+            yield ThinkingPart(part.value, part.id, {**(part.metadata or {}), ITEMS: list(listed)})
         else:
-            result.append(part)
-    return result
+            yield part
 
 
 _PLACE_OF_CALLS: Final = ResponseLoss(
@@ -138,48 +140,81 @@ _PLACE_OF_CALLS: Final = ResponseLoss(
 )
 
 
-def _keeping(keep: Callable[[Brought], Any]) -> Callable[[ResponseForm], ResponseForm]:
-    """A loss of items: `keep` gives the item that is read for what was brought, or None."""
+class _Read:
+    """What a reader makes of the thinking that a writer has written, one part after the other."""
+
+    def __init__(self, keep: Callable[[Brought, str], Mapping[str, Any] | None]) -> None:
+        self._keep = keep
+        self._items = WrittenItems()
+        self._of_calls: list[Brought] = []
+        self._id: str | None = None
+        self._text = ""
+
+    def read(self, part: ResponsePart) -> Iterator[_Listed]:
+        if isinstance(part, ThinkingPart):
+            yield from self._thinking(part)
+            return
+        if part != TextPart("") and not (isinstance(part, DataPart) and part.mime_type == CITATION_MIME_TYPE):
+            self._id, self._text = None, ""
+        if isinstance(part, ToolCallPart) and (brought := take_for_call(self._of_calls, part.call_id)) is not None:
+            options = self._keep(brought, "")
+            item = {"type": TOOL_CALL, "toolCallId": part.call_id, "providerOptions": options}
+            yield ThinkingPart(""), [item] if options else []
+        yield part, []
+
+    def _thinking(self, part: ThinkingPart) -> list[_Listed]:
+        if part.value:
+            self._text = (self._text if self._id == part.id else "") + part.value
+            self._id = part.id
+        rows: list[_Listed] = [(ThinkingPart(part.value, part.id), [])]
+        for brought in () if part.metadata is None else self._items.take(part.metadata):
+            if brought.kind == TOOL_CALL:
+                self._of_calls.append(brought)
+                continue
+            text = self._text if self._id == part.id else ""
+            if brought.kind == SUMMARY:
+                text = brought.text or ""
+            options = self._keep(brought, text)
+            self._id, self._text = None, ""
+            if options:
+                item = {"type": brought.kind, "text": text, "providerOptions": options}
+                rows += [(ThinkingPart("", part.id), [])] if rows[-1][1] else []
+                rows[-1][1].append(item)
+        return rows
+
+
+def _read_again(keep: Callable[[Brought, str], Mapping[str, Any] | None]) -> Callable[[ResponseForm], ResponseForm]:
+    """A loss of state: `keep` gives the options that are read for what was brought beside a text, or None."""
 
     def take(form: ResponseForm) -> ResponseForm:
-        items = WrittenItems()
-        parts: list[tuple[ResponsePart, list[Any] | None]] = []
-        for part in form.parts:
-            if isinstance(part, ThinkingPart) and part.metadata is not None:
-                kept = [item for one in items.take(part.metadata) if (item := keep(one)) is not None]
-                parts.append((ThinkingPart(part.value, part.id), kept or None))
-            else:
-                parts.append((part, None))
-        return replace(form, parts=tuple(_listing(parts)))
+        reader = _Read(keep)
+        return replace(form, parts=tuple(_listing(row for part in form.parts for row in reader.read(part))))
 
     return take
 
 
-def _own(brought: Brought) -> Any:
-    return None if brought.wrapped_only or PROVIDER in brought.said else brought.item
+def _wrapped(brought: Brought, text: str) -> Mapping[str, Any]:
+    return brought.said if brought.text in {None, text} else brought.wrapped
 
 
 _FOREIGN_STATE: Final = ResponseLoss(
     "foreign-state",
     f"What thinking brings of other protocols, as itself: it travels as a word of the provider `{PROVIDER}`, and a "
     "client that gives it back gives it back whole.",
-    _keeping(_own),
+    _read_again(_wrapped),
 )
 
 
-def _signed(brought: Brought) -> Any:
-    said = brought.said.get(SIGNING_PROVIDER, {}) if brought.kind == REASONING else {}
-    if said.get("redactedData"):
-        return _signed_item("", {"redactedData": said["redactedData"]})
-    return _signed_item(brought.text or "", {"signature": said["signature"]}) if said.get("signature") else None
-
-
-def _signed_item(text: str, said: dict[str, Any]) -> dict[str, Any]:
-    return {"type": REASONING, "text": text, "providerOptions": {SIGNING_PROVIDER: said}}
+def _signed(brought: Brought, text: str) -> Mapping[str, Any] | None:
+    said = _wrapped(brought, text).get(SIGNING_PROVIDER, {}) if brought.kind == REASONING else {}
+    for name in ("redactedData", "signature"):
+        if said.get(name):
+            return {SIGNING_PROVIDER: {name: said[name]}}
+    return None
 
 
 _STATE_BUT_SIGNATURES: Final = ResponseLoss(
-    "state", "What thinking brings, but the signatures of Anthropic's models.", _keeping(_signed)
+    "state", "What thinking brings, but the signatures of Anthropic's models.", _read_again(_signed)
 )
 
 # ---- the end ----
@@ -200,6 +235,19 @@ _OUTCOME: Final = ResponseLoss(
     "That an answer is incomplete for another reason than its length or a filter; and that no reason was given, which "
     "is the same as `other`.",
     _outcome,
+)
+
+
+def _failure_reason(form: ResponseForm) -> ResponseForm:
+    if form.error is None:
+        return form
+    return replace(
+        form, reason=FinishReason(UnifiedFinishReason.ERROR, None if form.reason is None else form.reason.raw)
+    )
+
+
+_FAILURE_REASON: Final = ResponseLoss(
+    "failure-reason", "Why the model stopped, beside an error: it is always `error`.", _failure_reason
 )
 
 
@@ -254,7 +302,7 @@ _TOKEN_DETAILS: Final = ResponseLoss(
 )
 
 _OF_ALL: Final = (_HOST_MARKS, _SOURCES)
-_OF_ALL_ENDS: Final = (TRUNCATION, _OUTCOME, FAILURE_REASON)
+_OF_ALL_ENDS: Final = (TRUNCATION, _OUTCOME, _FAILURE_REASON)
 _OF_TEXT_ERRORS: Final = (ERROR_KIND, ERROR_CODE, _ERROR_TEXT)
 _OF_UNIDENTIFIED_ANSWERS: Final = (FINISH_WORD, RESPONSE_ID, MODEL, PROVIDER_METADATA)
 
