@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"checked_progress"}),
     frozenset({"reading", "simple", "stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc", "testing"}),
-    frozenset({"configuration"}),
+    frozenset({"configuration", "connecting"}),
     frozenset({"hosts"}),
     frozenset({"cli"}),
 )

@@ -11,7 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 from partstream._version import __version__
 from partstream.cancellation import CancellationToken, CancellationTokenSource
-from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError
+from partstream.errors import (
+    CallerError,
+    ContextLengthExceededError,
+    ContractViolationError,
+    EventTooLargeError,
+    LanguageModelError,
+    LanguageModelErrorCode,
+    PartstreamError,
+    RequestNotExpressibleError,
+    TimeoutPhase,
+    ToolArgumentsError,
+    ToolRoundLimitError,
+    TruncatedStreamError,
+    UnknownModelError,
+    UpstreamAbortedError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+)
 from partstream.events import Disposable, Event, EventEmitter
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.parts import (
@@ -32,31 +53,59 @@ from partstream.provider import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
-    from partstream.consumer import LanguageModelChat, LanguageModels, run_tool_loop
+    from partstream.connecting import connect
+    from partstream.consumer import (
+        LanguageModelChat,
+        LanguageModelChatResponse,
+        LanguageModelChatSelector,
+        LanguageModels,
+        run_tool_loop,
+    )
+    from partstream.contract import CheckMode, ContractChecker, Violation
     from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
     from partstream.protocols.reader import StreamReader
     from partstream.protocols.registry import PROTOCOLS
     from partstream.reading import read_stream
+    from partstream.simple import chat_model
     from partstream.stream_adapter import StreamAdapter, StreamUsage
-    from partstream.upstreams import GatewayProvider
+    from partstream.upstreams import (
+        ConfigurationError,
+        GatewayConfiguration,
+        GatewayProvider,
+        RetryPolicy,
+        Secret,
+        Timeouts,
+    )
+    from partstream.upstreams.credentials import CredentialError
 
 __all__ = [
     "PROTOCOLS",
+    "CallerError",
     "CancellationToken",
     "CancellationTokenSource",
     "ChatMessage",
+    "CheckMode",
     "CitationMode",
+    "ConfigurationError",
+    "ContextLengthExceededError",
+    "ContractChecker",
+    "ContractViolationError",
+    "CredentialError",
     "DataPart",
     "Disposable",
     "Event",
     "EventEmitter",
+    "EventTooLargeError",
     "Finish",
     "FinishReason",
+    "GatewayConfiguration",
     "GatewayProvider",
     "LanguageModelChat",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelChatProvider",
+    "LanguageModelChatResponse",
+    "LanguageModelChatSelector",
     "LanguageModelError",
     "LanguageModelErrorCode",
     "LanguageModels",
@@ -64,9 +113,12 @@ __all__ = [
     "Outcome",
     "PartstreamError",
     "Progress",
+    "RequestNotExpressibleError",
     "RequestOptions",
     "ResponsePart",
+    "RetryPolicy",
     "Role",
+    "Secret",
     "StreamAdapter",
     "StreamOptions",
     "StreamReader",
@@ -74,34 +126,63 @@ __all__ = [
     "TextPart",
     "ThinkingMode",
     "ThinkingPart",
+    "TimeoutPhase",
+    "Timeouts",
     "Tool",
+    "ToolArgumentsError",
     "ToolCallPart",
     "ToolMode",
     "ToolResultPart",
+    "ToolRoundLimitError",
+    "TruncatedStreamError",
     "UnifiedFinishReason",
+    "UnknownModelError",
     "Unmapped",
+    "UpstreamAbortedError",
+    "UpstreamConnectionError",
+    "UpstreamError",
+    "UpstreamFailureError",
+    "UpstreamHTTPError",
+    "UpstreamProtocolError",
+    "UpstreamTimeoutError",
     "Usage",
+    "Violation",
     "__version__",
+    "chat_model",
+    "connect",
     "read_stream",
     "run_tool_loop",
 ]
 
 _LAZY = {
+    "connect": "partstream.connecting",
+    "LanguageModelChat": "partstream.consumer",
+    "LanguageModelChatResponse": "partstream.consumer",
+    "LanguageModelChatSelector": "partstream.consumer",
+    "LanguageModels": "partstream.consumer",
+    "run_tool_loop": "partstream.consumer",
+    "CheckMode": "partstream.contract",
+    "ContractChecker": "partstream.contract",
+    "Violation": "partstream.contract",
     "CitationMode": "partstream.outputs",
     "Finish": "partstream.outputs",
     "Outcome": "partstream.outputs",
     "StreamOptions": "partstream.outputs",
     "ThinkingMode": "partstream.outputs",
     "Unmapped": "partstream.outputs",
-    "PROTOCOLS": "partstream.protocols.registry",
     "StreamReader": "partstream.protocols.reader",
+    "PROTOCOLS": "partstream.protocols.registry",
     "read_stream": "partstream.reading",
-    "GatewayProvider": "partstream.upstreams",
-    "LanguageModelChat": "partstream.consumer",
-    "LanguageModels": "partstream.consumer",
+    "chat_model": "partstream.simple",
     "StreamAdapter": "partstream.stream_adapter",
     "StreamUsage": "partstream.stream_adapter",
-    "run_tool_loop": "partstream.consumer",
+    "ConfigurationError": "partstream.upstreams",
+    "GatewayConfiguration": "partstream.upstreams",
+    "GatewayProvider": "partstream.upstreams",
+    "RetryPolicy": "partstream.upstreams",
+    "Secret": "partstream.upstreams",
+    "Timeouts": "partstream.upstreams",
+    "CredentialError": "partstream.upstreams.credentials",
 }
 
 

@@ -10,6 +10,8 @@ from partstream import (
     CancellationTokenSource,
     ChatMessage,
     DataPart,
+    FinishReason,
+    GatewayConfiguration,
     GatewayProvider,
     LanguageModelChat,
     LanguageModelChatInformation,
@@ -23,9 +25,10 @@ from partstream import (
     ToolCallPart,
     ToolMode,
     ToolResultPart,
+    Usage,
+    chat_model,
+    connect,
 )
-from partstream.simple import chat_model
-from partstream.upstreams import GatewayConfiguration
 
 
 class OwnProvider(LanguageModelChatProvider):
@@ -75,3 +78,17 @@ async def consume(configuration: GatewayConfiguration) -> None:
             assert_type(part, ResponsePart)
         assert_type(await response.read_text(), str)
         assert_type(await found[0].count_tokens("hello"), int)
+
+
+async def ask(configuration: GatewayConfiguration) -> None:
+    async with connect("http://localhost:1234/v1", api_key="key", model="model") as model:
+        assert_type(model, LanguageModelChat)
+        assert_type(await model.ask("Hi"), str)
+        response = model.stream([ChatMessage.user("Hi")])
+        async for part in response:
+            assert_type(part, ResponsePart)
+        assert_type(response.usage, Usage | None)
+        assert_type(response.finish_reason, FinishReason | None)
+    async with connect(configuration, model="model") as model:
+        assert_type(model.id, str)
+    connect(configuration, api_key="key")  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from partstream.messages import RequestOptions
+from partstream.messages import ChatMessage, RequestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.consumer.registration import Registration
     from partstream.consumer.response import LanguageModelChatResponse
-    from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 __all__ = ["LanguageModelChat"]
@@ -75,6 +74,40 @@ class LanguageModelChat:
         """What it can do."""
         return self.information.capabilities
 
+    async def ask(
+        self,
+        said: str | Sequence[ChatMessage],
+        options: RequestOptions = _NO_OPTIONS,
+        token: CancellationToken | None = None,
+    ) -> str:
+        """Asks the model and returns the whole text of its answer. VS Code's API has no such method.
+
+        Args:
+            said: What the user says, or the whole conversation, oldest message first.
+            options: The tools and what else goes with the messages.
+            token: Ends the answer when cancelled; the text is then what had come of it.
+
+        Raises:
+            UnknownModelError: The model's provider is not registered any more.
+            CallerError: Something among the messages is not a message.
+            LanguageModelError: The provider failed.
+        """
+        async with self.stream(said, options, token) as response:
+            return await response.read_text()
+
+    def stream(
+        self,
+        said: str | Sequence[ChatMessage],
+        options: RequestOptions = _NO_OPTIONS,
+        token: CancellationToken | None = None,
+    ) -> LanguageModelChatResponse:
+        """Asks the model and returns the response to come: `async for part in model.stream("Hi")`.
+
+        The same as :meth:`send_request`, which is VS Code's, without an `await` and for a single text too.
+        """
+        messages = [ChatMessage.user(said)] if isinstance(said, str) else said
+        return self._registration.send_request(self.information, messages, options, token)
+
     async def send_request(
         self,
         messages: Sequence[ChatMessage],
@@ -95,7 +128,7 @@ class LanguageModelChat:
             UnknownModelError: The model's provider is not registered any more.
             CallerError: Something among `messages` is not a message.
         """
-        return self._registration.send_request(self.information, messages, options, token)
+        return self.stream(messages, options, token)
 
     async def count_tokens(self, text: str | ChatMessage, token: CancellationToken | None = None) -> int:
         """Counts the tokens that `text` takes in a prompt of this model.

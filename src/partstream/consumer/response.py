@@ -26,8 +26,9 @@ class LanguageModelChatResponse:
     """The answer to one request, while it comes; stands for `vscode.LanguageModelChatResponse`.
 
     :attr:`stream`, :attr:`text` and :meth:`read_text` are independent of each other: each starts at the first part,
-    at any time and as often as wanted. The parts are therefore kept as long as the response is; memory is bounded
-    by the answer, and not below it, because a provider reports without waiting.
+    at any time and as often as wanted. Iterating over the response itself is iterating over :attr:`stream`. The parts
+    are therefore kept as long as the response is; memory is bounded by the answer, and not below it, because a provider
+    reports without waiting.
 
     An error of the provider is raised from whatever reads, after the parts that came before it:
     :class:`~partstream.errors.LanguageModelError`, with the provider's exception as `__cause__` where that was
@@ -109,6 +110,9 @@ class LanguageModelChatResponse:
     async def aclose(self) -> None:
         """Cancels the request if it still runs, and waits until the provider is gone; harmless when repeated."""
         await self._request.stop()
+
+    def __aiter__(self) -> AsyncGenerator[ResponsePart, None]:
+        return self.stream
 
     async def __aenter__(self) -> LanguageModelChatResponse:
         return self

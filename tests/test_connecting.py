@@ -1,0 +1,262 @@
+"""The short door to a model server: an address in, a model that answers out; over real HTTP."""
+
+import asyncio
+import gc
+import re
+import textwrap
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partstream import (
+    CallerError,
+    ChatMessage,
+    ConfigurationError,
+    DataPart,
+    GatewayConfiguration,
+    LanguageModelError,
+    LanguageModelErrorCode,
+    RequestOptions,
+    Secret,
+    StreamOptions,
+    TextPart,
+    ThinkingMode,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+    UnknownModelError,
+    UpstreamConnectionError,
+    UpstreamHTTPError,
+    connect,
+)
+from partstream.models.filters import ModelSelection
+from partstream.testing import Outcome, ReplayUpstream
+
+README = Path(__file__).parent.parent / "README.md"
+HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
+KEY = "sk-planted-0123456789"
+WEATHER = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
+TIME = Tool("get_time", "Tells the time.", {"type": "object", "properties": {"city": {"type": "string"}}})
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Runs a test within bounds; a task or a socket that it leaves behind is a failure."""
+
+    async def watched() -> None:
+        async with asyncio.timeout(20):
+            await coroutine
+            while asyncio.all_tasks() != {asyncio.current_task()}:
+                await asyncio.sleep(0)
+
+    asyncio.run(watched())
+    gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
+
+
+def _paths(upstream: ReplayUpstream) -> list[str]:
+    return [exchange.request.path for exchange in upstream.exchanges]
+
+
+# ---- asking ----
+
+
+def test_two_lines_ask_the_first_model_that_the_server_lists():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            async with connect(upstream.base_url) as model:
+                assert await model.ask("Hi") == HELLO
+            assert _paths(upstream) == ["/v1/models", "/v1/responses"]
+            assert upstream.requests[-1].body["model"] == model.id
+
+    run(test())
+
+
+def test_a_response_is_iterated_over_and_then_says_its_tokens_and_why_it_ended():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, connect(upstream.base_url) as model:
+            response = model.stream("Hi")
+            parts = [part async for part in response]
+            assert "".join(part.value for part in parts if isinstance(part, TextPart)) == HELLO
+            assert isinstance(parts[-1], DataPart)
+            assert response.usage is not None
+            assert response.usage.output_tokens
+            assert response.finish_reason is not None
+            assert response.finish_reason.unified is UnifiedFinishReason.STOP
+            assert await response.read_text() == HELLO
+
+    run(test())
+
+
+def test_a_whole_conversation_and_its_tools_are_asked_with_the_servers_own_call_ids():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, connect(upstream.base_url, model="tools") as model:
+            question = ChatMessage.user("The weather in Lisbon?")
+            options = RequestOptions(tools=(WEATHER, TIME))
+            calls = [part async for part in model.stream([question], options) if isinstance(part, ToolCallPart)]
+            results = [ToolResultPart(call.call_id, (TextPart("sunny"),)) for call in calls]
+            conversation = [question, ChatMessage.assistant(calls), ChatMessage.user(results)]
+            assert "sunny" in await model.ask(conversation, options)
+            ids = [item["call_id"] for item in upstream.requests[-1].body["input"][1:]]
+            assert ids == [call.call_id for call in calls] * 2
+
+    run(test())
+
+
+@pytest.mark.parametrize("protocol", ["openresponses", "ai-gateway"])
+def test_a_model_is_asked_over_any_wire_that_a_server_can_be_asked_in(protocol: str):
+    async def test() -> None:
+        async with (
+            ReplayUpstream() as upstream,
+            connect(upstream.base_url_of(protocol), protocol=protocol, model="text") as model,
+        ):
+            assert await model.ask("Hi") == HELLO
+
+    run(test())
+
+
+# ---- which model ----
+
+
+def test_a_model_that_is_named_is_asked_without_a_list():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, connect(upstream.base_url, model="thinking") as model:
+            assert model.id == "thinking"
+            assert any([isinstance(part, ThinkingPart) async for part in model.stream("Hi")])
+            assert _paths(upstream) == ["/v1/responses"]
+
+    run(test())
+
+
+def test_a_whole_configuration_connects_too_and_its_model_is_looked_up():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            configuration = GatewayConfiguration(upstream.base_url, stream=StreamOptions(thinking=ThinkingMode.OFF))
+            async with connect(configuration, model="thinking") as model:
+                assert not any([isinstance(part, ThinkingPart) async for part in model.stream("Hi")])
+            assert _paths(upstream)[0] == "/v1/models"
+            with pytest.raises(UnknownModelError) as caught:
+                async with connect(configuration, model="nobody"):
+                    pass
+            assert caught.value.model_id == "nobody"
+            assert "thinking" in caught.value.known
+
+    run(test())
+
+
+def test_a_server_that_lists_no_model_says_so():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            nothing = GatewayConfiguration(upstream.base_url, selection=ModelSelection(deny=("*",)))
+            with pytest.raises(LanguageModelError, match="lists no language models: name one") as caught:
+                async with connect(nothing):
+                    pass
+            assert caught.value.code is LanguageModelErrorCode.NOT_FOUND
+
+    run(test())
+
+
+# ---- keys and mistakes ----
+
+
+@pytest.mark.parametrize("key", [KEY, Secret(KEY)])
+def test_the_key_is_sent_and_shown_nowhere(key: str | Secret):
+    async def test() -> None:
+        async with (
+            ReplayUpstream(token=KEY) as upstream,
+            connect(upstream.base_url, api_key=key, headers={"x-team": "blue"}) as model,
+        ):
+            assert await model.ask("Hi") == HELLO
+            assert [exchange.request.headers["x-team"] for exchange in upstream.exchanges] == ["blue", "blue"]
+            assert KEY not in repr(model)
+
+    run(test())
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_without_a_key_none_is_sent(key: str | None):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, connect(upstream.base_url, api_key=key) as model:
+            await model.ask("Hi")
+            assert all("authorization" not in exchange.request.headers for exchange in upstream.exchanges)
+
+    run(test())
+
+
+def test_a_setting_of_no_use_is_refused_before_anything_is_sent():
+    with pytest.raises(ConfigurationError, match="expected an http or https URL"):
+        connect("localhost")
+    with pytest.raises(ConfigurationError, match="protocol"):
+        connect("http://localhost/v1", protocol="morse")
+    with pytest.raises(ConfigurationError, match="https"):
+        connect("http://models.example.com/v1")
+    with pytest.raises(ConfigurationError) as caught:
+        connect("http://localhost/v1", api_key=f"{KEY}\n")
+    assert KEY not in str(caught.value)
+
+
+def test_settings_beside_a_whole_configuration_are_refused():
+    configuration: Any = GatewayConfiguration("http://localhost/v1")
+    with pytest.raises(CallerError, match="got api_key beside a configuration"):
+        connect(configuration, api_key=KEY)
+
+
+def test_a_server_that_cannot_be_reached_or_refuses_is_an_error_that_can_be_caught_from_the_top():
+    async def test() -> None:
+        async with ReplayUpstream(fault="status=403") as upstream, connect(upstream.base_url, model="text") as model:
+            url = upstream.base_url
+            with pytest.raises(UpstreamHTTPError) as refused:
+                await model.ask("Hi")
+            assert refused.value.http_status == 403
+        with pytest.raises(UpstreamConnectionError):
+            async with connect(url):
+                pass
+
+    run(test())
+
+
+# ---- the end ----
+
+
+def test_at_the_end_of_the_block_an_answer_that_still_comes_is_cancelled_and_its_connection_closed():
+    async def test() -> None:
+        async with ReplayUpstream(scenario="long", pace=0.01) as upstream:
+            async with connect(upstream.base_url, model="long") as model:
+                response = model.stream("Hi")
+                assert await anext(response.stream)
+            assert response.is_cancelled
+            assert (await upstream.wait_for_end()).delivery.outcome is Outcome.CLIENT_CLOSED
+
+    run(test())
+
+
+def test_an_error_inside_of_the_block_goes_on_and_everything_is_closed():
+    async def ask_and_break(url: str) -> None:
+        async with connect(url, model="text") as model:
+            await model.ask("Hi")
+            raise ZeroDivisionError
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            with pytest.raises(ZeroDivisionError):
+                await ask_and_break(upstream.base_url)
+
+    run(test())
+
+
+def test_the_readme_shows_what_works(capsys: pytest.CaptureFixture[str]):
+    (block,) = [code for code in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "connect" in code]
+    code = block.replace("http://localhost:1234/v1", "{URL}")
+    assert "{URL}" in code
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            imports, _, body = code.replace("{URL}", upstream.base_url).partition("\n\n")
+            names: dict[str, Any] = {}
+            exec(f"{imports}\nasync def main():\n{textwrap.indent(body, '    ')}", names)  # noqa: S102
+            await names["main"]()
+
+    run(test())
+    assert HELLO in capsys.readouterr().out
