@@ -1,4 +1,4 @@
-"""Writes the page of the contract's rules from their table."""
+"""Makes the page of the contract's rules from their table."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ _HEAD: Final = """\
 
 <!-- Made by scripts/generate.py from src/partstream/contract/rules.py. Change it there. -->
 
-What a provider promises about the parts of one response. The sections are those of "Language Model Provider Stream
-Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges a recording by these rules;
-`partstream.contract.ContractChecker` judges a stream while it runs.
+A provider makes these promises about the parts of one response. The sections are those of "Language Model Provider
+Stream Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges a recording by these rules;
+`partstream.contract.ContractChecker` judges a running stream.
 
-In strict mode a part that breaks a MUST raises `ContractViolationError`, which names the rule. In lenient mode the
-part is dropped and the violation reported. A broken SHOULD is reported in both modes and stops nothing.
+In strict mode, a part that breaks a MUST raises `ContractViolationError`, which names the rule. In lenient mode, the
+part is dropped and the violation is reported. A broken SHOULD is reported in both modes, and the part passes.
 
-Every host checks what its providers report. VS Code's is lenient: a rule is logged when a provider breaks it first,
-with its sentence and the line of the provider's code, and the debug information counts it. `LanguageModels`, the host
-in a Python program, is lenient unless it is told otherwise. A host of your own puts a
-`partstream.checked_progress.CheckedProgress` between a provider and its own progress. Calls of tools that the request
-does not name pass in lenient hosts, so that the model can be told.
+Every host checks the parts that its providers report. The host for VS Code is lenient: the first time that a provider
+breaks a rule, it logs the rule's sentence and the line of the provider's code; the debug information counts every
+violation. `LanguageModels`, the host in a Python program, is lenient by default. A host of your own puts a
+`partstream.CheckedProgress` between a provider and its own progress. In lenient hosts, calls of tools that the request
+does not name pass, so that the consumer can tell the model.
 
 ## Rules
 
-Where the last column is not empty, the checker has to be told more than the parts. Without it the rule is reported as
-not judged, which is not the same as kept.
+The last column names facts that the checker needs beside the parts. Without them, the checker reports the rule as not
+judged, which is not the same as kept.
 
 """
 
 _UNOBSERVABLE: Final = """
-## What no stream of parts can show
+## Promises that no stream of parts can show
 
-The document demands these too. The checker cannot judge them.
+The document demands these too, and the checker cannot judge them.
 
 """
 
@@ -50,7 +50,7 @@ def contract_page() -> str:
             _HEAD,
             _table(("rule", "section", "level", "promise", "needs"), rules),
             _UNOBSERVABLE,
-            _table(("bound", "section", "level", "promise", "why it is not judged"), others),
+            _table(("bound to", "section", "level", "promise", "why it is not judged"), others),
         )
     )
 

@@ -140,8 +140,7 @@ test("an answer that was cut before its first word says so to the person and to 
   const lines: string[] = [];
   const { provider } = start(context, NOTHING, (line) => lines.push(line));
   await assert.rejects(ask(provider, "empty at its limit").done, {
-    message:
-      "Model empty at its limit ended its answer without a text or a tool call: it reached its token limit.",
+    message: "Model empty at its limit ended its answer without a text or a tool call: it reached its token limit.",
   });
   assert.equal(lines.length, 1);
 });

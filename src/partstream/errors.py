@@ -1,32 +1,35 @@
-"""Every error of Partstream. Facts are fields; no caller ever has to read a message.
+"""The tree of errors that cross Partstream's rooms. Facts are fields; no caller has to parse a message.
+
+Errors of a single room (of settings, keys, recordings, scenarios, ...) derive from these and stand in that room.
 
 ::
 
     PartstreamError
-    ├── LanguageModelError                  what a consumer of a model sees; has a `code`
-    │   ├── UnknownModelError               nobody provides that model (code NotFound)
+    ├── LanguageModelError                  a request to a model failed; has a `code`
+    │   ├── UnknownModelError               no provider offers the model (code NotFound)
     │   ├── RequestNotExpressibleError      the upstream's protocol has no form for something in the request
-    │   └── UpstreamError                   the upstream broke it
-    │       ├── UpstreamHTTPError           it answered with an error status
+    │   └── UpstreamError                   the upstream is to blame
+    │       ├── UpstreamHTTPError           the upstream answered with an error status
     │       ├── ContextLengthExceededError  the input is too long for the model
-    │       ├── UpstreamFailureError        it reported a failure inside the stream
-    │       ├── UpstreamConnectionError     it could not be reached, or the connection broke
-    │       ├── UpstreamTimeoutError        it took longer than one of the four limits
-    │       ├── UpstreamAbortedError        its own side stopped the answer before its end
+    │       ├── UpstreamFailureError        the upstream reported a failure inside the stream
+    │       ├── UpstreamConnectionError     the upstream could not be reached, or the connection broke
+    │       ├── UpstreamTimeoutError        the upstream exceeded one of the four time limits
+    │       ├── UpstreamAbortedError        the upstream stopped its own answer before the end
     │       ├── TruncatedStreamError        the bytes ended before the response did
-    │       └── UpstreamProtocolError       it sent something that its protocol does not allow
+    │       └── UpstreamProtocolError       the upstream sent something that its protocol does not allow
     │           ├── EventTooLargeError      one event exceeds the size limit
-    │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is not whole
-    ├── InvalidRequestError                 somebody asked us for something in a form that the protocol does not have
-    ├── ToolRoundLimitError                 the model went on calling tools for longer than its consumer allows
-    └── CallerError                         our caller did something wrong: a bug in the calling code
+    │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
+    ├── InvalidRequestError                 a client sent us a request that its protocol does not allow
+    ├── ToolRoundLimitError                 the model still calls tools after the rounds that the consumer allows
+    └── CallerError                         the calling code has a bug, or a setting is wrong
         ├── AdapterUsageError               an adapter was fed after it ended
         ├── ContractViolationError          a provider broke a rule of the stream contract
         ├── DuplicateVendorError            two providers were registered under one vendor
         └── ProviderStuckError              a provider ignored its token and its cancellation
 
-`code` has VS Code's words (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, or `Unspecified`
-for the rest. Everything that an upstream said verbatim is in fields of :class:`UpstreamError`.
+The values of `code` are VS Code's (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, and
+`Unspecified` for the rest. The upstream's own codes and messages are fields of the subclasses of
+:class:`UpstreamError`.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ __all__ = [
 
 
 class LanguageModelErrorCode(StrEnum):
-    """What kind of refusal it is; the names are those of `vscode.LanguageModelError`."""
+    """The kind of a failure, in the names of `vscode.LanguageModelError`."""
 
     NOT_FOUND = "NotFound"
     NO_PERMISSIONS = "NoPermissions"
@@ -85,11 +88,11 @@ class PartstreamError(Exception):
 
 
 class LanguageModelError(PartstreamError):
-    """A request to a model failed; stands for `vscode.LanguageModelError`.
+    """A request to a model failed; the counterpart of `vscode.LanguageModelError`.
 
     Attributes:
         message: One sentence for a person.
-        code: VS Code's word for the kind of failure.
+        code: The kind of failure.
     """
 
     def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:
@@ -99,12 +102,12 @@ class LanguageModelError(PartstreamError):
 
 
 class InvalidRequestError(PartstreamError):
-    """A client's request is not what its protocol asks for.
+    """A client's request does not conform to its protocol.
 
     Attributes:
         where: The place in the request, such as `input[2].content`.
-        got: What stands there.
-        expected: What could stand there.
+        got: A description of the value there.
+        expected: A description of the values that the protocol allows there.
     """
 
     def __init__(self, where: str, got: str, expected: str) -> None:
@@ -115,16 +118,16 @@ class InvalidRequestError(PartstreamError):
 
 
 class UnknownModelError(LanguageModelError):
-    """Nobody provides the model that was asked for.
+    """No provider offers the requested model.
 
     Attributes:
-        model_id: What was asked for.
-        known: The identifiers that there are.
+        model_id: The id in the request.
+        known: The ids of all known models.
     """
 
     def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
         have = ", ".join(known) if known else "none"
-        super().__init__(f"unknown model {model_id!r}; known: {have}", LanguageModelErrorCode.NOT_FOUND)
+        super().__init__(f"unknown model {model_id!r}; known models: {have}", LanguageModelErrorCode.NOT_FOUND)
         self.model_id = model_id
         self.known = known
 
@@ -133,9 +136,9 @@ class RequestNotExpressibleError(LanguageModelError):
     """Something in the request has no form in the upstream's protocol.
 
     Attributes:
-        what: What cannot be said.
+        what: A description of the thing that cannot be sent.
         where: The place in the request, such as `messages[2].content[0]`.
-        expected: What could be said in its place.
+        expected: A description of the values that could be sent there.
     """
 
     def __init__(self, what: str, where: str, expected: str) -> None:
@@ -146,12 +149,12 @@ class RequestNotExpressibleError(LanguageModelError):
 
 
 class UpstreamError(LanguageModelError):
-    """The upstream broke it; the fields are what it said, None where it said nothing.
+    """The upstream caused the failure. A field is None where the upstream gave no such fact.
 
     Attributes:
-        http_status: The status of the HTTP answer.
+        http_status: The status of the HTTP response.
         provider_code: The provider's own error code or type.
-        retry_after: How long the upstream asks to wait, in seconds.
+        retry_after: The seconds that the upstream asks to wait before the next request.
     """
 
     def __init__(
@@ -173,10 +176,10 @@ class UpstreamHTTPError(UpstreamError):
     """The upstream answered with an error status.
 
     Attributes:
-        provider_message: The provider's own sentence, or None.
-        body: The start of the answer's body as text, at most 2,000 characters, for the log.
-        generation_id: Under which a gateway knows the request, for its support; None where it says none.
-        attempts: What a gateway says of each provider that it tried in vain, one sentence each.
+        provider_message: The provider's own error message, or None.
+        body: The first 2,000 characters of the response body, for the log.
+        generation_id: A gateway's id of the request, to quote to its support; None without one.
+        attempts: One sentence for each provider that a gateway tried without success.
     """
 
     def __init__(
@@ -190,12 +193,12 @@ class UpstreamHTTPError(UpstreamError):
         generation_id: str | None = None,
         attempts: tuple[str, ...] = (),
     ) -> None:
-        said = provider_message or "it gave no reason"
-        tried = [attempt for attempt in attempts if said not in attempt]
-        said += f" (tried: {'; '.join(tried)})" if tried else ""
-        said += f" [{generation_id}]" if generation_id else ""
+        reason = provider_message or "it gave no reason"
+        tried = [attempt for attempt in attempts if reason not in attempt]
+        reason += f" (tried: {'; '.join(tried)})" if tried else ""
+        reason += f" [{generation_id}]" if generation_id else ""
         super().__init__(
-            f"the upstream answered HTTP {http_status}: {said}",
+            f"the upstream answered HTTP {http_status}: {reason}",
             code=_CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
             http_status=http_status,
             provider_code=provider_code,
@@ -212,8 +215,8 @@ class ContextLengthExceededError(UpstreamError):
 
     Attributes:
         model: The model's name.
-        limit: The most tokens of an input, where the upstream said it.
-        count: The tokens of this input, where the upstream said it.
+        limit: The maximum of input tokens, or None where the upstream did not tell it.
+        count: The tokens of this input, or None where the upstream did not tell them.
     """
 
     def __init__(
@@ -227,9 +230,9 @@ class ContextLengthExceededError(UpstreamError):
     ) -> None:
         numbers = [f"has {count:,} tokens"] if count is not None else []
         numbers += [f"may have {limit:,}"] if limit is not None else []
-        said = f": it {' and '.join(numbers)}" if numbers else ""
+        details = f": it {' and '.join(numbers)}" if numbers else ""
         super().__init__(
-            f"the conversation is too long for {model}{said}",
+            f"the conversation is too long for {model}{details}",
             http_status=http_status,
             provider_code=provider_code,
         )
@@ -244,7 +247,7 @@ class UpstreamFailureError(UpstreamError):
     What kind of failure a provider's code means, its protocol knows: :mod:`partstream.protocols.errors`.
 
     Attributes:
-        provider_message: The provider's own sentence.
+        provider_message: The provider's own error message.
     """
 
     def __init__(
@@ -259,12 +262,12 @@ class UpstreamFailureError(UpstreamError):
 
 
 class UpstreamConnectionError(UpstreamError):
-    """The upstream could not be reached, or the connection broke in the middle.
+    """The upstream could not be reached, or the connection broke in the middle of the answer.
 
     Attributes:
-        url: Where it was, without user information and query.
-        reason: What the network said.
-        established: Whether the connection stood and broke in the middle of the answer.
+        url: The address, without user information and query.
+        reason: The network's description of the failure.
+        established: Whether the connection had been made and broke in the middle of the answer.
     """
 
     def __init__(self, url: str, reason: str, *, established: bool = False) -> None:
@@ -276,7 +279,7 @@ class UpstreamConnectionError(UpstreamError):
 
 
 class TimeoutPhase(StrEnum):
-    """Which of the limits ran out."""
+    """The time limits of a request."""
 
     CONNECT = "connect"
     FIRST_EVENT = "first_event"
@@ -287,35 +290,35 @@ class TimeoutPhase(StrEnum):
 _TIMEOUT_SENTENCES = {
     TimeoutPhase.CONNECT: "the upstream did not accept a connection within {limit}",
     TimeoutPhase.FIRST_EVENT: "the upstream sent no event within {limit} of the request",
-    TimeoutPhase.IDLE: "the upstream fell silent for {limit} in the middle of its answer",
+    TimeoutPhase.IDLE: "the upstream sent nothing for {limit} in the middle of its answer",
     TimeoutPhase.TOTAL: "the answer was not complete within {limit}",
 }
 
 
 class UpstreamTimeoutError(UpstreamError):
-    """The upstream took longer than one of the limits.
+    """The upstream exceeded a time limit.
 
     Attributes:
-        phase: Which limit.
-        seconds: The limit; None where it was another's, who did not say it.
+        phase: The limit that was exceeded.
+        seconds: The limit in seconds; None for another program's limit of unknown length.
     """
 
     def __init__(self, phase: TimeoutPhase, seconds: float | None) -> None:
-        limit = "the time that was set" if seconds is None else f"{seconds:g} s"
+        limit = "its time limit" if seconds is None else f"{seconds:g} s"
         super().__init__(_TIMEOUT_SENTENCES[phase].format(limit=limit))
         self.phase = phase
         self.seconds = seconds
 
 
 class UpstreamAbortedError(UpstreamError):
-    """The upstream's own side stopped the answer before its end: no failure, no timeout, and not our cancellation.
+    """The upstream stopped its own answer before the end: not by a failure, a timeout or our cancellation.
 
     Attributes:
-        reason: Why, in its own words, or None.
+        reason: The reason in the upstream's own words, or None.
     """
 
     def __init__(self, reason: str | None = None) -> None:
-        super().__init__("the answer was stopped at its source" + (f": {reason}" if reason else ""))
+        super().__init__("the upstream stopped the answer before its end" + (f": {reason}" if reason else ""))
         self.reason = reason
 
 
@@ -323,7 +326,7 @@ class TruncatedStreamError(UpstreamError):
     """The bytes ended before the response did.
 
     Attributes:
-        state: How far the response had come.
+        state: The state of the response at that moment.
     """
 
     def __init__(self, state: str) -> None:
@@ -332,13 +335,13 @@ class TruncatedStreamError(UpstreamError):
 
 
 class UpstreamProtocolError(UpstreamError):
-    """The upstream sent something that its protocol does not allow and no reading makes sense of.
+    """The upstream sent something that its protocol does not allow and that no leniency covers.
 
     Attributes:
-        event_type: The type of the event, or None when it could not be read.
+        event_type: The type of the event, or None for an event without a readable type.
         field: The place in the event, such as `item.call_id`, or None for the whole event.
-        got: What was there, shortened.
-        expected: What should have been there.
+        got: A description of the value there, shortened.
+        expected: A description of the values that the protocol allows there.
     """
 
     def __init__(self, *, event_type: str | None, field: str | None, got: str, expected: str) -> None:
@@ -354,28 +357,28 @@ class EventTooLargeError(UpstreamProtocolError):
     """One event exceeds the size limit.
 
     Attributes:
-        size: The bytes received of it so far.
-        limit: The bytes allowed.
+        size: The bytes of the event received so far.
+        limit: The most bytes that an event may have.
     """
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(
             event_type=None,
             field=None,
-            got=f"{size:,} bytes and no end of the event",
-            expected=f"at most {limit:,} bytes an event",
+            got=f"{size:,} bytes without the end of the event",
+            expected=f"at most {limit:,} bytes per event",
         )
         self.size = size
         self.limit = limit
 
 
 class ToolArgumentsError(UpstreamProtocolError):
-    """A tool call cannot be handed on whole: its arguments are not a JSON object, or its name never came.
+    """A tool call is incomplete: its arguments are not a JSON object, or its name never came.
 
     Attributes:
-        call_id: The call's identifier, or None when it never came.
-        name: The tool's name, or None when it never came.
-        arguments: What came as arguments, at most 500 characters.
+        call_id: The call's id, or None if it never came.
+        name: The tool's name, or None if it never came.
+        arguments: The arguments that came, at most 500 characters.
     """
 
     def __init__(
@@ -396,8 +399,8 @@ class ToolRoundLimitError(PartstreamError):
     """The model still called tools in the last round that the consumer allows; those calls were not executed.
 
     Attributes:
-        max_rounds: The rounds that were allowed.
-        pending: The names of the tools that the last round asked for, in order.
+        max_rounds: The number of rounds that the consumer allows.
+        pending: The names of the tools that the last round called, in order.
     """
 
     def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
@@ -407,11 +410,11 @@ class ToolRoundLimitError(PartstreamError):
 
 
 class CallerError(PartstreamError):
-    """Our caller did something wrong: a bug in the calling code, never the upstream's doing."""
+    """The calling code has a bug or a wrong setting; the upstream is never to blame."""
 
 
 class AdapterUsageError(CallerError):
-    """An adapter was fed, or ended, after it had ended."""
+    """An adapter was fed or ended a second time after its end."""
 
 
 class ContractViolationError(CallerError):
@@ -420,18 +423,18 @@ class ContractViolationError(CallerError):
     Attributes:
         rule_id: The rule's identifier, as in :data:`partstream.contract.RULES`.
         section: The section of the contract.
-        detail: What the provider did.
+        detail: A description of what the provider did.
     """
 
     def __init__(self, rule_id: str, section: str, text: str, detail: str) -> None:
-        super().__init__(f"rule {rule_id} (section {section}) broken: {detail}. The rule: {text}")
+        super().__init__(f"rule {rule_id} (section {section}) is broken: {detail}. The rule: {text}")
         self.rule_id = rule_id
         self.section = section
         self.detail = detail
 
 
 class DuplicateVendorError(CallerError):
-    """A provider was registered under a vendor that another one already serves.
+    """A provider was registered under a vendor that already has a provider.
 
     Attributes:
         vendor: The vendor.
@@ -443,12 +446,12 @@ class DuplicateVendorError(CallerError):
 
 
 class ProviderStuckError(CallerError):
-    """A provider went on after its token and then its task were cancelled; nothing can stop it from outside.
+    """A provider still ran after its token and then its task were cancelled; nothing else can stop it.
 
     Attributes:
-        vendor: Where it is registered.
+        vendor: The vendor that the provider is registered under.
         model_id: The model of the request.
-        seconds: How long it was waited for.
+        seconds: How long its caller waited for it to stop.
     """
 
     def __init__(self, vendor: str, model_id: str, seconds: float) -> None:

@@ -183,12 +183,13 @@ def test_a_violation_reads_as_a_line_of_a_log():
     checker.complete()
     assert [str(violation) for violation in checker.violations] == [
         (
-            "tool-call.non-empty-call-id at own.py:7. The call id of a tool call is a string, not an empty one. "
+            "tool-call.non-empty-call-id at own.py:7. The call id of a tool call is a non-empty string. "
             "Here: the call id is '' (str), expected a non-empty string."
         ),
         (
-            "stream.visible-part. A completed response holds text or a tool call: thinking and data alone show as 'no "
-            "response was returned'. Here: it completed without text and without a tool call, in 1 parts."
+            "stream.visible-part. A completed response holds text or a tool call: with thinking and data alone, VS "
+            "Code shows 'no response was returned'. Here: the response completed without text and without a tool "
+            "call (parts: 1)."
         ),
     ]
 
@@ -196,7 +197,7 @@ def test_a_violation_reads_as_a_line_of_a_log():
 def test_strict_mode_reports_before_it_raises():
     reported = []
     checker = ContractChecker(mode=CheckMode.STRICT, on_violation=reported.append)
-    with pytest.raises(ContractViolationError, match=r"rule part\.no-tool-result \(section 1\.2\) broken"):
+    with pytest.raises(ContractViolationError, match=r"rule part\.no-tool-result \(section 1\.2\) is broken"):
         checker.check(ToolResultPart("gw-1"))
     assert reported == checker.violations
     assert reported[0].rule is RULES["part.no-tool-result"]

@@ -35,11 +35,11 @@ def test_every_json_value_is_accepted(value):
     [
         ({1}, "input is a set, expected a JSON value"),
         (object(), "input is a object, expected a JSON value"),
-        (math.nan, "input is nan, a number that JSON does not have"),
-        ({"a": math.inf}, "input['a'] is inf, a number that JSON does not have"),
+        (math.nan, "input is nan, which is not a JSON number"),
+        ({"a": math.inf}, "input['a'] is inf, which is not a JSON number"),
         ({"a": [0, {"b": ("c", b"d")}]}, "input['a'][1]['b'][1] is a bytes, expected a JSON value"),
-        ({"a": 1, 2: 3}, "input is an object with the key 2, expected string keys"),
-        ([{}, [], {"x": {None: 1}}], "input[2]['x'] is an object with the key None, expected string keys"),
+        ({"a": 1, 2: 3}, "input is an object with the key 2, expected only string keys"),
+        ([{}, [], {"x": {None: 1}}], "input[2]['x'] is an object with the key None, expected only string keys"),
         (MappingProxyType({"a": {1}}), "input['a'] is a set, expected a JSON value"),
     ],
 )
@@ -56,7 +56,7 @@ def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond_it():
 def test_a_value_that_holds_itself_is_refused():
     value: dict = {}
     value["self"] = [value]
-    assert "or holds itself" in find_non_json(value, "input")
+    assert "or contains itself" in find_non_json(value, "input")
 
 
 def test_a_value_that_occurs_twice_is_not_taken_for_a_cycle():

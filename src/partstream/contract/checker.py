@@ -1,7 +1,7 @@
-"""Watches one response and says which rules of the contract it breaks.
+"""Checks the parts of one response against the contract and reports every broken rule.
 
-It stands between a provider and whoever reads its parts. It does no I/O and logs nothing: what it finds goes to a
-callback. It does not know who calls it, nor which protocol the parts were made from.
+The checker stands between a provider and the reader of its parts. It does no I/O and no logging: violations go to a
+callback. It knows neither its caller nor the protocol that the parts come from.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["MAX_KEPT_VIOLATIONS", "CheckMode", "CodePlace", "ContractChecker", "Violation"]
 
 MAX_KEPT_VIOLATIONS: Final = 1000
-"""How many violations a checker keeps; all of them are counted and reported."""
+"""The most violations that a checker keeps; it counts and reports all of them."""
 
 
 class CheckMode(StrEnum):
-    """What becomes of a part that breaks a MUST."""
+    """How a checker treats a part that breaks a MUST."""
 
     STRICT = "strict"
-    """The checker raises, naming the rule."""
+    """The checker raises an error that names the rule."""
     LENIENT = "lenient"
-    """The part is dropped, and the violation reported."""
+    """The checker drops the part and reports the violation."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """A line of a provider's source; written as `file:line`.
+    """A line of a provider's source; its string form is `file:line`.
 
     Attributes:
-        file: The path of the file, as Python knows it.
+        file: The path of the file, as in the code object.
         line: The number of the line, from 1.
     """
 
@@ -53,13 +53,13 @@ class CodePlace:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule broken once.
+    """One violation of one rule.
 
     Attributes:
         rule: The rule.
-        detail: What the provider did.
-        index: The position of the part in the stream as reported, from 0; None when the end of the stream broke it.
-        place: The line of the provider that reported the part, or None where it is unknown.
+        detail: A description of what the provider did.
+        index: The index of the part in the response, from 0; None if the end of the response broke the rule.
+        place: The line of the provider's code that reported the part, or None if unknown.
     """
 
     rule: Rule
@@ -68,7 +68,7 @@ class Violation:
     place: CodePlace | None = None
 
     def __str__(self) -> str:
-        """For a log: `rule-id at file:line. The sentence of the rule. Here: what the provider did.`"""
+        """The violation for a log: `rule-id at file:line. The rule's sentence. Here: what the provider did.`"""
         at = "" if self.place is None else f" at {self.place}"
         return f"{self.rule.id}{at}. {self.rule.text} Here: {self.detail}."
 
@@ -82,7 +82,7 @@ class _State(IntEnum):
 # Looked up once for every part: a member of an enumeration takes a fifth of the whole check to find in Python 3.11.
 _OPEN: Final = _State.OPEN
 
-# Which rule a part breaks that comes when no more parts may come; a state without a row still takes parts.
+# The rule that a part breaks by coming too late, by state; in a state without a row, parts may come.
 _LATE_PART: Final = {
     _State.CANCELLED: RULES["cancellation.nothing-after"],
     _State.ENDED: RULES["stream.nothing-after-completion"],
@@ -90,21 +90,21 @@ _LATE_PART: Final = {
 
 
 class ContractChecker:
-    """Checks the parts of one response; needs a constant time for a text part and keeps nothing of it.
+    """Checks the parts of one response. A text part takes constant time and leaves no copy behind.
 
-    A broken SHOULD is reported in both modes and stops nothing.
+    Both modes report a broken SHOULD and let the part pass.
 
     Args:
-        tools: The names of the request's tools, or None when they are unknown: then names are not compared.
-        mode: What becomes of a part that breaks a MUST.
-        on_violation: Called with each violation, before anything is raised; a host logs here.
-        namespace: What the provider's call ids should start with, or None when it is unknown.
-        locate: Called for a part that breaks a rule, and only then: says which line of the provider reported it. A
-            checker knows no stack; :class:`partstream.checked_progress.CheckedProgress` does.
+        tools: The names of the request's tools; with None, tool names are not compared.
+        mode: How to treat a part that breaks a MUST.
+        on_violation: Called with each violation, before an error is raised; a host logs here.
+        namespace: The prefix that the provider's call ids should have, or None if unknown.
+        locate: Called only for a part that breaks a rule; returns the line of the provider's code that reported it.
+            The checker does not look at the stack; :class:`partstream.checked_progress.CheckedProgress` does.
 
     Attributes:
-        violations: What was found, in order; the first :data:`MAX_KEPT_VIOLATIONS` of it.
-        counts: How often each rule was broken, by its id.
+        violations: The first :data:`MAX_KEPT_VIOLATIONS` violations, in order.
+        counts: The number of violations of each rule, by rule id.
     """
 
     def __init__(
@@ -132,14 +132,14 @@ class ContractChecker:
             self._evidence.add(Evidence.NAMESPACE)
 
     def check(self, part: ResponsePart, position: int | None = None) -> ResponsePart | None:
-        """Takes the next part that the provider reports.
+        """Checks the next part that the provider reports.
 
         Args:
-            part: The part; anything else is a violation too.
-            position: Where in the response the model generated it, as any number that grows, or None when unknown.
+            part: The part; an object of any other class is a violation.
+            position: The part's place in the order of generation, as a number that grows; None if unknown.
 
         Returns:
-            The part when it may be handed on, or None when it must not be.
+            The part if it may be handed on, otherwise None.
 
         Raises:
             ContractViolationError: The part breaks a MUST and the mode is strict.
@@ -158,13 +158,13 @@ class ContractChecker:
         return part
 
     def cancel(self) -> None:
-        """Says that the request was cancelled; after the end of the response it means nothing."""
+        """Records that the request was cancelled; has no effect after the end of the response."""
         if self._state is _State.OPEN:
             self._state = _State.CANCELLED
             self._evidence.add(Evidence.CANCELLATION)
 
     def complete(self) -> None:
-        """Says that the response resolved.
+        """Records that the response resolved.
 
         Raises:
             ContractViolationError: The end breaks a MUST and the mode is strict.
@@ -175,10 +175,11 @@ class ContractChecker:
         self._evidence.add(Evidence.COMPLETION)
         if not self._seen.visible:
             rule = RULES["stream.visible-part"]
-            self._report(rule, f"it completed without text and without a tool call, in {self._count} parts", None)
+            detail = f"the response completed without text and without a tool call (parts: {self._count})"
+            self._report(rule, detail, None)
 
     def fail(self, error: BaseException) -> None:
-        """Says that the response was rejected with `error`.
+        """Records that the response was rejected with `error`.
 
         Raises:
             ContractViolationError: The end breaks a MUST and the mode is strict.
@@ -188,28 +189,28 @@ class ContractChecker:
             return
         if before is _State.CANCELLED:
             rule = RULES["cancellation.resolves"]
-            self._report(rule, f"it was rejected with {type(error).__name__}", None)
+            self._report(rule, f"the response was rejected with {type(error).__name__}", None)
             return
         self._evidence.add(Evidence.FAILURE)
         if not isinstance(error, LanguageModelError):
             rule = RULES["failure.language-model-error"]
-            self._report(rule, f"it was rejected with {type(error).__name__}", None)
+            self._report(rule, f"the response was rejected with {type(error).__name__}", None)
 
     def judges(self, rule: Rule) -> bool:
-        """Whether the checker has learnt what it takes to judge `rule`: without that, "not broken" means nothing."""
+        """Whether the checker has the evidence to judge `rule`; without it, "not broken" means nothing."""
         return rule.needs in self._evidence
 
     def _end(self, how: str) -> _State:
         before, self._state = self._state, _State.ENDED
         if before is _State.ENDED:
-            self._report(RULES["stream.ends-once"], f"it was {how} after it had ended", None)
+            self._report(RULES["stream.ends-once"], f"the response was {how} after its end", None)
         return before
 
     def _in_order(self, position: int, index: int) -> bool:
         self._evidence.add(Evidence.POSITIONS)
         last = self._position
         if last is not None and position < last:
-            detail = f"a part of position {position} came after one of position {last}"
+            detail = f"a part with position {position} came after one with position {last}"
             self._report(RULES["stream.generation-order"], detail, index)
             return False
         self._position = position

@@ -1,8 +1,8 @@
-"""What each class of part must look like: for every class, its rules in the order in which they are judged.
+"""The rules of each class of part, in the order in which they are judged.
 
-A check looks at one part and at what the stream has shown so far (:class:`Seen`) and returns what is wrong, or None.
-It trusts no type: providers are other people's code. What a broken rule leads to is not known here but in
-:mod:`partstream.contract.checker`.
+A check takes one part and the facts about the response so far (:class:`Seen`), and returns a description of the
+violation, or None. It trusts no type: providers are other people's code. The consequences of a broken rule are decided
+in :mod:`partstream.contract.checker`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Finding", "Seen", "judge"]
 
 @dataclass(slots=True)
 class Seen:
-    """What is known of one response so far.
+    """The facts about one response so far.
 
     Attributes:
-        tools: The names of the request's tools, or None when they are unknown.
-        namespace: What the provider's call ids start with, or None when that is unknown.
-        call_ids: The ids of the calls that were let through; the only thing that grows.
-        last_call: The tool call that was let through last, or None.
-        visible: Whether text or a tool call was let through.
+        tools: The names of the request's tools, or None if unknown.
+        namespace: The prefix of the provider's call ids, or None if unknown.
+        call_ids: The ids of the calls that passed; the only field that grows.
+        last_call: The last tool call that passed, or None.
+        visible: Whether a text that is not empty or a tool call has passed.
     """
 
     tools: frozenset[str] | None
@@ -42,11 +42,11 @@ _Find: TypeAlias = Callable[[Any, Seen], str | None]
 _Check: TypeAlias = tuple[Rule, _Find]
 
 Finding: TypeAlias = tuple[Rule, str]
-"""A rule that a part breaks, and how."""
+"""A rule that a part breaks, and a description of how."""
 
 
 def judge(part: object, seen: Seen) -> Sequence[Finding]:
-    """Says which rules `part` breaks, up to and with the first MUST; a part that breaks none of those is noted."""
+    """The rules that `part` breaks, up to and including the first MUST; notes in `seen` a part that breaks no MUST."""
     if part.__class__ is TextPart:
         # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
         value = part.value
@@ -74,7 +74,7 @@ def _inherited(part_class: type) -> tuple[_Check, ...]:
 
 def _note(part: object, seen: Seen) -> None:
     if isinstance(part, TextPart):
-        # An empty text shows nothing: a host that got only those has nothing to display.
+        # An empty text shows nothing: a host that gets only empty texts has nothing to display.
         seen.visible = seen.visible or bool(part.value)
     elif isinstance(part, ToolCallPart):
         seen.visible = True
@@ -153,7 +153,7 @@ def _atomic(part: ToolCallPart, seen: Seen) -> str | None:
 
 
 def _unique_call_id(part: ToolCallPart, seen: Seen) -> str | None:
-    return f"call id {shorten(part.call_id)} came before" if part.call_id in seen.call_ids else None
+    return f"call id {shorten(part.call_id)} came twice" if part.call_id in seen.call_ids else None
 
 
 def _namespaced(part: ToolCallPart, seen: Seen) -> str | None:
@@ -172,11 +172,11 @@ def _media_type(part: DataPart, _: Seen) -> str | None:
 
 
 def _tool_result(part: ToolResultPart, _: Seen) -> str | None:
-    return f"a ToolResultPart for call {shorten(part.call_id)}; those belong into messages"
+    return f"a ToolResultPart for call {shorten(part.call_id)} came; tool results belong in messages"
 
 
 def _unknown_class(part: object, _: Seen) -> str | None:
-    return f"an object of class {type(part).__name__}"
+    return f"an object of class {type(part).__name__} came"
 
 
 def _described(value: object) -> str:

@@ -1,8 +1,8 @@
-"""The rules that bind a provider's response stream, as data; knows nothing of how they are checked.
+"""The rules for a provider's response stream, as data; does not know how they are checked.
 
-Source: "Language Model Provider Stream Semantics", version 1.0 draft of 30 January 2026; `section` is a section of
-it. Every rule of :data:`RULES` is enforced by :class:`partstream.contract.checker.ContractChecker`; what the document
-demands and no stream of parts can show is in :data:`UNOBSERVABLE`, so that nothing of it is left out in silence.
+Source: "Language Model Provider Stream Semantics", version 1.0 draft of 30 January 2026; every `section` is one of its
+sections. :class:`partstream.contract.checker.ContractChecker` enforces every rule of :data:`RULES`. The demands that
+no stream of parts can show are in :data:`UNOBSERVABLE`, so that the tables cover the whole document.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["RULES", "UNOBSERVABLE", "Evidence", "Level", "Rule", "UnobservablePr
 
 
 class Level(StrEnum):
-    """How binding a rule is, in the words of RFC 2119."""
+    """The requirement level of a rule, as in RFC 2119."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
 
 
 class Evidence(StrEnum):
-    """What a checker has to learn, beside the parts, before it can judge a rule; the value says it to a person."""
+    """The facts that a checker needs, beside the parts, to judge a rule; the value is the name shown to a person."""
 
     TOOLS = "the request's tools"
     NAMESPACE = "the provider's namespace"
@@ -41,11 +41,11 @@ class Rule:
     """One promise of a provider about its response stream.
 
     Attributes:
-        id: Stable name, `<subject>.<promise>`.
-        section: The section of the document that states it.
-        level: How binding it is. A broken MUST stops the part; a broken SHOULD is only reported.
+        id: The stable name, `<subject>.<promise>`.
+        section: The section of the document that states the promise.
+        level: The requirement level. A broken MUST stops the part; a broken SHOULD is only reported.
         text: The promise as one sentence.
-        needs: What a checker must know to judge it, or None when the parts alone are enough.
+        needs: The facts that a checker needs to judge the rule, or None if the parts are enough.
     """
 
     id: str
@@ -60,11 +60,11 @@ class UnobservablePromise:
     """A demand of the document that no checker of parts can judge.
 
     Attributes:
-        bound_to: Who has to keep it, `provider` or `consumer`.
-        section: The section that states it.
-        level: How binding it is.
+        bound_to: The side that has to keep the promise, `provider` or `consumer`.
+        section: The section of the document that states the promise.
+        level: The requirement level.
         text: The promise as one sentence.
-        reason: Why a stream of parts does not show it.
+        reason: Why a stream of parts does not show whether the promise is kept.
     """
 
     bound_to: str
@@ -83,12 +83,13 @@ _TABLE: Final = (
         Evidence.POSITIONS,
     ),
     Rule("stream.nothing-after-completion", "1.1", Level.MUST, "No part follows the end of the response."),
-    Rule("stream.ends-once", "5.1", Level.MUST, "A response ends once: it resolves or it is rejected."),
+    Rule("stream.ends-once", "5.1", Level.MUST, "A response ends once: it either resolves or is rejected."),
     Rule(
         "stream.visible-part",
         "5.3",
         Level.MUST,
-        "A completed response holds text or a tool call: thinking and data alone show as 'no response was returned'.",
+        "A completed response holds text or a tool call: with thinking and data alone, VS Code shows 'no response was "
+        "returned'.",
         Evidence.COMPLETION,
     ),
     Rule(
@@ -110,28 +111,40 @@ _TABLE: Final = (
         "failure.language-model-error",
         "5.3",
         Level.SHOULD,
-        "A response that fails is rejected with a LanguageModelError.",
+        "A failed response is rejected with a LanguageModelError.",
         Evidence.FAILURE,
     ),
-    Rule("part.known-class", "1.2", Level.MUST, "A part is a text, thinking, tool call or data part."),
+    Rule(
+        "part.known-class",
+        "1.2",
+        Level.MUST,
+        "A part is a text part, a thinking part, a tool call part or a data part.",
+    ),
     Rule("part.no-tool-result", "1.2", Level.MUST, "A response holds no tool result part."),
     Rule("text.string-value", "2.1", Level.MUST, "The value of a text part is a string."),
-    Rule("text.utf-8", "2.2", Level.SHOULD, "The value of a text part can be written as UTF-8 (no half characters)."),
-    Rule("thinking.string-value", "2.4", Level.MUST, "The value of a thinking part is a string or an array of them."),
-    Rule("thinking.string-id", "2.4", Level.MUST, "The id of a thinking part is a string or left out."),
-    Rule("thinking.json-metadata", "2.4", Level.MUST, "The metadata of a thinking part is a JSON object or left out."),
-    Rule("tool-call.non-empty-call-id", "3.3", Level.MUST, "The call id of a tool call is a string, not an empty one."),
-    Rule("tool-call.non-empty-name", "3.1", Level.MUST, "The name of a tool call is a string, not an empty one."),
+    Rule(
+        "text.utf-8",
+        "2.2",
+        Level.SHOULD,
+        "The value of a text part can be encoded as UTF-8 (no half of a surrogate pair).",
+    ),
+    Rule(
+        "thinking.string-value", "2.4", Level.MUST, "The value of a thinking part is a string or an array of strings."
+    ),
+    Rule("thinking.string-id", "2.4", Level.MUST, "The id of a thinking part is a string or absent."),
+    Rule("thinking.json-metadata", "2.4", Level.MUST, "The metadata of a thinking part is a JSON object or absent."),
+    Rule("tool-call.non-empty-call-id", "3.3", Level.MUST, "The call id of a tool call is a non-empty string."),
+    Rule("tool-call.non-empty-name", "3.1", Level.MUST, "The name of a tool call is a non-empty string."),
     Rule(
         "tool-call.known-tool",
         "3.1",
         Level.MUST,
-        "The name of a tool call is the name of one of the request's tools.",
+        "The name of a tool call is that of one of the request's tools.",
         Evidence.TOOLS,
     ),
-    Rule("tool-call.object-input", "3.1", Level.MUST, "The input of a tool call is an object, already parsed."),
-    Rule("tool-call.json-input", "3.1", Level.MUST, "The input of a tool call holds JSON values only."),
-    Rule("tool-call.atomic", "3.2", Level.MUST, "A tool call is one part: no second part brings the rest of it."),
+    Rule("tool-call.object-input", "3.1", Level.MUST, "The input of a tool call is a parsed object."),
+    Rule("tool-call.json-input", "3.1", Level.MUST, "The input of a tool call holds only JSON values."),
+    Rule("tool-call.atomic", "3.2", Level.MUST, "A tool call is one part: no second part completes it."),
     Rule("tool-call.unique-call-id", "3.2", Level.MUST, "No two tool calls of a response share a call id."),
     Rule(
         "tool-call.namespaced-call-id",
@@ -140,12 +153,12 @@ _TABLE: Final = (
         "The call id of a tool call starts with the provider's namespace.",
         Evidence.NAMESPACE,
     ),
-    Rule("data.bytes", "4.1", Level.MUST, "The data of a data part are bytes."),
-    Rule("data.media-type", "4.1", Level.MUST, "The media type of a data part is a string, not an empty one."),
+    Rule("data.bytes", "4.1", Level.MUST, "The data of a data part is bytes."),
+    Rule("data.media-type", "4.1", Level.MUST, "The media type of a data part is a non-empty string."),
 )
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _TABLE})
-"""Every rule that is enforced, by id, in the order of the report."""
+"""Every enforced rule by id, in the order of reports."""
 
 UNOBSERVABLE: Final = (
     UnobservablePromise(
@@ -153,42 +166,42 @@ UNOBSERVABLE: Final = (
         "3.4",
         Level.SHOULD,
         "A tool call is emitted as soon as the model has fully specified it.",
-        "The parts do not say when the model was done with the call.",
+        "The parts do not tell when the model had finished the call.",
     ),
     UnobservablePromise(
         "provider",
         "5.2",
         Level.SHOULD,
         "A cancelled provider stops requesting data from upstream.",
-        "It happens on the provider's connection, below the parts.",
+        "Requesting happens on the provider's connection, below the parts.",
     ),
     UnobservablePromise(
         "provider",
         "8.2",
         Level.SHOULD,
         "Text is emitted as it is received.",
-        "The parts carry no time, and a short answer rightly is one part.",
+        "The parts carry no time, and a short answer may rightly be one part.",
     ),
     UnobservablePromise(
         "provider",
         "8.2",
         Level.SHOULD,
         "Errors of the upstream are logged.",
-        "A log is no part of the stream; the error itself carries all that is known.",
+        "A log is not in the stream; the error itself carries all known facts.",
     ),
     UnobservablePromise(
         "consumer",
         "2.2",
         Level.MUST,
         "Consecutive text parts are joined into one text.",
-        "It binds whoever reads the parts.",
+        "The reader of the parts joins them.",
     ),
     UnobservablePromise(
         "consumer",
         "7.3",
         Level.MUST,
         "Tool calls are executed, and their results sent with the matching call ids in a new request.",
-        "It is seen in the next request only.",
+        "Only the next request shows the results.",
     ),
 )
-"""What else the document demands, and why no checker of parts can judge it."""
+"""The document's other demands, and why no checker of parts can judge them."""
