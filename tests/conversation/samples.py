@@ -11,8 +11,9 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
-from partstream.protocols.openresponses.serve_request import read_request
-from partstream.protocols.openresponses.write_request import build_request
+from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.write_request import PATH, build_request
+from partstream.protocols.protocol import WireRequest
 
 ORIGIN = Origin("upstream", "small")
 PREFIX = "gw-"
@@ -57,7 +58,7 @@ def body_of(*messages: ChatMessage, carried: Carried = Carried.EVERYTHING, **opt
     """The body as JSON, after the schema and our own server have accepted it."""
     body = build_request(prepared(*messages, **options).request(carried))
     validate_request(body)
-    read_request(body, {})
+    READ_REQUEST.read(WireRequest(PATH, body))
     return json.loads(json.dumps(body))
 
 

@@ -6,10 +6,8 @@ import pytest
 
 from openresponses_schema import EVENT_MODELS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import Outcome, Reply, StreamOptions, Unmapped
+from partstream.outputs import Outcome, StreamOptions, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS, OpenResponsesStream
-from partstream.protocols.openresponses.serve import PROTOCOL
-from partstream.protocols.serving import Answer, Citation, RefusalBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.openresponses.wire import (
     OMIT,
@@ -379,22 +377,3 @@ def test_two_streams_that_are_fed_by_turns_never_mix() -> None:
         assert result.calls == [(f"gw-call_{number}", "look_up", {"n": number})]
         assert len(result.metadata[0]["reasoning_items"]) == 1
         assert result.finish.response_id == f"resp_{number}"
-
-
-def test_what_our_own_server_writes_reads_back_as_it_was_meant() -> None:
-    answer = Answer(
-        (
-            ThinkingBlock(("I ", "think.")),
-            TextBlock(("Hé", "llo."), (Citation("https://example.org", "Example", 0, 2),)),
-            RefusalBlock(("No", ".")),
-            ToolCallBlock("look_up", ('{"a"', ":1}")),
-            ToolCallBlock("look_up", ("",)),
-        )
-    )
-    request = PROTOCOL.read_request({"model": "m", "input": "Hi"}, {})
-    result = read(PROTOCOL.write_events(request, answer, Reply("identity", 1)), call_id_prefix="")
-    assert result.thinking == "I think."
-    assert result.text == "Hé [Example](https://example.org)llo.No."
-    assert [(name, value) for _, name, value in result.calls] == [("look_up", {"a": 1}), ("look_up", {})]
-    assert result.unmapped == {}
-    assert result.finish.outcome is Outcome.COMPLETED
