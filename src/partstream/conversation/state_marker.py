@@ -8,14 +8,11 @@ holds no backslash, and whatever is not ours is read as None.
 
 from __future__ import annotations
 
-import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.digest import short_digest
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.conversation.sealing import seal, unseal
 from partstream.parts import DataPart
 
 if TYPE_CHECKING:
@@ -25,8 +22,6 @@ __all__ = ["MAX_MARKER_LENGTH", "Origin", "StateMarker", "marker_part", "read_ma
 
 MAX_MARKER_LENGTH: Final = 65_536
 """Characters; VS Code was seen to keep 64 KB of metadata whole."""
-
-_FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +62,7 @@ class StateMarker:
 
     def encode(self) -> str:
         """The marker as text, at most :data:`MAX_MARKER_LENGTH` long: reasoning that makes it longer is left out."""
-        payload = urlsafe_b64encode(dumps(self._fields())).decode().rstrip("=")
-        text = f"partstream1.{payload}.{short_digest(payload)}"
+        text = seal(self._fields())
         if len(text) > MAX_MARKER_LENGTH and self.reasoning:
             return replace(self, reasoning=()).encode()
         return text
@@ -100,17 +94,13 @@ def read_marker(part: DataPart) -> StateMarker | None:
     if part.mime_type != STATEFUL_MARKER_MIME_TYPE or len(part.data) > 2 * MAX_MARKER_LENGTH:
         return None
     for piece in part.data.decode(errors="replace").split("\\"):
-        match = _FORM.fullmatch(piece)
-        if match is not None and short_digest(match[1]) == match[2]:
-            return _decode(match[1])
+        fields = unseal(piece)
+        if fields is not None:
+            return _marker_of(fields)
     return None
 
 
-def _decode(payload: str) -> StateMarker | None:
-    try:
-        fields = loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    except (ValueError, JSONDecodeError):
-        return None
+def _marker_of(fields: Any) -> StateMarker | None:
     if not isinstance(fields, dict):
         return None
     upstream, model, history, answer = (fields.get(name) for name in "umha")

@@ -17,6 +17,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.openresponses.asked_content import read_content
 from partstream.protocols.openresponses.asked_fields import described, optional_text, required_text
+from partstream.protocols.openresponses.sealed_state import read_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,14 +107,13 @@ class _Reader:
             if item.get(name) is not None
             for part in read_content(item[name], f"{where}.{name}", self._counts)
         ]
-        state = {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
-        self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state)
+        state = _state(item, where)
+        self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state.get("id"), state)
 
     def _compaction(self, item: Mapping[str, Any], where: str) -> None:
         """A summary of the conversation that only a server can read: it goes the way of reasoning."""
         self._close_results()
-        state = {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
-        self._answer.think("", {"type": item["type"], **state})
+        self._answer.think("", None, {"type": item["type"], **_state(item, where)})
 
     def _close(self) -> None:
         self._close_answer()
@@ -165,12 +165,27 @@ class _Answer:
         self._calls += 1
         self._text_after_call = False
 
-    def think(self, shown: str, state: dict[str, str]) -> None:
+    def think(self, shown: str, part_id: str | None, state: dict[str, str]) -> None:
         """Takes an item with opaque state; the metadata of its part lists all items so far, each with its place."""
-        self._items.append({**state, PLACE: [self._calls, self._text_after_call]})
-        own = {} if "type" in state else state
-        self.parts.append(ThinkingPart(shown, own.get("id"), {**own, ITEMS: list(self._items)}))
+        item: Mapping[str, Any] | None = state
+        beside: Mapping[str, Any] = {}
+        sealed = read_sealed(state.get("encrypted_content", ""))
+        if sealed is not None:
+            item, beside = sealed
+        if item is not None:
+            self._items.append({**item, PLACE: [self._calls, self._text_after_call]})
+            own = item if item.keys() <= _OWN else {}
+            beside = {**own, **beside, ITEMS: list(self._items)}
+        self.parts.append(ThinkingPart(shown, part_id, beside))
         self.ends_with_text = False
+
+
+_OWN: Final = frozenset({"id", "encrypted_content"})
+"""The fields of reasoning that the metadata of its part says beside the list."""
+
+
+def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
+    return {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
 
 
 def _arguments(item: Mapping[str, Any], where: str) -> dict[str, Any]:

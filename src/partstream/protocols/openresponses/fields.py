@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
 
-__all__ = ["Wire", "identifier", "index", "mapping", "sequence", "text"]
+__all__ = ["ENCRYPTED_REASONING", "Wire", "identifier", "index", "mapping", "sequence", "text"]
+
+ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
+"""What a request puts into `include` to get the state of reasoning."""
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object as it came. Real servers deviate, so nothing about it is certain."""

@@ -170,7 +170,7 @@ _RESPONSE: Final = (
     ResponseLoss(
         "thoughts",
         "Each thought is an item with an identifier that no other item has, made up where it is missing or used twice; "
-        "its state is `encrypted_content`, and the state that other protocols give is left out.",
+        "the state that other protocols give is left out, unless the client asks for `reasoning.encrypted_content`.",
         _thoughts,
     ),
     ResponseLoss(

@@ -13,6 +13,7 @@ from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.errors import ERRORS
+from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_OPTIONS", "OPTION_NAMES", "PATH", "WRITE_REQUEST", "build_request"]
 
 PATH: Final = "/responses"
-
-_ENCRYPTED: Final = "reasoning.encrypted_content"
 
 OPTION_NAMES: Final = {
     "maxTokens": "max_output_tokens",
@@ -88,7 +87,7 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
         chosen[settings.context_size_field] = request.context_size
     chosen |= {name: value for name, value in options.items() if name not in NOT_OPTIONS}
     if _wants_encrypted_reasoning(request, chosen) and "include" not in chosen:
-        chosen["include"] = [_ENCRYPTED]
+        chosen["include"] = [ENCRYPTED_REASONING]
     return chosen
 
 

@@ -15,9 +15,12 @@ from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
+from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
 from partstream.protocols.openresponses.response_resource import new_response, written_usage
+from partstream.protocols.openresponses.sealed_state import opaque_text
 from partstream.protocols.openresponses.written_items import (
+    COMPACTION,
     Events,
     Identifiers,
     Message,
@@ -48,6 +51,7 @@ class OpenResponsesWriter:
         self._events = Events()
         self._open: Message | Reasoning | None = None
         self._listed = 0
+        self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
         self._begun = False
         self._ended = False
 
@@ -84,21 +88,22 @@ class OpenResponsesWriter:
     def _carry(self, part_id: str | None, metadata: Mapping[str, Any]) -> None:
         """Writes what the upstream wants back: metadata lists all items so far, and each closes one."""
         listed = metadata.get(ITEMS)
-        new = [metadata] if not isinstance(listed, list | tuple) else listed[self._listed :]
-        self._listed = self._listed if not isinstance(listed, list | tuple) else len(listed)
+        new: Sequence[Any] = [None]
+        if isinstance(listed, list | tuple):
+            new, self._listed = listed[self._listed :], len(listed)
         for item in new:
-            if item.get("type") == "compaction":
+            state = opaque_text(item, metadata, foreign=self._wants_state)
+            item_id = (item or metadata).get("id") or part_id
+            if item is not None and item.get("type") == COMPACTION and state is not None:
                 self._close()
-                write_compaction(item, self._items, self._events)
+                write_compaction(item_id, state, self._items, self._events)
                 continue
-            encrypted = item.get("encrypted_content")
-            if not isinstance(self._open, Reasoning):
-                if not isinstance(encrypted, str):
-                    continue
+            if state is not None and not isinstance(self._open, Reasoning):
                 self._close()
-                self._open = Reasoning(self._items, item.get("id") or part_id, self._events)
-            self._open.encrypted_content = encrypted if isinstance(encrypted, str) else None
-            self._close()
+                self._open = Reasoning(self._items, item_id, self._events)
+            if isinstance(self._open, Reasoning):
+                self._open.encrypted_content = state
+                self._close()
 
     def _call(self, part: ToolCallPart) -> None:
         self._close()

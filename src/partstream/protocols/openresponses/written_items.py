@@ -13,12 +13,11 @@ from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.citations import CITATION_MIME_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.openresponses.fields import Wire
 
 __all__ = [
+    "COMPACTION",
     "MADE_UP",
     "Events",
     "Identifiers",
@@ -252,14 +251,14 @@ def write_call(part: ToolCallPart, size: int | None, items: OutputItems, events:
     items.close(place, {**item, "arguments": arguments, "status": "completed"}, events)
 
 
-_OF_A_COMPACTION: Final = ("encrypted_content", "created_by")
+COMPACTION: Final = "compaction"
+"""The type of the item that stands for a conversation that the upstream summarised."""
 
 
-def write_compaction(state: Mapping[str, Any], items: OutputItems, events: Events) -> None:
+def write_compaction(item_id: Any, state: str, items: OutputItems, events: Events) -> None:
     """Writes the item that stands for a conversation that the upstream summarised."""
-    known = {name: state[name] for name in _OF_A_COMPACTION if isinstance(state.get(name), str)}
-    item = {"type": "compaction", "id": "", "encrypted_content": "", **known}
-    place, _ = items.open("cmp", item, events, state.get("id"))
+    item = {"type": COMPACTION, "id": "", "encrypted_content": state}
+    place, _ = items.open("cmp", item, events, item_id)
     items.close(place, item, events)
 
 

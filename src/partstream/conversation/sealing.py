@@ -1,0 +1,31 @@
+"""JSON values as one word of text that others carry and give back; what was changed on the way is read as nothing."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any, Final
+
+from partstream.conversation.digest import short_digest
+from partstream.json_codec import JSONDecodeError, dumps, loads
+
+__all__ = ["seal", "unseal"]
+
+_FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
+
+
+def seal(value: object) -> str:
+    """A JSON value as text: ASCII letters, digits, dots, hyphens and underscores."""
+    payload = urlsafe_b64encode(dumps(value)).decode().rstrip("=")
+    return f"partstream1.{payload}.{short_digest(payload)}"
+
+
+def unseal(text: str) -> Any:
+    """The value in a text that :func:`seal` made; None for every other text."""
+    match = _FORM.fullmatch(text)
+    if match is None or short_digest(match[1]) != match[2]:
+        return None
+    try:
+        return loads(urlsafe_b64decode(match[1] + "=" * (-len(match[1]) % 4)))
+    except (ValueError, JSONDecodeError):
+        return None

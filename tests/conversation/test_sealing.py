@@ -1,0 +1,29 @@
+"""Values as text that others carry."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.conversation.sealing import seal, unseal
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(VALUES)
+def test_what_was_sealed_comes_back(value):
+    text = seal(value)
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", text)
+    assert unseal(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gAAAAABo", "partstream1.e30.0000000000000000", seal({"a": 1})[:-1], seal({}) + "0"]
+)
+def test_every_other_text_is_nothing(text):
+    assert unseal(text) is None
