@@ -11,64 +11,37 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.greeting import leading_instructions
 from partstream.conversation.markers import is_mark
-from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.media import read_media
 from partstream.conversation.texts import well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.messages import Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.common_losses import SPEAKER_NAMES, TEXT_DOCUMENTS, each_part_of_a_request
 from partstream.protocols.losses import RequestLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from partstream.outputs import Asked
     from partstream.parts import MessagePart
 
-__all__ = ["PREPARED", "each_part"]
+__all__ = ["PREPARED"]
 
 _EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
 
-def each_part(asked: Asked, change: Callable[[Any], MessagePart | None]) -> Asked:
-    """The request with every part changed, those in results of tools as well; None takes a part out."""
-    return replace(
-        asked,
-        messages=tuple(replace(message, content=_changed(message.content, change)) for message in asked.messages),
-    )
+def _without_mark(part: MessagePart) -> MessagePart | None:
+    return None if isinstance(part, DataPart) and is_mark(part.mime_type) else part
 
 
-def _changed(parts: tuple[Any, ...], change: Callable[[Any], MessagePart | None]) -> tuple[Any, ...]:
-    inner = (
-        replace(part, content=_changed(part.content, change)) if isinstance(part, ToolResultPart) else part
-        for part in parts
-    )
-    return tuple(changed for part in inner if (changed := change(part)) is not None)
+def _with_true_label(part: MessagePart) -> MessagePart:
+    return DataPart(part.data, read_media(part).media_type) if isinstance(part, DataPart) else part
 
 
-def _marks(asked: Asked) -> Asked:
-    return each_part(asked, lambda part: None if isinstance(part, DataPart) and is_mark(part.mime_type) else part)
+def _without_thinking(part: MessagePart) -> MessagePart | None:
+    return None if isinstance(part, ThinkingPart) else part
 
 
-def _documents(asked: Asked) -> Asked:
-    def said(part: MessagePart) -> MessagePart:
-        media = read_media(part) if isinstance(part, DataPart) else None
-        return TextPart(media.text) if media is not None and media.kind is MediaKind.TEXT else part
-
-    return each_part(asked, said)
-
-
-def _labels(asked: Asked) -> Asked:
-    return each_part(
-        asked, lambda part: DataPart(part.data, read_media(part).media_type) if isinstance(part, DataPart) else part
-    )
-
-
-def _thinking(asked: Asked) -> Asked:
-    return each_part(asked, lambda part: None if isinstance(part, ThinkingPart) else part)
-
-
-def _halves(asked: Asked) -> Asked:
-    return each_part(asked, lambda part: TextPart(well_formed(part.value)) if isinstance(part, TextPart) else part)
+def _with_whole_characters(part: MessagePart) -> MessagePart:
+    return TextPart(well_formed(part.value)) if isinstance(part, TextPart) else part
 
 
 def _identifiers(asked: Asked) -> Asked:
@@ -85,7 +58,7 @@ def _identifiers(asked: Asked) -> Asked:
         return part
 
     tools = tuple(replace(tool, name=names.to_upstream(tool.name)) for tool in asked.options.tools)
-    return each_part(replace(asked, options=replace(asked.options, tools=tools)), renamed)
+    return each_part_of_a_request(renamed)(replace(asked, options=replace(asked.options, tools=tools)))
 
 
 def _tools(asked: Asked) -> Asked:
@@ -96,15 +69,10 @@ def _tools(asked: Asked) -> Asked:
     return replace(asked, options=replace(asked.options, tools=tools))
 
 
-def _speakers(asked: Asked) -> Asked:
+def _orders(asked: Asked) -> Asked:
     orders = leading_instructions(asked.messages)
-    return replace(
-        asked,
-        messages=tuple(
-            replace(message, role=Role.SYSTEM if place < orders else message.role, name=None)
-            for place, message in enumerate(asked.messages)
-        ),
-    )
+    leading = (replace(message, role=Role.SYSTEM) for message in asked.messages[:orders])
+    return replace(asked, messages=(*leading, *asked.messages[orders:]))
 
 
 def _host(asked: Asked) -> Asked:
@@ -126,24 +94,27 @@ def _host(asked: Asked) -> Asked:
 
 
 PREPARED: Final = (
-    RequestLoss("marks", "Data parts that are marks of the host are left out.", _marks),
-    RequestLoss("documents", "A text document is sent as text, without its media type.", _documents),
-    RequestLoss("labels", "The media type of bytes is what their first bytes say.", _labels),
+    RequestLoss("marks", "Data parts that are marks of the host are left out.", each_part_of_a_request(_without_mark)),
+    TEXT_DOCUMENTS,
+    RequestLoss(
+        "labels", "The media type of bytes is what their first bytes say.", each_part_of_a_request(_with_true_label)
+    ),
     RequestLoss(
         "thinking",
         "What the model thought is left out; its opaque state goes back to the server that gave it.",
-        _thinking,
+        each_part_of_a_request(_without_thinking),
     ),
-    RequestLoss("half-characters", "Halves of characters are replaced by U+FFFD.", _halves),
+    RequestLoss(
+        "half-characters",
+        "Halves of characters are replaced by U+FFFD.",
+        each_part_of_a_request(_with_whole_characters),
+    ),
     RequestLoss(
         "names", "Names of tools and identifiers of calls that servers refuse are replaced by others.", _identifiers
     ),
     RequestLoss("schemas", "A tool without a schema gets one that describes an empty object.", _tools),
-    RequestLoss(
-        "speakers",
-        "The names of speakers are left out; orders that an assistant gives before anyone asked are instructions.",
-        _speakers,
-    ),
+    SPEAKER_NAMES,
+    RequestLoss("orders", "Orders that an assistant gives before anyone asked are system messages.", _orders),
     RequestLoss(
         "host",
         "Options of the host itself, who asks, and what a person chose beside the reasoning effort are left out.",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.losses import ErrorForm, Losses, ResponseForm, ResponseLoss
+from partstream.protocols.common_losses import ERROR_KIND, PROVIDER_METADATA, TRUNCATION
+from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
 from partstream.protocols.openresponses.errors import SERVER_ERROR
 from partstream.protocols.openresponses.finish import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.request_losses import REQUEST
@@ -128,15 +129,9 @@ def _reason(form: ResponseForm) -> ResponseForm:
     return replace(form, reason=FinishReason(UnifiedFinishReason.ERROR, "failed"))
 
 
-def _truncation(form: ResponseForm) -> ResponseForm:
-    return replace(form, outcome=Outcome.FAILED) if form.outcome is Outcome.TRUNCATED else form
-
-
-def _error(form: ResponseForm) -> ResponseForm:
+def _error_code(form: ResponseForm) -> ResponseForm:
     error = form.error
-    if error is None:
-        return form
-    return replace(form, error=ErrorForm("UpstreamFailureError", error.message, error.code or SERVER_ERROR))
+    return form if error is None else replace(form, error=replace(error, code=error.code or SERVER_ERROR))
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
@@ -155,10 +150,6 @@ def _identity(form: ResponseForm) -> ResponseForm:
 
 def _model(form: ResponseForm) -> ResponseForm:
     return replace(form, model=None)
-
-
-def _metadata(form: ResponseForm) -> ResponseForm:
-    return replace(form, provider_metadata={})
 
 
 _RESPONSE: Final = (
@@ -184,8 +175,9 @@ _RESPONSE: Final = (
         "An answer completes, is incomplete for a reason, or fails; other words for it are left out.",
         _reason,
     ),
-    ResponseLoss("truncation", "An answer whose bytes ended too soon is one that failed.", _truncation),
-    ResponseLoss("error", "An error is a code and a message; where it has no code, one is made up.", _error),
+    TRUNCATION,
+    ERROR_KIND,
+    ResponseLoss("error-code", "An error has a code; where it has none, one is made up.", _error_code),
     ResponseLoss(
         "token-counts",
         "Tokens are reported where input and output are known; cached and reasoning tokens that are not known are 0.",
@@ -193,9 +185,7 @@ _RESPONSE: Final = (
     ),
     ResponseLoss("response-id", "A response has an identifier; where the answer has none, one is made up.", _identity),
     ResponseLoss("model", "A response names a model; where the answer names none, it is the one asked for.", _model),
-    ResponseLoss(
-        "provider-metadata", "What a provider says of the whole answer beside its tokens is left out.", _metadata
-    ),
+    PROVIDER_METADATA,
 )
 
 LOSES: Final = Losses(response=_RESPONSE, request=REQUEST)

@@ -10,9 +10,10 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY, SHOWN_BY_ASSISTANT, in_next_user_message
 from partstream.messages import ChatMessage, Role, ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.protocols.common_losses import each_part_of_a_request
 from partstream.protocols.losses import RequestLoss
 from partstream.protocols.openresponses.write_request import NOT_OPTIONS, OPTION_NAMES
-from partstream.protocols.prepared_losses import PREPARED, each_part
+from partstream.protocols.prepared_losses import PREPARED
 
 if TYPE_CHECKING:
     from partstream.outputs import Asked
@@ -21,14 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["REQUEST"]
 
 
-def _failures(asked: Asked) -> Asked:
-    def said(part: MessagePart) -> MessagePart:
-        if not isinstance(part, ToolResultPart) or not part.is_error:
-            return part
-        words = TextPart(FAILED if part.content else FAILED_SILENTLY)
-        return ToolResultPart(part.call_id, (words, *part.content))
-
-    return each_part(asked, said)
+def _in_words(part: MessagePart) -> MessagePart:
+    if not isinstance(part, ToolResultPart) or not part.is_error:
+        return part
+    words = TextPart(FAILED if part.content else FAILED_SILENTLY)
+    return ToolResultPart(part.call_id, (words, *part.content))
 
 
 def _pictures(asked: Asked) -> Asked:
@@ -99,7 +97,11 @@ def _mode(asked: Asked) -> Asked:
 
 REQUEST: Final = (
     *PREPARED,
-    RequestLoss("failed-results", "That a tool failed is said in the words of its result.", _failures),
+    RequestLoss(
+        "failed-results",
+        "That a tool failed is said in the words of its result.",
+        each_part_of_a_request(_in_words),
+    ),
     RequestLoss(
         "pictures",
         "Images and files in results of tools, and those of the assistant, follow in the next message of the user; "
