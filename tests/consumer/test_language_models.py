@@ -68,7 +68,7 @@ FAILING = [
     (ScriptedProvider(listing=_raise), OSError, "no network"),
     (ScriptedProvider(listing=_raise_timeout), TimeoutError, "its own limit"),
     (ScriptedProvider(listing=_hang), LanguageModelError, r"did not list its models within 0\.02 s"),
-    (ScriptedProvider(models=[information(), information()]), CallerError, "lists a model id twice: small"),
+    (ScriptedProvider(models=[information(), information()]), CallerError, "lists small more than once"),
 ]
 
 

@@ -114,8 +114,8 @@ def _return_a_set(tool_input):
 FAILURES = [
     (_raise_with_words, "The tool 'look' failed with ValueError: no such place", ValueError),
     (_raise_without_words, "The tool 'look' failed with ValueError", ValueError),
-    (_raise_cancelled, "The tool 'look' was cancelled from within.", asyncio.CancelledError),
-    (_return_a_set, "The tool 'look' gave a result that cannot be sent: got set", CallerError),
+    (_raise_cancelled, "The tool 'look' cancelled itself.", asyncio.CancelledError),
+    (_return_a_set, "The tool 'look' returned a result that cannot be sent: got set", CallerError),
 ]
 
 
@@ -134,7 +134,7 @@ def test_a_failure_becomes_a_result_that_says_so(call, sentence: str, error) -> 
 def test_a_tool_that_does_not_exist_is_answered_with_those_that_do() -> None:
     async def scenario() -> None:
         outcome = await outcome_of(_coroutine, name="listen")
-        text = "The tool 'listen' does not exist. Tools that exist: look."
+        text = "The tool 'listen' does not exist. Available tools: look."
         assert outcome.result == ToolResultPart("c1", (TextPart(text),), is_error=True)
 
     run(scenario())

@@ -55,7 +55,7 @@ DONE_MESSAGE = ChatMessage.assistant("Done.")
 THOUGHT = ThinkingPart("Hm", "r1", {"signature": "s"})
 INVENTED = ToolCallPart("c4", "listen", {})
 INVENTED_RESULT = ToolResultPart(
-    "c4", (TextPart("The tool 'listen' does not exist. Tools that exist: look, fall."),), is_error=True
+    "c4", (TextPart("The tool 'listen' does not exist. Available tools: look, fall."),), is_error=True
 )
 
 # What the model reports in each round, and the messages that the loop adds.

@@ -1,6 +1,6 @@
 """The consumer's side: register providers, select models, send requests, count tokens, run the tool loop.
 
-Stands for `vscode.lm` and what it hands out; runs on asyncio and opens nothing itself.
+The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no file and no connection.
 """
 
 from partstream.consumer.language_model_chat import LanguageModelChat

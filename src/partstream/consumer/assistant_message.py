@@ -1,6 +1,6 @@
-"""What of a response goes back to the model as its own words in the next request; knows no tool and no request.
+"""Selects the parts of a response that the next request sends back as the assistant's message; knows no tool.
 
-Source: section 7.3 of the contract, and what Copilot sends back of the data parts of a response.
+Source: section 7.3 of the contract, and the data parts of a response that Copilot sends back.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["assistant_content"]
 
-# Copilot returns this one data part with each assistant message: it names state that the provider keeps.
+# The one data part that Copilot returns with each assistant message: it identifies state that the provider keeps.
 _RETURNED_MIME_TYPES = frozenset({"stateful_marker"})
 
 
 def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) -> tuple[ResponsePart, ...]:
-    """The content of the assistant's message: text and thinking joined, the answered calls, the provider's marker.
+    """The content of the assistant's message: joined text and thinking, answered calls, the provider's marker.
 
     Args:
-        parts: A response, in order.
-        answered: The ids of the calls that have results; calls without are left out.
+        parts: The parts of a response, in order.
+        answered: The ids of the calls that have results; other calls are left out.
     """
     runs: list[_Run] = []
     for part in parts:
@@ -49,7 +49,7 @@ def _is_returned(part: ResponsePart, answered: Collection[str]) -> bool:
 
 
 class _Run:
-    """Neighbouring parts that are one part: any texts (section 2.2), or the thinking of one item."""
+    """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
 
     __slots__ = ("_id", "_last", "_values")
 
@@ -59,7 +59,7 @@ class _Run:
         self._values = [first.value] if isinstance(first, TextPart | ThinkingPart) else []
 
     def take(self, part: ResponsePart) -> bool:
-        """Takes `part` if it belongs to the run, and says whether it did."""
+        """Adds `part` if it belongs to the run; returns whether it does."""
         if not (self._continues_text(part) or self._continues_thinking(part)):
             return False
         self._values.append(part.value)
@@ -78,7 +78,7 @@ class _Run:
         return isinstance(part, TextPart) and isinstance(self._last, TextPart)
 
     def _continues_thinking(self, part: ResponsePart) -> TypeGuard[ThinkingPart]:
-        # The last part of an item carries the metadata of all of it: what follows such a part is another item.
+        # The last part of an item carries the metadata of the whole item: the part after it belongs to another item.
         if not isinstance(part, ThinkingPart) or not isinstance(self._last, ThinkingPart) or self._last.metadata:
             return False
         if self._id is None:

@@ -1,4 +1,4 @@
-"""A model as its consumer sees it; knows nothing of how a request is run.
+"""A model as its consumer sees it; does not know how a request runs.
 
 Source: `@types/vscode` 1.140, `LanguageModelChat`.
 """
@@ -25,10 +25,10 @@ _NO_OPTIONS = RequestOptions()
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChat:
-    """A model that can be asked; stands for `vscode.LanguageModelChat`. Made by :class:`LanguageModels`.
+    """A model to send requests to; the counterpart of `vscode.LanguageModelChat`. Made by :class:`LanguageModels`.
 
     Attributes:
-        information: What its provider says about it.
+        information: The provider's information about the model.
     """
 
     information: LanguageModelChatInformation
@@ -36,42 +36,42 @@ class LanguageModelChat:
 
     @property
     def vendor(self) -> str:
-        """The vendor under which its provider is registered."""
+        """The vendor that the model's provider is registered under."""
         return self._registration.vendor
 
     @property
     def id(self) -> str:
-        """Its identifier, unique within the vendor."""
+        """The model's id, unique within the vendor."""
         return self.information.id
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The model's name for people."""
         return self.information.name
 
     @property
     def family(self) -> str:
-        """Its family."""
+        """The model's family."""
         return self.information.family
 
     @property
     def version(self) -> str:
-        """Its version within the family; opaque."""
+        """The model's version within the family; opaque."""
         return self.information.version
 
     @property
     def max_input_tokens(self) -> int:
-        """The most tokens a prompt may hold."""
+        """The most tokens that a prompt may hold."""
         return self.information.max_input_tokens
 
     @property
     def max_output_tokens(self) -> int:
-        """The most tokens an answer may hold."""
+        """The most tokens that an answer may hold."""
         return self.information.max_output_tokens
 
     @property
     def capabilities(self) -> LanguageModelChatCapabilities:
-        """What it can do."""
+        """The model's capabilities."""
         return self.information.capabilities
 
     async def ask(
@@ -114,27 +114,27 @@ class LanguageModelChat:
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
     ) -> LanguageModelChatResponse:
-        """Asks the model; the provider begins at once, whether or not the response is read.
+        """Sends a request to the model; the provider starts at once, whether or not somebody reads the response.
 
         Args:
-            messages: The conversation, oldest first.
-            options: The tools and what else goes with the messages.
-            token: Ends the response when cancelled; if it was cancelled before, the provider is not called.
+            messages: The conversation, oldest message first.
+            options: The request's tools and other options.
+            token: Ends the response when cancelled; if it is already cancelled, the provider is not called.
 
         Returns:
-            The response to come. What goes wrong from here on is raised from reading it, not from this method.
+            The response, still to come. Reading it raises the errors that happen from now on; this method does not.
 
         Raises:
-            UnknownModelError: The model's provider is not registered any more.
-            CallerError: Something among `messages` is not a message.
+            UnknownModelError: The model's provider is no longer registered.
+            CallerError: `messages` holds an object that is not a message.
         """
         return self.stream(messages, options, token)
 
     async def count_tokens(self, text: str | ChatMessage, token: CancellationToken | None = None) -> int:
-        """Counts the tokens that `text` takes in a prompt of this model.
+        """Counts the tokens that `text` takes in a prompt for this model.
 
         Raises:
-            UnknownModelError: The model's provider is not registered any more.
+            UnknownModelError: The model's provider is no longer registered.
             LanguageModelError: The provider could not count; its own exception is the `__cause__`.
         """
         return await self._registration.count_tokens(self.information, text, token)

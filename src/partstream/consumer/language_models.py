@@ -1,7 +1,7 @@
-"""The registry of providers, where a consumer finds its models; does not know how a request is run.
+"""The registry of providers, where a consumer finds its models; does not know how a request runs.
 
-Source: `@types/vscode` 1.140, `vscode.lm`; what the real host does with a failing provider is that the others
-still answer.
+Source: `@types/vscode` 1.140, `vscode.lm`; as in VS Code, a provider that fails does not keep the others from
+answering.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _DEFAULT_LIMITS = ConsumerLimits()
 
 
 class LanguageModels:
-    """Providers by vendor, and the models they offer; stands for `vscode.lm`.
+    """Providers by vendor, and the models that they offer; the counterpart of `vscode.lm`.
 
-    Belongs to one event loop. As `async with LanguageModels() as models:` it stops what still runs at the end.
+    Belongs to one event loop. `async with LanguageModels() as models:` cancels running requests at its end.
 
     Args:
-        contract_mode: What becomes of a part that breaks the contract. Lenient: it is dropped; a call of a tool that
-            does not exist is not, so that the model can be told. Strict: the provider and the consumer get a
+        contract_mode: How to treat a part that breaks the contract. Lenient: the part is dropped; a call of an unknown
+            tool passes, so that the consumer can tell the model. Strict: the provider and the consumer get a
             :class:`~partstream.errors.ContractViolationError`.
-        on_violation: Called with the vendor, the model's id and every violation; without one, each rule that a provider
+        on_violation: Called with the vendor, the model's id and every violation. By default, each rule that a provider
             breaks is logged once.
         on_provider_error: Called with the vendor and an error of its provider that no request can raise: a failed
-            listing, an error after a cancellation, a provider that does not stop; logs it unless given.
-        limits: How long providers are waited for.
+            listing, an error after a cancellation, a provider that does not stop. By default, the error is logged.
+        limits: How long to wait for providers.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class LanguageModels:
 
     @property
     def on_did_change_chat_models(self) -> Event[None]:
-        """Fires when a provider comes, goes, or says that its models changed."""
+        """Fires when a provider is registered or unregistered, or announces that its models changed."""
         return self._changed.event
 
     @property
     def provider_errors(self) -> Mapping[str, Exception]:
-        """Why the last listing failed, by vendor; vendors whose listing went well are not in it."""
+        """The errors of the last listings by vendor, for the vendors whose last listing failed."""
         return {
             vendor: registration.error
             for vendor, registration in self._registrations.items()
@@ -82,17 +82,17 @@ class LanguageModels:
         }
 
     def register_language_model_chat_provider(self, vendor: str, provider: LanguageModelChatProvider) -> Disposable:
-        """Makes the provider's models known; they are asked for when somebody selects models.
+        """Registers a provider under a vendor. The provider lists its models when a consumer selects models.
 
         Returns:
-            What unregisters it; requests that run then go on to their end.
+            A disposable that unregisters the provider; running requests continue to their end.
 
         Raises:
-            DuplicateVendorError: The vendor has a provider already.
-            CallerError: The vendor is empty or has blanks around it.
+            DuplicateVendorError: The vendor already has a provider.
+            CallerError: The vendor is empty, or starts or ends with blanks.
         """
         if not vendor or vendor != vendor.strip():
-            raise CallerError(f"vendor: got {vendor!r}, expected a name without blanks around it")
+            raise CallerError(f"vendor: got {vendor!r}, expected a name without blanks at either end")
         if vendor in self._registrations:
             raise DuplicateVendorError(vendor)
         registration = Registration(vendor, provider, self._settings, self._running)
@@ -111,15 +111,15 @@ class LanguageModels:
         return Disposable(unregister)
 
     async def select_chat_models(self, selector: LanguageModelChatSelector | None = None) -> list[LanguageModelChat]:
-        """Asks the providers for their models, all at once, and returns those that match.
+        """Asks all providers for their models at the same time, and returns the models that match.
 
-        A provider that fails hides no other: its error is in :attr:`provider_errors` and is reported.
+        A provider that fails hides no other provider: its error is reported and kept in :attr:`provider_errors`.
 
         Args:
-            selector: What to look for; None for all models.
+            selector: The properties to match; None matches all models.
 
         Returns:
-            The models in the order of registration, then in the provider's own.
+            The models in the order of registration, and within a provider in the provider's order.
         """
         wanted = _ALL_MODELS if selector is None else selector
         asked = [one for one in self._registrations.values() if wanted.matches_vendor(one.vendor)]
@@ -132,7 +132,7 @@ class LanguageModels:
         ]
 
     async def aclose(self) -> None:
-        """Cancels every request that runs and waits, within the limits, until their providers are gone."""
+        """Cancels all running requests and waits, within the limits, until their providers have stopped."""
         await asyncio.gather(*(request.stop() for request in tuple(self._running.values())))
 
     async def __aenter__(self) -> LanguageModels:

@@ -1,6 +1,6 @@
-"""Holds the parts of one response between the provider, which reports at any moment, and whoever reads them.
+"""Holds the parts of one response between the provider, which reports at any time, and the readers.
 
-It knows nothing of the provider, of its task or of the contract.
+Knows neither the provider nor its task nor the contract.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["PartBuffer"]
 class _State(Enum):
     OPEN = auto()
     ENDED = auto()
-    """Nothing more is added; there may be parts, or an error, that nobody has read."""
+    """No part can follow; parts or an error may still be unread."""
     DELIVERED = auto()
-    """Somebody has read it to its end: a cancellation comes too late."""
+    """A reader has reached the end: a cancellation comes too late."""
     CANCELLED = auto()
 
 
 class PartBuffer:
-    """A progress whose parts are kept: a list that grows until it is settled, and can be waited on.
+    """A progress that keeps its parts in a list, which grows until the buffer is settled and can be awaited.
 
-    Unbounded on purpose: `progress.report` is synchronous in the contract, so a provider cannot be asked to wait.
-    The memory is that of one response, for as long as the response is held.
+    Unbounded on purpose: `progress.report` is synchronous in the contract, so a provider cannot be made to wait.
+    The buffer holds one response in memory, for as long as somebody holds the response.
 
     Attributes:
-        parts: What was reported so far, in order.
+        parts: The parts reported so far, in order.
     """
 
     __slots__ = ("_changed", "_error", "_state", "parts")
@@ -44,37 +44,37 @@ class PartBuffer:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing can be added any more."""
+        """Whether no part can be added any more."""
         return self._state is not _State.OPEN
 
     @property
     def delivered(self) -> bool:
-        """Whether somebody has read it to its end, or to its error."""
+        """Whether a reader has reached the end, or the error."""
         return self._state is _State.DELIVERED
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was settled by a cancellation."""
+        """Whether a cancellation settled the buffer."""
         return self._state is _State.CANCELLED
 
     def report(self, part: ResponsePart, /) -> None:
-        """Adds a part; drops it once the buffer is settled."""
+        """Adds a part, unless the buffer is settled."""
         if self._state is _State.OPEN:
             self.parts.append(part)
             self._changed.set()
 
     def end(self, error: Exception | None = None) -> None:
-        """Settles the buffer: readers get all its parts, then `error` if there is one. Only the first call counts."""
+        """Settles the buffer: readers get all its parts, then `error`, if any. Only the first call has an effect."""
         if self._state is _State.OPEN:
             self._state = _State.ENDED
             self._error = error
             self._changed.set()
 
     def cancel(self) -> Exception | None:
-        """Settles the buffer: readers get nothing more, not even what was added already.
+        """Settles the buffer: readers get no further part, not even one that was added before.
 
         Returns:
-            The error that nobody will read now, if there was one.
+            The error that no reader will get now, or None.
         """
         if self._state not in {_State.OPEN, _State.ENDED}:
             return None
@@ -83,10 +83,10 @@ class PartBuffer:
         return self._error
 
     async def has(self, index: int) -> bool:
-        """Waits until the part at `index` is there or will never be; says whether it may be delivered.
+        """Waits until the part at `index` exists or can no longer come; returns whether it may be delivered.
 
         Raises:
-            LanguageModelError: The response failed after fewer parts than that.
+            LanguageModelError: The response failed before that part.
         """
         while index >= len(self.parts) and self._state is _State.OPEN:
             # Clearing cannot lose a wake-up: `set` has already released everyone who was waiting.

@@ -1,6 +1,6 @@
-"""One provider under its vendor: lists its models and starts requests to them.
+"""One provider under its vendor: lists the provider's models and starts requests.
 
-It knows neither the other providers nor the shape in which a consumer sees a model.
+Knows neither the other providers nor the object that a consumer sees as a model.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Registration:
     Args:
         vendor: The vendor.
         provider: The provider.
-        settings: What the host decided.
-        running: Where requests are kept while they run.
+        settings: The host's decisions.
+        running: The running requests by task; the registration adds its own.
 
     Attributes:
         vendor: The vendor.
         provider: The provider.
-        error: Why the last listing failed, or None.
+        error: The error of the last listing, or None if it succeeded.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Registration:
         self._running = running
 
     def dispose(self) -> None:
-        """Takes no new requests; those that run go on."""
+        """Refuses new requests from now on; running requests continue."""
         self._disposed = True
 
     async def list_models(self) -> Sequence[LanguageModelChatInformation]:
-        """Asks the provider for its models, one call at a time as the host does; nothing if it fails.
+        """Asks the provider for its models, one call at a time as VS Code does; empty if the provider fails.
 
-        The failure is kept as :attr:`error` and reported.
+        A failure is reported and kept as :attr:`error`.
         """
         try:
             async with self._listing:
@@ -82,7 +82,7 @@ class Registration:
         options: RequestOptions,
         token: CancellationToken | None,
     ) -> LanguageModelChatResponse:
-        """Calls the provider and returns the response to come; see :meth:`LanguageModelChat.send_request`."""
+        """Calls the provider and returns the response, still to come; see :meth:`LanguageModelChat.send_request`."""
         self._require_registered(information.id)
         sent = _checked_messages(messages)
         request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
@@ -101,7 +101,7 @@ class Registration:
     async def count_tokens(
         self, information: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken | None
     ) -> int:
-        """Asks the provider; see :meth:`LanguageModelChat.count_tokens`."""
+        """Asks the provider for a token count; see :meth:`LanguageModelChat.count_tokens`."""
         self._require_registered(information.id)
         try:
             return await self.provider.provide_token_count(
@@ -127,11 +127,13 @@ class Registration:
             source.cancel()
         twice = sorted(model_id for model_id, count in Counter(model.id for model in models).items() if count > 1)
         if twice:
-            raise CallerError(f"the provider of {self.vendor} lists a model id twice: {', '.join(twice)}")
+            raise CallerError(
+                f"the provider of {self.vendor} lists {', '.join(twice)} more than once, expected unique model ids"
+            )
         return models
 
     def _require_registered(self, model_id: str) -> None:
-        # A model that left the list may still be served, only its provider can tell; without provider none is.
+        # Only the provider knows whether it still serves a model that left its list; without a provider, no model is.
         if self._disposed:
             raise UnknownModelError(model_id, ())
 

@@ -1,4 +1,4 @@
-"""What a consumer reads an answer from; knows nothing of how the provider is run.
+"""The response that a consumer reads; does not know how the provider runs.
 
 Source: `@types/vscode` 1.140, `LanguageModelChatResponse`.
 """
@@ -23,22 +23,22 @@ __all__ = ["LanguageModelChatResponse"]
 
 
 class LanguageModelChatResponse:
-    """The answer to one request, while it comes; stands for `vscode.LanguageModelChatResponse`.
+    """The answer to one request, while it comes; the counterpart of `vscode.LanguageModelChatResponse`.
 
     :attr:`stream`, :attr:`text` and :meth:`read_text` are independent of each other: each starts at the first part,
-    at any time and as often as wanted. Iterating over the response itself is iterating over :attr:`stream`. The parts
-    are therefore kept as long as the response is; memory is bounded by the answer, and not below it, because a provider
-    reports without waiting.
+    at any time and as often as wanted. Iterating over the response itself iterates over :attr:`stream`. The response
+    therefore keeps all its parts: its memory grows with the answer, because a provider reports without waiting for
+    readers.
 
-    An error of the provider is raised from whatever reads, after the parts that came before it:
-    :class:`~partstream.errors.LanguageModelError`, with the provider's exception as `__cause__` where that was
-    another one; in strict mode :class:`~partstream.errors.ContractViolationError` too.
+    Every reader raises an error of the provider after the parts that came before it: a
+    :class:`~partstream.errors.LanguageModelError`, with the provider's exception as `__cause__` if that was of
+    another class; in strict mode also a :class:`~partstream.errors.ContractViolationError`.
 
-    Cancelling the request's token ends every iteration at once and normally: what was reported but not yet read is
-    not delivered any more and stays readable as :attr:`parts`. Once an iteration has come to its end the response is
-    final, and a cancellation changes nothing. Leaving an iteration early cancels the request as
-    well, unless another iteration is going on. CPython closes an iteration as soon as nothing holds it; to be exact
-    about the moment, use the response (`async with response:`) or `contextlib.aclosing(response.stream)`.
+    Cancelling the request's token ends every iteration at once and normally: parts that were reported but not yet
+    read are no longer delivered, but stay in :attr:`parts`. Once an iteration has reached the end, the response is
+    final, and a cancellation has no effect. Leaving an iteration early also cancels the request, unless another
+    iteration is running. CPython closes an iteration as soon as nothing refers to it; to control the moment, use
+    `async with response:` or `contextlib.aclosing(response.stream)`.
     """
 
     def __init__(self, request: RunningRequest) -> None:
@@ -47,56 +47,56 @@ class LanguageModelChatResponse:
 
     @property
     def stream(self) -> AsyncGenerator[ResponsePart, None]:
-        """The parts in the order in which they were reported, from the first."""
+        """All parts from the first, in the order in which the provider reports them."""
         return self._read()
 
     @property
     def text(self) -> AsyncGenerator[str, None]:
-        """The fragments of the visible text, from the first; joined without a separator they are the text."""
+        """All fragments of the visible text from the first; joined without a separator, they are the text."""
         return self._read_fragments()
 
     @property
     def parts(self) -> tuple[ResponsePart, ...]:
-        """What was reported so far; valid also when the response fails or is cancelled."""
+        """The parts reported so far; valid also after a failure or a cancellation."""
         return tuple(self._request.buffer.parts)
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the response ended because somebody cancelled it."""
+        """Whether the response ended by a cancellation."""
         return self._request.buffer.cancelled
 
     @property
     def finish(self) -> Finish | None:
-        """How the model's answer ended, as the provider said it: outcome, reason, usage, the response's id, and more.
+        """How the provider reports that the answer ended: outcome, reason, usage, the response's id, and more.
 
-        None before the provider has said it, which it does at the end of the answer: read the stream to its end first.
-        None stays where the provider says nothing, and after a cancellation. Valid also when the response fails.
+        None until the provider has reported it at the end of the answer: read the stream to its end first. Stays None
+        if the provider reports no finish, and after a cancellation. Valid also after a failure.
         """
         return self._request.finish
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens of the request and of its answer, in counts of tokens.
+        """The tokens of the request and its answer.
 
-        None before the end of the answer, see :attr:`finish`, and where nobody said them.
+        None before the end of the answer (see :attr:`finish`), and if the provider reports no usage.
         """
         finish = self._request.finish
         return None if finish is None else finish.usage
 
     @property
     def finish_reason(self) -> FinishReason | None:
-        """Why the model stopped: at its own end, at a limit, at a filter, to have tools called.
+        """Why the model stopped: it had finished, reached a limit, was filtered, or wants tools called.
 
-        None before the end of the answer, see :attr:`finish`, and where nobody said it.
+        None before the end of the answer (see :attr:`finish`), and if the provider reports no reason.
         """
         finish = self._request.finish
         return None if finish is None else finish.reason
 
     async def read_text(self) -> str:
-        """Waits for the end and returns the whole text; after a cancellation, the text that had come.
+        """Waits for the end and returns the whole text; after a cancellation, the text until then.
 
         Raises:
-            LanguageModelError: The provider failed; :attr:`parts` holds what came before.
+            LanguageModelError: The provider failed; :attr:`parts` holds the parts that came before.
         """
         index = 0
         self._readers += 1
@@ -108,7 +108,7 @@ class LanguageModelChatResponse:
         return "".join(part.value for part in self._request.buffer.parts if isinstance(part, TextPart))
 
     async def aclose(self) -> None:
-        """Cancels the request if it still runs, and waits until the provider is gone; harmless when repeated."""
+        """Cancels the request if it still runs, and waits until the provider has stopped; may be called repeatedly."""
         await self._request.stop()
 
     def __aiter__(self) -> AsyncGenerator[ResponsePart, None]:

@@ -1,6 +1,6 @@
-"""Runs one request: calls the provider, checks what it reports, and ends it when somebody cancels.
+"""Runs one request: calls the provider, checks the parts that it reports, and ends the response on cancellation.
 
-It does not know who reads the parts.
+Does not know who reads the parts.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ ProvideResponse: TypeAlias = "Callable[[Progress, CancellationToken], Awaitable[
 
 
 def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelError:
-    """The error as a consumer sees it: itself, or wrapped with `error` as its cause."""
+    """The error as a consumer sees it: `error` itself if it is a LanguageModelError, else one caused by `error`."""
     if isinstance(error, LanguageModelError):
         return error
-    said = f": {error}" if str(error) else ""
-    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{said}")
+    reason = f": {error}" if str(error) else ""
+    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{reason}")
     wrapped.__cause__ = error
     return wrapped
 
 
 class RunningRequest:
-    """One call of a provider, from its start until its task is gone.
+    """One call of a provider, from its start until its task has ended.
 
     Args:
-        vendor: Where the provider is registered.
+        vendor: The vendor that the provider is registered under.
         model_id: The model of the request.
-        tool_names: The tools that the response may call; compared in strict mode only.
-        settings: What the host decided.
+        tool_names: The tools that the response may call; checked only in strict mode.
+        settings: The host's decisions.
 
     Attributes:
         buffer: The parts that passed the contract.
@@ -57,8 +57,8 @@ class RunningRequest:
         self._vendor = vendor
         self._model_id = model_id
         self._settings = settings
-        # A tool that does not exist is mostly the model's invention. Unless the mode is strict the call has to come
-        # through, so that the consumer can tell the model, as Copilot does.
+        # A model sometimes invents a tool. Unless the mode is strict, the call has to pass, so that the consumer can
+        # tell the model, as Copilot does.
         compared_names = tool_names if settings.contract_mode is CheckMode.STRICT else None
         self._progress = CheckedProgress(self.buffer, compared_names, settings.contract_mode, self._report_violation)
         self._source = CancellationTokenSource()
@@ -69,11 +69,11 @@ class RunningRequest:
 
     @property
     def finish(self) -> Finish | None:
-        """What the provider has said of the end of its answer so far; None where it said nothing."""
+        """How the provider reported that its answer ended; None while it has not."""
         return self._progress.said_finish
 
     def start(self, provide: ProvideResponse, token: CancellationToken | None) -> asyncio.Task[None] | None:
-        """Calls the provider in a task of its own and returns it; None if `token` was cancelled before."""
+        """Calls the provider in a new task and returns the task; None if `token` is already cancelled."""
         if token is not None and token.is_cancellation_requested:
             self.buffer.cancel()
             return None
@@ -83,9 +83,9 @@ class RunningRequest:
         return self._task
 
     def cancel(self) -> None:
-        """Ends the response at once and normally; the provider is stopped behind it. Later calls do nothing.
+        """Ends the response at once and normally, and stops the provider in the background. Later calls do nothing.
 
-        A provider that has ended already is left alone, but what of its parts nobody has read is not delivered.
+        If the provider has already ended, its parts that no reader has read are no longer delivered.
         """
         runs = not self.buffer.settled
         unread_error = self.buffer.cancel()
@@ -97,7 +97,7 @@ class RunningRequest:
             self._cancel_provider_token()
 
     async def stop(self) -> None:
-        """Cancels the request if it still runs, and waits until the provider is gone or known to be stuck."""
+        """Cancels the request if it still runs, and waits until the provider has stopped or is known to be stuck."""
         if not self.buffer.settled:
             self.cancel()
         self.forget_token()
@@ -105,7 +105,7 @@ class RunningRequest:
             await asyncio.wait({self._winding_down})
 
     def forget_token(self) -> None:
-        """Stops listening to the consumer's token, which may outlive the response by far."""
+        """Stops listening to the consumer's token, which may live much longer than the response."""
         if self._subscription is not None:
             self._subscription.dispose()
             self._subscription = None
@@ -122,7 +122,7 @@ class RunningRequest:
         except Exception as error:
             self._fail(error)
         except BaseException as error:
-            # Cancelled by us (then the response is settled), by its own code or with the whole program.
+            # The task was cancelled by us (then the response is settled), by its own code, or with the whole program.
             self.buffer.end(as_language_model_error(error, self._vendor))
             raise
         else:
@@ -137,7 +137,7 @@ class RunningRequest:
         self._settle_failed(self._progress.violation or as_language_model_error(error, self._vendor))
 
     def _settle_failed(self, error: Exception) -> None:
-        if self.buffer.settled:  # The consumer has gone: nobody reads the error from the stream.
+        if self.buffer.settled:  # The consumer has left: no reader gets the error from the stream.
             self._settings.on_provider_error(self._vendor, error)
         self.buffer.end(error)
 

@@ -1,4 +1,4 @@
-"""Which models a consumer asks for; knows no provider.
+"""The models that a consumer selects, by their properties; knows no provider.
 
 Source: `@types/vscode` 1.140, `LanguageModelChatSelector`.
 """
@@ -16,13 +16,13 @@ __all__ = ["LanguageModelChatSelector"]
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChatSelector:
-    """What a model must be, exactly; stands for `vscode.LanguageModelChatSelector`. None matches everything.
+    """Properties that a model must have, compared exactly; the counterpart of `vscode.LanguageModelChatSelector`.
 
     Attributes:
-        vendor: The vendor of its provider.
-        family: Its family.
-        version: Its version.
-        id: Its identifier.
+        vendor: The vendor of the model's provider; None, here and below, matches every value.
+        family: The model's family.
+        version: The model's version.
+        id: The model's id.
     """
 
     vendor: str | None = None
@@ -31,7 +31,7 @@ class LanguageModelChatSelector:
     id: str | None = None
 
     def matches(self, information: LanguageModelChatInformation) -> bool:
-        """Whether the model has all that is asked for, its vendor aside."""
+        """Whether the model has the selected properties; does not compare its vendor."""
         return (
             self.family in {None, information.family}
             and self.version in {None, information.version}
@@ -39,5 +39,5 @@ class LanguageModelChatSelector:
         )
 
     def matches_vendor(self, vendor: str) -> bool:
-        """Whether models of `vendor` are asked for."""
+        """Whether the selector includes models of `vendor`."""
         return self.vendor in {None, vendor}

@@ -1,4 +1,4 @@
-"""Runs a tool that a model called and turns whatever it gives into a result; knows no model and no conversation."""
+"""Runs a tool that a model called and makes a result of its return value; knows no model and no conversation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["ToolFunction", "ToolOutcome", "execute_tool_call", "tool_result_content"]
 
 ToolCallable: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[object] | object]
-"""Takes the call's input and gives the result, at once or as an awaitable."""
+"""Takes the call's input and returns the result, or an awaitable of the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFunction:
-    """A tool, and what executes it.
+    """A tool, and the function that executes it.
 
     Attributes:
-        tool: What the model is told.
-        call: Called with the call's input, a JSON object already parsed. A coroutine function runs on the event
-            loop; any other callable runs in a worker thread, because one that blocks would hold up the answer and
-            its cancellation. A cancelled coroutine is stopped; a thread cannot be, only its result is dropped.
-            What it may return: see :func:`tool_result_content`. What it raises, the model is told.
+        tool: The tool's description for the model.
+        call: Called with the call's input, a parsed JSON object. A coroutine function runs on the event loop; any
+            other callable runs in a worker thread, because a blocking call would hold up the answer and its
+            cancellation. Cancelling stops a coroutine; a thread cannot be stopped, and its result is dropped. For the
+            values that it may return, see :func:`tool_result_content`. The model is told of the errors that it raises.
     """
 
     tool: Tool
@@ -39,12 +39,12 @@ class ToolFunction:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What became of one call.
+    """The outcome of one call.
 
     Attributes:
         call: The call.
-        result: What the model is told.
-        error: What the tool raised, for the log; None also for a tool that does not exist.
+        result: The result for the model.
+        error: The error that the tool raised, for the log; None also for an unknown tool.
     """
 
     call: ToolCallPart
@@ -53,14 +53,14 @@ class ToolOutcome:
 
 
 def tool_result_content(value: object) -> tuple[ToolResultContent, ...]:
-    """What a tool returned, as the content of its result.
+    """Makes the content of a tool's result from the tool's return value.
 
     Args:
-        value: A text, a text or data part, a non-empty sequence of such parts, or any value that JSON has a form
-            for, which becomes its JSON text (None becomes `null`).
+        value: A text, a text or data part, a non-empty sequence of such parts, or any value that JSON can represent,
+            which becomes its JSON text (None becomes `null`).
 
     Raises:
-        CallerError: It is none of these.
+        CallerError: `value` is none of these.
     """
     if isinstance(value, str):
         return (TextPart(value),)
@@ -76,25 +76,25 @@ def tool_result_content(value: object) -> tuple[ToolResultContent, ...]:
 
 
 async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunction]) -> ToolOutcome:
-    """Runs the tool that `call` names, by its name in `functions`; a failure becomes a result that says so."""
+    """Runs the function that `functions` has for the call's tool; a failure becomes a result that describes it."""
     function = functions.get(call.name)
     if function is None:
         known = ", ".join(functions) or "none"
-        return _failure(call, f"The tool {call.name!r} does not exist. Tools that exist: {known}.", None)
+        return _failure(call, f"The tool {call.name!r} does not exist. Available tools: {known}.", None)
     try:
         value = await _call(function.call, call.input)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return _failure(call, f"The tool {call.name!r} was cancelled from within.", error)
+        return _failure(call, f"The tool {call.name!r} cancelled itself.", error)
     except Exception as error:
-        said = f": {error}" if str(error) else ""
-        return _failure(call, f"The tool {call.name!r} failed with {type(error).__name__}{said}", error)
+        reason = f": {error}" if str(error) else ""
+        return _failure(call, f"The tool {call.name!r} failed with {type(error).__name__}{reason}", error)
     try:
         return ToolOutcome(call, ToolResultPart(call.call_id, tool_result_content(value)))
     except CallerError as error:
-        return _failure(call, f"The tool {call.name!r} gave a result that cannot be sent: {error}", error)
+        return _failure(call, f"The tool {call.name!r} returned a result that cannot be sent: {error}", error)
 
 
 async def _call(function: ToolCallable, tool_input: Mapping[str, Any]) -> object:

@@ -1,6 +1,6 @@
-"""The tool loop: ask the model, execute the tools it calls, tell it the results, until it calls none.
+"""The tool loop: send a request, execute the tools that the model calls, send the results, until it calls none.
 
-Source: section 7.3 of the contract. It does not know what a tool does, nor who watches.
+Knows neither what a tool does nor who watches. Source: section 7.3 of the contract.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_MAX_ROUNDS", "run_tool_loop", "stream_tool_loop"]
 
 DEFAULT_MAX_ROUNDS = 20
-"""How many requests a loop sends unless its caller says otherwise."""
+"""The most requests of a loop, by default."""
 
-# How long cancelled tools are waited for, in seconds. Well-behaved ones end in the next turn of the event loop.
+# How long a loop waits for cancelled tools, in seconds. Well-behaved tools end in the next turn of the event loop.
 _TOOL_STOP_SECONDS = 1.0
 
 _NO_OPTIONS = RequestOptions()
@@ -55,16 +55,16 @@ async def run_tool_loop(
     on_part: Callable[[ResponsePart], object] | None = None,
     max_rounds: int = DEFAULT_MAX_ROUNDS,
 ) -> ToolLoopResult:
-    """Runs :func:`stream_tool_loop` to its end and returns what it leaves.
+    """Runs :func:`stream_tool_loop` to its end and returns its result.
 
     Args:
-        model: See there, as for all that is not listed here.
-        messages: See there.
-        tools: See there.
-        options: See there.
-        token: See there.
+        model: As in :func:`stream_tool_loop`.
+        messages: As in :func:`stream_tool_loop`.
+        tools: As in :func:`stream_tool_loop`.
+        options: As in :func:`stream_tool_loop`.
+        token: As in :func:`stream_tool_loop`.
         on_part: Called with every part of the model, as it comes.
-        max_rounds: See there.
+        max_rounds: As in :func:`stream_tool_loop`.
 
     Raises:
         LanguageModelError: A request failed.
@@ -89,24 +89,24 @@ async def stream_tool_loop(
     *,
     max_rounds: int = DEFAULT_MAX_ROUNDS,
 ) -> AsyncGenerator[ToolLoopEvent, None]:
-    """Runs the tool loop and yields what happens; the last event is :class:`LoopFinished`.
+    """Runs the tool loop and yields its events; the last event is :class:`LoopFinished`.
 
-    The calls of one response are executed at the same time, after the response is whole. A tool that raises or
-    does not exist becomes a result that says so, and the loop goes on. Closing the iterator early cancels the
-    request and the tools that run.
+    The calls of one response are executed at the same time, once the response is complete. For a tool that raises or
+    does not exist, the model gets a result that says so, and the loop continues. Closing the iterator early cancels
+    the request and the running tools.
 
     Args:
         model: The model.
-        messages: The conversation so far, oldest first.
-        tools: What the model may call, with unique names.
-        options: What else goes with every request, without `tools`. `tool_mode` required holds for the first round
-            only: a model that must call a tool in every round would never answer.
+        messages: The conversation so far, oldest message first.
+        tools: The tools that the model may call, with unique names.
+        options: Further options of every request, without `tools`. A `tool_mode` of required applies to the first
+            round only: a model that had to call a tool in every round would never answer.
         token: Ends the loop at once and normally when cancelled.
         max_rounds: The most requests to send, at least 1.
 
     Raises:
-        LanguageModelError: A request failed; the parts that came before it were yielded.
-        ToolRoundLimitError: The model still called tools in the last round; those were not executed.
+        LanguageModelError: A request failed; the parts that came before were yielded.
+        ToolRoundLimitError: The model still called tools in the last round; those calls were not executed.
         CallerError: The arguments contradict each other.
     """
     functions = _functions_by_name(tools, options, max_rounds)
@@ -140,7 +140,7 @@ async def stream_tool_loop(
 
 @dataclass(slots=True)
 class _Loop:
-    """The conversation of one loop, and what its present round has brought."""
+    """The conversation of one loop, and the parts and results of its current round."""
 
     messages: tuple[ChatMessage, ...]
     rounds: int = 0
@@ -158,7 +158,7 @@ class _Loop:
         self.results = {}
 
     def end_round(self) -> None:
-        """Adds the assistant's message and, for the calls that were answered, the results in the order of calls."""
+        """Adds the assistant's message, and the results of the answered calls in the order of the calls."""
         self.usage_parts += [p for p in self.received if isinstance(p, DataPart) and p.mime_type == "usage"]
         content = assistant_content(self.received, answered=self.results.keys())
         if content:
@@ -179,7 +179,7 @@ def _functions_by_name(
     if max_rounds < 1:
         raise CallerError(f"max_rounds: got {max_rounds}, expected at least 1")
     if options.tools:
-        raise CallerError("options.tools: got tools without a function, expected all of them in `tools`")
+        raise CallerError("options.tools: got tools without functions, expected all tools in `tools`")
     twice = [name for name, count in Counter(function.tool.name for function in tools).items() if count > 1]
     if twice:
         raise CallerError(f"tools: got {', '.join(twice)} more than once, expected unique names")
@@ -189,7 +189,7 @@ def _functions_by_name(
 async def _execute(
     calls: Sequence[ToolCallPart], functions: dict[str, ToolFunction], token: CancellationToken | None
 ) -> AsyncGenerator[ToolCallStarted | ToolResultReceived, None]:
-    """Executes the calls at the same time; ends early, with the tools stopped, when `token` is cancelled."""
+    """Executes the calls at the same time; stops the tools and ends early when `token` is cancelled."""
     cancelled = asyncio.get_running_loop().create_future()
     subscription = None if token is None else token.on_cancellation_requested(lambda: _set(cancelled))
     running: list[asyncio.Task[ToolOutcome]] = []

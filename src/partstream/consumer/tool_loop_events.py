@@ -1,4 +1,4 @@
-"""What happens while a tool loop runs, and what it leaves; values for a screen or a log, which they do not know."""
+"""The events and the result of a tool loop: values that a screen or a log can show; they know neither."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """A request goes out.
+    """The loop sends a request.
 
     Attributes:
-        number: Which one, from 1.
-        messages: What it says.
+        number: The number of the round, from 1.
+        messages: The messages of the request.
     """
 
     number: int
@@ -36,26 +36,26 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class PartReceived:
-    """The model reported a part, of whatever kind."""
+    """The model reported a part."""
 
     part: ResponsePart
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStarted:
-    """The response is whole and the tool it asked for is being executed."""
+    """The response is complete, and a tool that it called is starting."""
 
     call: ToolCallPart
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultReceived:
-    """A tool is done; those of one round come in the order in which they end.
+    """A tool has ended; the results of a round come in the order in which the tools end.
 
     Attributes:
-        call: The call that it answers.
-        result: What the model will be told.
-        error: What the tool raised, or None.
+        call: The call that the result answers.
+        result: The result for the model.
+        error: The error that the tool raised, or None.
     """
 
     call: ToolCallPart
@@ -65,16 +65,16 @@ class ToolResultReceived:
 
 @dataclass(frozen=True, slots=True)
 class ToolLoopResult:
-    """What a tool loop leaves.
+    """The result of a tool loop.
 
     Attributes:
-        text: The text of the last round; of a cancelled one, what had come.
-        messages: The whole conversation: the messages given, then those of the loop. After a cancellation it ends
-            with what had come, except that calls without results are left out: no model takes them.
-        rounds: How many requests went out.
-        usage_parts: The data parts of media type `usage`, in order: normally one a round.
-        is_cancelled: Whether the loop ended because somebody cancelled it.
-        finish: How the last round's answer ended, or None where the provider did not say it.
+        text: The text of the last round; after a cancellation, the text until then.
+        messages: The whole conversation: the given messages, then those of the loop. After a cancellation, it ends
+            with the parts until then, without the calls that have no results: no model accepts such calls.
+        rounds: The number of requests that were sent.
+        usage_parts: The data parts of media type `usage`, in order: normally one per round.
+        is_cancelled: Whether a cancellation ended the loop.
+        finish: How the last round's answer ended, or None if the provider did not report it.
     """
 
     text: str
@@ -87,7 +87,7 @@ class ToolLoopResult:
 
 @dataclass(frozen=True, slots=True)
 class LoopFinished:
-    """The last event of every loop that does not fail."""
+    """The loop has ended without an error; the last event."""
 
     result: ToolLoopResult
 
