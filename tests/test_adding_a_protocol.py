@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+
+from hosts.vscode.sidecar import Sidecar
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = PROJECT / "docs" / "adding-a-protocol.md"
@@ -49,6 +51,18 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def base_url(environment: Mapping[str, str]) -> Iterator[str]:
+    """Where a model server speaks the new wire: the replay upstream, which has never heard of it."""
+    command = [sys.executable, "-m", "partstream", "upstream", "--port", "0", "--json"]
+    with subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            yield json.loads(process.stdout.readline())["base_urls"]["parrot"]
+        finally:
+            process.terminate()
+
+
 def run(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *arguments],
@@ -81,6 +95,39 @@ def test_a_recording_of_the_new_wire_is_known_and_replayed(
 def test_a_recording_of_the_new_wire_is_checked(environment: Mapping[str, str], answer: Path) -> None:
     result = run(environment, "partstream", "check", str(answer), "--protocol", "parrot")
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"), [(["--protocol", "parrot"], {}), ([], {"PARTSTREAM_PROTOCOL": "parrot"})]
+)
+def test_a_person_chats_over_the_new_wire(
+    environment: Mapping[str, str], base_url: str, options: list[str], variables: Mapping[str, str]
+) -> None:
+    arguments = ["partstream", "chat", "--base-url", base_url, "--model", "text", *options, "Hello"]
+    result = run({**environment, **variables}, *arguments)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "this answer came over real HTTP" in result.stdout
+
+
+def test_the_doctor_takes_the_name(environment: Mapping[str, str], base_url: str) -> None:
+    result = run(environment, "partstream", "doctor", "--base-url", base_url, "--protocol", "parrot")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_group_of_vs_code_answers_over_the_new_wire(environment: Mapping[str, str], base_url: str) -> None:
+    # The process of the extension, with the package where its Python finds it.
+    sidecar = Sidecar("env", f"PYTHONPATH={environment['PYTHONPATH']}", sys.executable, "-m", "partstream.hosts.vscode")
+    try:
+        sidecar.initialize()
+        group = {"id": "g", "configuration": {"baseUrl": base_url, "protocol": "parrot", "models": ["tools"]}}
+        assert [model["id"] for model in sidecar.information(group)["models"]] == ["tools"]
+        tool = {"name": "look_up", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
+        request_id = sidecar.respond("tools", "Hello", group=group, tools=[tool])
+        assert sidecar.wait(request_id).error is None
+        calls = [part["name"] for part in sidecar.parts(request_id) if part["type"] == "tool_call"]
+        assert calls == ["look_up", "look_up"]
+    finally:
+        sidecar.close()
 
 
 def test_without_the_package_nobody_knows_the_name(answer: Path) -> None:
