@@ -77,7 +77,7 @@ def run(environment: Mapping[str, str], *arguments: str) -> subprocess.Completed
 def test_the_test_of_the_package_passes(environment: Mapping[str, str], package: Path) -> None:
     result = run(environment, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(package), str(package))
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "2 passed" in result.stdout
+    assert "3 passed" in result.stdout
 
 
 @pytest.mark.parametrize("named", [[], ["--protocol", "parrot"]])

@@ -18,17 +18,20 @@ from partstream.errors import (
     UpstreamProtocolError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
-from partstream.parts import TextPart
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOptions, StreamOutput
+from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import Protocol, WireEvent, WireRequest
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.registry import PROTOCOLS, asked_protocols
+from partstream.protocols.translation import write_document
 from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, document
 from partstream.upstreams import Secret, documents
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.transport import Transport
-from upstreams.upstreams import LIMITS, RETRY, configuration, run, server_of
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
 
 STREAMED = PROTOCOLS["openresponses"]
 ONE_ATTEMPT = replace(RETRY, attempts=1)
@@ -200,5 +203,59 @@ def test_a_document_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch):
         _, raised, _ = await asked((HEAD, *[Send(b" " * 6_000)] * 2, Stall(None)))
         assert isinstance(raised, EventTooLargeError)
         assert (raised.size, raised.limit) == (12_000, 10_000)
+
+    run(test())
+
+
+# ---- the documents of the protocols, as their own writers write them ----
+
+WRITTEN = [name for name in asked_protocols() if PROTOCOLS[name].read_response().events_of is not None]
+SAID: list[StreamOutput] = [
+    TextPart("All at once."),
+    ToolCallPart("call_1", "look_up", {"word": "hello"}),
+    Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS), Usage(3, 4, 7), "resp_1", "text"),
+]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_provider_reports_a_document_like_a_stream(name: str):
+    protocol = PROTOCOLS[name]
+    body = Asked("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
+    status, written = write_document(protocol, body, SAID, Reply("resp_1", 1))
+
+    async def test() -> None:
+        async with (
+            server_of(document(status, json.dumps(written).encode())) as (url, requests),
+            gateway_to(url, protocol=name, stream=StreamOptions(call_id_prefix="")) as provider,
+        ):
+            answer = await ask(provider, "Hi")
+            assert answer.error is None
+            assert answer.text == "All at once."
+            assert [part for part in answer.parts if isinstance(part, ToolCallPart)] == [SAID[1]]
+            usage = json.loads(answer.parts[-1].data)
+            assert (usage["prompt_tokens"], usage["completion_tokens"]) == (3, 4)
+            assert len(requests) == 1
+
+    run(test())
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_provider_falls_back_from_a_document_that_says_that_the_model_is_overloaded(name: str):
+    protocol = PROTOCOLS[name]
+    asked_for = Asked("text", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
+    failure = UpstreamFailureError("busy", provider_code="overloaded")
+    status, failed = write_document(
+        protocol, asked_for, [Finish(Outcome.FAILED, error=failure, response_id="resp_1")], Reply("resp_1", 1)
+    )
+    _, answered = write_document(protocol, asked_for, SAID, Reply("resp_2", 1))
+    replies = [document(status, json.dumps(failed).encode()), document(200, json.dumps(answered).encode())]
+
+    async def test() -> None:
+        async with (
+            server_of(*replies) as (url, requests),
+            gateway_to(url, protocol=name, retry=ONE_ATTEMPT, fallbacks={"text": ("other",)}) as provider,
+        ):
+            assert (await ask(provider, "Hi")).text == "All at once."
+            assert len(requests) == 2
 
     run(test())

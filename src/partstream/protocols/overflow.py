@@ -70,7 +70,11 @@ def read_overflow(
     """
     code = (error.provider_code or "").lower()
     said = (_said(error) or "")[:_MAX_SAID]
-    if error.http_status == _TOO_MANY_REQUESTS or code.startswith("rate_limit") or _RATE.search(said):
+    if (
+        error.http_status == _TOO_MANY_REQUESTS
+        or code.startswith("rate_limit")
+        or re.search(_RATE, said, re.IGNORECASE)
+    ):
         return None
     for one in phrasings:
         if (match := one.search(said)) is not None:
@@ -107,10 +111,7 @@ _TOO_MANY_REQUESTS: Final = 429
 _CONTENT_TOO_LARGE: Final = 413
 _MAX_SAID: Final = 4000
 
-_RATE: Final = re.compile(
-    r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests",
-    re.IGNORECASE,
-)
+_RATE: Final = r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
 """Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
 
 _N = r"[\d][\d,._]*\d|\d"
