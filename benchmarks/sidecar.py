@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.parts import ResponsePart
 
-__all__ = ["Sidecar", "grids", "measure", "processor_time_of_parts", "with_provider_file"]
+__all__ = ["Sidecar", "grids", "measure", "processor_time_of_parts", "serving", "with_provider_file", "with_upstream"]
 
 _BUNDLED: Final = ("anyio", "h11", "httpcore2", "httpx2", "idna", "truststore", "typing-extensions")
 """The packages that the packed extension brings beside Partstream; see scripts/build_vsix.py."""
@@ -83,7 +83,7 @@ class Sidecar:
 
 def measure(rounds: int, parts: int) -> Sidecar:
     """Measures everything; `rounds` starts of each kind, and answers of `parts` parts."""
-    with TemporaryDirectory() as name, _serving() as base_url:
+    with TemporaryDirectory() as name, serving() as base_url:
         folder = Path(name)
         provider_file = with_provider_file(folder)
         return Sidecar(_starts(_ways(provider_file, base_url), rounds), _work(provider_file, rounds, parts))
@@ -102,16 +102,16 @@ def with_provider_file(folder: Path) -> Start:
     return Start("a provider file, as installed", folder)
 
 
+def with_upstream(folder: Path, base_url: str) -> Start:
+    """The start of a sidecar that lists one model of an upstream."""
+    group = {"id": "g", "configuration": {"baseUrl": base_url, "allowModels": ["text"]}}
+    return Start("an upstream, as installed", folder, group, "text", "Hello")
+
+
 def _ways(provider_file: Start, base_url: str) -> list[Start]:
     """With a provider file and with an upstream; and each as this Python has it installed, or as the packed extension
     has it: no site packages, so no msgspec and nothing else to find."""
-    upstream = replace(
-        provider_file,
-        name="an upstream, as installed",
-        group={"id": "g", "configuration": {"baseUrl": base_url, "allowModels": ["text"]}},
-        model="text",
-        question="Hello",
-    )
+    upstream = with_upstream(provider_file.folder, base_url)
     libraries = provider_file.folder / "libraries"
     libraries.mkdir()
     for package in _BUNDLED:
@@ -126,7 +126,7 @@ def _ways(provider_file: Start, base_url: str) -> list[Start]:
 
 
 @contextmanager
-def _serving() -> Iterator[str]:
+def serving() -> Iterator[str]:
     """The base URL of a model server on loopback, in a thread of its own."""
     loop, base_urls, ready = asyncio.new_event_loop(), [], threading.Event()
     stop = asyncio.Event()

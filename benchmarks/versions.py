@@ -29,7 +29,7 @@ from benchmarks.competitors import CHUNKS_FAST, CHUNKS_PLAIN, FAST, PLAIN, ROOT,
 from benchmarks.grids import Grid, draw
 from benchmarks.machine import facts
 from benchmarks.race import CASES, CHUNKS, write_case
-from benchmarks.sidecar import processor_time_of_parts, with_provider_file
+from benchmarks.sidecar import processor_time_of_parts, serving, with_provider_file, with_upstream
 from benchmarks.sidecar_peer import peer
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
     from benchmarks.race import Case
+    from benchmarks.sidecar_peer import Start
 
 _READERS = ((FAST, CASES), (PLAIN, CASES), (CHUNKS_FAST, (CHUNKS,)), (CHUNKS_PLAIN, (CHUNKS,)))
 
-_PARTS = "parts through the sidecar"
+_IMPORT, _STARTS, _PARTS = "import partstream", "start of the sidecar", "parts through the sidecar"
 
-_IMPORT = "import time; s = time.process_time(); import partstream; print(time.process_time() - s)"
+_TIMED_IMPORT = "import time; s = time.process_time(); import partstream; print(time.process_time() - s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def read_case(case: Case, readers: Sequence[Worker], folder: Path, events: int, 
 
 def _import_time(checkout: Path) -> float:
     done = subprocess.run(
-        [sys.executable, "-c", _IMPORT],
+        [sys.executable, "-c", _TIMED_IMPORT],
         cwd=checkout,
         env=environment_of(checkout),
         check=True,
@@ -110,15 +111,30 @@ def _import_time(checkout: Path) -> float:
     return float(done.stdout) * 1e3
 
 
-def _start_of_sidecar(checkout: Path) -> float:
-    """Milliseconds of processor time of a whole sidecar that lists its models once and ends."""
-    with TemporaryDirectory() as folder:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with peer(replace(with_provider_file(Path(folder)), checkout=checkout)) as opened:
-            opened.initialize()
-            opened.list_models()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+def _start_of_sidecar(start: Start) -> float:
+    """Milliseconds of processor time of a whole sidecar that lists its models, answers once and ends."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with peer(start) as opened:
+        opened.initialize()
+        opened.list_models()
+        assert any(opened.ask(start.question))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
+
+
+def _starts_of_sidecars(checkouts: Sequence[Path], rounds: int) -> list[Comparison]:
+    """Compares starts with a provider file and with an upstream."""
+    with TemporaryDirectory() as folder, serving() as base_url:
+        starts = (with_provider_file(Path(folder)), with_upstream(Path(folder), base_url))
+        return [
+            compare(
+                f"{_STARTS}, {start.name}",
+                "ms",
+                rounds,
+                *(partial(_start_of_sidecar, replace(start, checkout=checkout)) for checkout in checkouts),
+            )
+            for start in starts
+        ]
 
 
 def _parts_of_sidecars(checkouts: Sequence[Path], parts: int, rounds: int) -> Comparison:
@@ -131,9 +147,6 @@ def _parts_of_sidecars(checkouts: Sequence[Path], parts: int, rounds: int) -> Co
             opened.list_models()
         run_before, run_now = (partial(processor_time_of_parts, opened, parts) for opened in pair)
         return compare(_PARTS, "µs a part", rounds, run_before, run_now)
-
-
-_STARTS = {"import partstream": _import_time, "start of the sidecar": _start_of_sidecar}
 
 
 @click.command()
@@ -156,9 +169,10 @@ def main(other: Path, events: int, rounds: int, only: str, output: Path | None) 
                 with ExitStack() as stack:
                     pair = [stack.enter_context(Worker(_of(competitor, checkout))) for checkout in checkouts]
                     found += [read_case(case, pair, Path(folder), events, rounds) for case in wanted]
-        for what, run in _STARTS.items():
-            if only in what:
-                found.append(compare(what, "ms", rounds, *(partial(run, checkout) for checkout in checkouts)))
+        if only in _IMPORT:
+            found.append(compare(_IMPORT, "ms", rounds, *(partial(_import_time, checkout) for checkout in checkouts)))
+        if only in _STARTS:
+            found += _starts_of_sidecars(checkouts, rounds)
         if only in _PARTS:
             found.append(_parts_of_sidecars(checkouts, events, rounds))
     for name, value in facts().items():
