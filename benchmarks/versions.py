@@ -5,7 +5,8 @@
 
 A ratio is the median of the ratios of the rounds, each of which runs both checkouts one directly after the other, by
 turns the one and the other first. The times are processor times, so that other programs on the machine disturb them
-little. Another Python that has msgspec compares with `PYTHONPATH=PLACE-OF-MSGSPEC OTHER-PYTHON -m benchmarks.versions`.
+little; on a busy machine, many short rounds say more than few long ones (`--events 4000 --rounds 101`). Another Python
+measures with `PYTHONPATH=$PWD/src:SITE-PACKAGES OTHER-PYTHON -m benchmarks.versions FOLDER`.
 """
 
 from __future__ import annotations
