@@ -75,7 +75,8 @@ def _description(row: Setting) -> str:
     """A sentence without marks: VS Code asks with it."""
     otherwise = f"; by default {row.otherwise}" if row.otherwise else ""
     owner = f" Only for the protocol {row.protocol}." if row.protocol else ""
-    return _plain(f"{row.says}{otherwise}.{owner}")
+    hint = f" {row.dialog.hint}" if row.dialog.hint else ""
+    return _plain(f"{row.says}{otherwise}.{owner}{hint}")
 
 
 def _plain(text: str) -> str:

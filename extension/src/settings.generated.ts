@@ -120,6 +120,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
       team: { secrecy: "nothing" },
     },
   },
+  maxOutputTokens: { secrecy: "nothing" },
   timeouts: {
     nesting: "object",
     isShort: false,

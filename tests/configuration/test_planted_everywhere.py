@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from configuration.planted import SPOTS, Spot
-from partstream.configuration import SETTINGS, Configuration, Given, load_configuration
+from configuration.standing import load_from
+from partstream.configuration import SETTINGS
 from partstream.configuration.table import secrets_of_settings, settings_of
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.settings.errors import ConfigurationError
@@ -42,32 +43,6 @@ def test_the_table_says_of_these_rows_that_they_may_hold_a_secret():
     }
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
-
-
-def _load(given: dict[str, Any], place: Place, folder: Path) -> Configuration:
-    """The configuration of settings that stand in one place."""
-    arguments: dict[str, Any] = {"environment": {"XDG_CONFIG_HOME": str(folder), "APPDATA": str(folder)}}
-    if place is Place.COMMAND_LINE:
-        arguments["command_line"] = {name: Given(value, f"--{name}") for name, value in given.items()}
-    elif place is Place.GROUP:
-        arguments["group"] = given
-    elif place is Place.FILE:
-        file = folder / "planted.toml"
-        file.write_text("\n".join(f"{name} = {_toml(value)}" for name, value in given.items()))
-        arguments["environment"]["PARTSTREAM_CONFIG"] = str(file)
-    else:
-        known = {name: value for name, value in given.items() if name in SETTINGS}
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in known.items()}
-        arguments["environment"] |= {SETTINGS[name].variable: text for name, text in texts.items()}
-    return load_configuration(**arguments)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("planted")
@@ -80,7 +55,7 @@ def test_it_is_in_no_representation_and_not_in_what_is_shown_and_every_log_leave
     spot: Spot, secret: str, data: st.DataObject, folder: Path
 ):
     place = data.draw(st.sampled_from(sorted(spot.places - {Place.EDITOR})))
-    loaded = _load(spot.planted(secret), place, folder)
+    loaded = load_from(spot.planted(secret), place, folder)
     redactor = Redactor()
     gateway = loaded.gateway(redactor.learn_secret)
     seen = [repr(loaded), repr(loaded.resolved), repr(gateway), repr(gateway.request), repr(gateway.model_requests)]
@@ -125,7 +100,7 @@ def test_an_error_about_it_does_not_show_it(spot: Spot, broken: Any, folder: Pat
     errors = []
     for place in sorted(spot.places - {Place.EDITOR}):
         try:
-            _load(given, place, folder).gateway()
+            load_from(given, place, folder).gateway()
         except ConfigurationError as error:
             errors += [str(error), repr(error), error.got, error.expected, error.where]
     assert SECRET not in "\n".join(errors)
@@ -137,13 +112,13 @@ def test_an_error_about_it_does_not_show_it(spot: Spot, broken: Any, folder: Pat
 def test_under_a_misspelt_name_it_is_not_shown_either(spot: Spot, place: Place, folder: Path):
     given = spot.misspelt(SECRET)
     if place is Place.GROUP:
-        resolved = _load(given, place, folder).resolved
+        resolved = load_from(given, place, folder).resolved
         assert "unknown setting" in resolved.warnings[0]
         seen = [*resolved.warnings, repr(resolved), *(json.dumps(one.shown) for one in resolved.values.values())]
         assert SECRET not in "\n".join(seen)
         return
     with pytest.raises(ConfigurationError, match="unknown setting") as raised:
-        _load(given, place, folder)
+        load_from(given, place, folder)
     assert SECRET not in f"{raised.value} {raised.value!r}"
 
 

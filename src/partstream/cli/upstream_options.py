@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
-from partstream.configuration import Given, load_configuration
+from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
+from partstream.settings.kinds import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.configuration import Configuration
+    from partstream.configuration import Configuration, Setting
     from partstream.upstreams import GatewayConfiguration
 
 __all__ = ["UnusableConfigurationError", "configuration_of", "gateway_of", "header_of", "upstream_options"]
@@ -28,26 +29,34 @@ class UnusableConfigurationError(click.ClickException):
     exit_code = 2
 
 
-_OPTIONS: Final = (
-    click.option("--base-url", metavar="URL", help="Base URL of the API, such as https://host/v1."),
-    click.option("--protocol", metavar="NAME", help="Protocol that the server speaks."),
-    click.option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the key."),
-    click.option(
-        "--header-env",
-        "header_variables",
-        multiple=True,
-        metavar="HEADER=VARIABLE",
-        help="Header to send, with its value from an environment variable; repeat for more.",
-    ),
-    click.option("--allow-insecure-http", is_flag=True, help="Allow plain http to another machine."),
+def _option(row: Setting) -> Callable[[Any], Any]:
+    """The option that sets a setting; what its value can be, its row checks."""
+    said = f" Default: {row.shown_default}." if row.shown_default else ""
+    help_text = f"{row.says}.{said}".replace("`", "")
+    if row.kind.form is Form.BOOLEAN:
+        return click.option(row.option, row.name, is_flag=True, default=None, help=help_text)
+    if "enumDescriptions" in row.kind.schema:
+        return click.option(row.option, row.name, type=click.Choice(row.kind.schema["enum"]), help=help_text)
+    kind = click.INT if row.kind.form is Form.NUMBER else click.STRING
+    return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text)
+
+
+_HEADER_OPTION: Final = click.option(
+    "--header-env",
+    "header_variables",
+    multiple=True,
+    metavar="HEADER=VARIABLE",
+    help="Header to send, with its value from an environment variable; repeat for more.",
 )
 
 
 def upstream_options(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Adds the options of an upstream to a command."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    """Adds to a command the options of an upstream: one for each setting that has any."""
+    options = (*(_option(row) for row in SETTINGS.values() if row.option), _HEADER_OPTION)
+    with_options: Any = function
+    for option in reversed(options):
+        with_options = option(with_options)
+    return cast("Callable[_Parameters, _Result]", with_options)
 
 
 def gateway_of(more: Mapping[str, Given] | None = None, **options: Any) -> GatewayConfiguration:
@@ -69,44 +78,27 @@ def gateway_of(more: Mapping[str, Given] | None = None, **options: Any) -> Gatew
 
 
 def configuration_of(
-    more: Mapping[str, Given] | None = None,
-    *,
-    base_url: str | None,
-    protocol: str | None,
-    api_key_env: str | None,
-    header_variables: tuple[str, ...],
-    allow_insecure_http: bool,
+    more: Mapping[str, Given] | None = None, *, header_variables: tuple[str, ...], **options: Any
 ) -> Configuration:
     """The configuration that the options and all other places make.
 
     Args:
         more: Settings from further options of the command.
-        base_url: The option `--base-url`.
-        protocol: The option `--protocol`.
-        api_key_env: The option `--api-key-env`.
         header_variables: The options `--header-env`.
-        allow_insecure_http: The option `--allow-insecure-http`.
+        options: The values of the other options, by the names of the settings that they set; None where not given.
 
     Raises:
         UsageError: An option is invalid.
         UnusableConfigurationError: A setting is invalid, in whichever place.
     """
-    if api_key_env is not None and not os.environ.get(api_key_env, "").strip():
-        raise click.UsageError(f"--api-key-env: got no value in the environment variable {api_key_env}, expected a key")
-    given: dict[str, Any] = {
-        "baseUrl": (base_url, "--base-url"),
-        "protocol": (protocol, "--protocol"),
-        "apiKeyEnv": (api_key_env, "--api-key-env"),
-        "headers": (dict(header_of(pair) for pair in header_variables) or None, "--header-env"),
-        "allowInsecureHttp": (allow_insecure_http or None, "--allow-insecure-http"),
-    }
+    variable = options.get("apiKeyEnv")
+    if variable is not None and not os.environ.get(variable, "").strip():
+        raise click.UsageError(f"--api-key-env: got no value in the environment variable {variable}, expected a key")
+    given = {name: Given(value, SETTINGS[name].option) for name, value in options.items() if value is not None}
+    if header_variables:
+        given["headers"] = Given(dict(header_of(pair) for pair in header_variables), "--header-env")
     try:
-        return load_configuration(
-            command_line={
-                **{name: Given(*value) for name, value in given.items() if value[0] is not None},
-                **(more or {}),
-            }
-        )
+        return load_configuration(command_line={**given, **(more or {})})
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
 

@@ -63,6 +63,7 @@ KEY_ROWS: Final = (
         text(_variable),
         "The environment variable that holds the key",
         option="--api-key-env",
+        metavar="VARIABLE",
         dialog=Dialog("API key variable"),
     ),
     Setting(

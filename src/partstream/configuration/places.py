@@ -18,7 +18,7 @@ from partstream.configuration.table import SETTINGS
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.settings.errors import ConfigurationError, closest_name
 from partstream.settings.kinds import Form
-from partstream.settings.row import Place
+from partstream.settings.row import Place, is_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,11 +164,7 @@ def is_readable_by_all(path: Path) -> bool:
 
 
 def _not_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None and (value != "" or _may_be_empty(name))}
-
-
-def _may_be_empty(name: str) -> bool:
-    return name in SETTINGS and SETTINGS[name].may_be_empty
+    return {name: value for name, value in values.items() if not is_left_out(SETTINGS.get(name), value)}
 
 
 def _json(text: str, variable: str) -> Any:

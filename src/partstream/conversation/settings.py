@@ -72,6 +72,7 @@ class RequestSettings:
         context_size_field: The field of the body in which the server takes the context size that a person chose, in
             tokens (`num_ctx`, ...); None where it takes none.
         count_tokens: Who counts the tokens of a request before it is sent.
+        max_output_tokens: The most tokens of an answer, sent to the server; None for what the server allows.
         extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
         extra_headers: HTTP headers that are added to every request.
         own: The settings that only the protocol itself has a place for: an object of the class that its folder
@@ -87,6 +88,7 @@ class RequestSettings:
     store: bool = False
     context_size_field: str | None = None
     count_tokens: CountTokens = CountTokens.HERE
+    max_output_tokens: int | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     own: Any = None

@@ -27,7 +27,12 @@ MODEL_ROWS: Final = (
     Setting("detail", TEXT, "What stands beside the name", otherwise="the name of the group"),
     Setting("contextWindow", whole(), "The most tokens of prompt and answer together"),
     Setting("maxInputTokens", whole(), "The most tokens of a prompt"),
-    Setting("maxOutputTokens", whole(), "The most tokens of an answer"),
+    Setting(
+        "maxOutputTokens",
+        whole(),
+        "The most tokens of an answer, sent with every request to this model",
+        otherwise="the general `maxOutputTokens`",
+    ),
     Setting("imageInput", BOOLEAN, "Whether prompts may hold images"),
     Setting("toolCalling", BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
     Setting("reasoningEfforts", STRINGS, "The levels of reasoning that can be asked for, from the least"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.settings.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = [
     "boolean",
@@ -102,9 +103,9 @@ def json_object(value: Any, where: str) -> dict[str, Any]:
     Raises:
         ConfigurationError: It is none.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         raise ConfigurationError(where, type(value).__name__, "an object")
-    return value
+    return dict(value)
 
 
 def headers(value: Any, where: str) -> dict[str, str]:
@@ -113,7 +114,7 @@ def headers(value: Any, where: str) -> dict[str, str]:
     Raises:
         ConfigurationError: It is none, or HTTP cannot hold one of the headers.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         raise ConfigurationError(where, type(value).__name__, "an object of header names and values")
     read = {name: string(text, f"{where}.{name}") for name, text in value.items()}
     check_headers(read, where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
@@ -79,6 +78,8 @@ class MisplacedSettingError(ConfigurationError):
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
     """The known name that a name is most like, whatever its case and its separators; None where none is like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - needed only when something is wrong
+
     folded = {_folded(one): one for one in known}
     found = get_close_matches(_folded(name), folded, 1, _ALIKE)
     return folded[found[0]] if found else None

@@ -68,7 +68,7 @@ class Choice(StrEnum):
     _value_: str
     says: str
 
-    def __new__(cls, word: str, says: str) -> Choice:
+    def __new__(cls, word: str, says: str = "") -> Choice:
         """The member for a word."""
         member = str.__new__(cls, word)
         member._value_ = word

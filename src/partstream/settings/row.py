@@ -26,6 +26,9 @@ __all__ = [
     "Secrecy",
     "Setting",
     "by_name",
+    "check_fields",
+    "field_of",
+    "is_left_out",
     "refuse",
     "set_field",
 ]
@@ -106,11 +109,13 @@ class Dialog:
     Attributes:
         title: What it is called there; empty for its name.
         is_asked: Whether a person is asked for it who adds a group.
+        hint: What a person has to know there beside what the setting says, as a sentence.
         snippet: What the editor offers to insert, or None.
     """
 
     title: str = ""
     is_asked: bool = False
+    hint: str = ""
     snippet: Mapping[str, Any] | None = None
 
 
@@ -142,6 +147,7 @@ class Setting:
         is_required: Whether an object without it is of no use.
         may_be_empty: Whether the empty string is a value; otherwise it counts as left out.
         option: The option of the command line that sets it, such as `--base-url`; empty for none.
+        metavar: What stands for its value in the help of the command line.
         dialog: How VS Code's editor of groups shows it.
     """
 
@@ -159,6 +165,7 @@ class Setting:
     is_required: bool = False
     may_be_empty: bool = False
     option: str = ""
+    metavar: str = "VALUE"
     dialog: Dialog = Dialog()
 
     @property
@@ -201,6 +208,30 @@ def _json(value: Any) -> str:
 def by_name(rows: Iterable[Setting]) -> dict[str, Setting]:
     """Rows by their names."""
     return {row.name: row for row in rows}
+
+
+def is_left_out(row: Setting | None, value: Any) -> bool:
+    """Whether a value is as good as none: VS Code's dialog leaves empty texts behind."""
+    return value is None or (value == "" and (row is None or not row.may_be_empty))
+
+
+def check_fields(holder: object, rows: Iterable[Setting]) -> None:
+    """Refuses an object of ours with a field that the row of its setting would refuse; rows within others are left out.
+
+    Raises:
+        ConfigurationError: A field has a value of no use.
+    """
+    for row in rows:
+        value = field_of(holder, row.path)
+        if value is not None and row.contents is None:
+            row.kind.read(value, row.name)
+
+
+def field_of(holder: object, path: str) -> Any:
+    """The field of an object; dots lead into objects within. None where there is none."""
+    for name in path.split("."):
+        holder = getattr(holder, name, None)
+    return holder
 
 
 def set_field(fields: dict[str, Any], path: str, value: Any) -> None:

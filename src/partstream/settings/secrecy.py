@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name
+from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name, field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -97,9 +97,7 @@ def _objects(nesting: Nesting, value: Any) -> Iterable[Any]:
 
 def _secrets_held(rows: Iterable[Setting], holder: object) -> Iterator[str]:
     for row in rows:
-        value = holder
-        for name in row.path.split("."):
-            value = getattr(value, name, None)
+        value = field_of(holder, row.path)
         if row.contents is None:
             yield from _FIND[row.secrecy](value)
         else:

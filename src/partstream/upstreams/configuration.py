@@ -11,13 +11,12 @@ from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL
-from partstream.settings.checks import check_headers
 from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
-from partstream.settings.row import set_field
+from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
-from partstream.upstreams.connection_settings import FALLBACKS, RetryPolicy, Timeouts
-from partstream.upstreams.settings import check_key, check_protocol, check_url, own_settings_of, upstream_rows
+from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstreams.settings import check_protocol, own_settings_of, upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +46,8 @@ class GatewayConfiguration:
         retry: When to send again.
         request: How requests are written.
         model_requests: The same for single models, by id, in the place of `request`.
+        max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
+            `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
         allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
             on the way.
@@ -73,6 +74,7 @@ class GatewayConfiguration:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)
     model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
+    max_output_tokens: int | None = None
     fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     allow_insecure_http: bool = False
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
@@ -84,13 +86,9 @@ class GatewayConfiguration:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_url(self.base_url, "baseUrl")
-        _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
         check_protocol(self.protocol, "protocol")
-        if self.api_key is not None:
-            check_key(self.api_key.reveal(), "apiKey")
-        check_headers(self.headers, "headers")
-        FALLBACKS.read(self.fallbacks, "fallbacks")
+        check_fields(self, upstream_rows(self.protocol).values())
+        _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
         own = own_settings_of(self.protocol)
         _check_own(self.request, own, "request")
         for model_id, request in self.model_requests.items():
@@ -103,7 +101,8 @@ class GatewayConfiguration:
         Raises:
             ConfigurationError: A setting is missing, unknown or of no use; the message shows no secret.
         """
-        given = {name: value for name, value in settings.items() if value not in (None, "")}
+        known = upstream_rows()
+        given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
         protocol = check_protocol(given.get("protocol", DEFAULT_PROTOCOL), "protocol")
         rows = upstream_rows(protocol)
         unknown = next((name for name in given if name not in rows), None)
@@ -162,7 +161,10 @@ class GatewayConfiguration:
 
     def request_settings(self, model_id: str) -> RequestSettings:
         """How requests to a model are written."""
-        return self.model_requests.get(model_id, self.request)
+        settings = self.model_requests.get(model_id, self.request)
+        said = self.selection.overrides.get(model_id)
+        most = said.max_output_tokens if said is not None and said.max_output_tokens else self.max_output_tokens
+        return settings if most is None else replace(settings, max_output_tokens=most)
 
 
 def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.settings.checks import http_url, json_object, shortened, strings
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, SECONDS, Form, Kind, text, whole
-from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting
+from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, check_fields
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts", "check_fields"]
-
-
-def check_fields(checked: object, rows: Iterable[Setting]) -> None:
-    """Refuses an object of ours whose fields its rows would refuse.
-
-    Raises:
-        ConfigurationError: A field has a value of no use.
-    """
-    for row in rows:
-        value = getattr(checked, row.path)
-        if value is not None:
-            row.read(value, row.name)
+__all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts"]
 
 
 _TIMEOUT_ROWS: Final = (

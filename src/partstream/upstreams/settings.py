@@ -19,7 +19,7 @@ from partstream.protocols.registry import (
 )
 from partstream.settings.checks import fits_header, string
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, text
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
@@ -67,11 +67,9 @@ def check_key(key: str, where: str) -> None:
 
 
 def _key(value: Any, where: str) -> Secret:
-    if isinstance(value, Secret):
-        return value
-    key = string(value, where)
+    key = value.reveal() if isinstance(value, Secret) else string(value, where)
     check_key(key, where)
-    return Secret(key)
+    return value if isinstance(value, Secret) else Secret(key)
 
 
 def check_protocol(value: str, where: str) -> str:
@@ -110,10 +108,11 @@ _FIRST_ROWS: Final = (
     Setting(
         "baseUrl",
         text(check_url),
-        "Where the server is, such as `https://api.example.com/v1`; leave it empty where a provider file answers",
+        "Where the server is, such as `https://api.example.com/v1`",
         secrecy=Secrecy.URL,
         option="--base-url",
-        dialog=Dialog("Base URL", is_asked=True),
+        metavar="URL",
+        dialog=Dialog("Base URL", is_asked=True, hint="Leave it empty where a provider file answers."),
     ),
     Setting(
         "protocol",
@@ -121,6 +120,7 @@ _FIRST_ROWS: Final = (
         "What the server speaks",
         DEFAULT_PROTOCOL,
         option="--protocol",
+        metavar="NAME",
         dialog=Dialog("Protocol", is_asked=True),
     ),
     Setting(
@@ -162,6 +162,20 @@ _FALLBACK_ROW: Final = Setting(
     "By a model's id, a list of the models to ask when it cannot answer",
     dialog=Dialog("Fallback models"),
 )
+
+_ANSWER_ROWS: Final = (
+    Setting(
+        "maxOutputTokens",
+        whole(),
+        "The most tokens of an answer, sent with every request; `models` may say another number for a model",
+        otherwise="what the server allows",
+        is_bound=False,
+        option="--max-output-tokens",
+        metavar="TOKENS",
+        dialog=Dialog("Longest answer"),
+    ),
+)
+"""What a person wants of answers, whatever server gives them."""
 
 _REQUEST: Final = Setting("request", BODY, "How requests are written", dialog=Dialog("Requests"))
 _MODEL_REQUESTS: Final = Setting(
@@ -207,6 +221,7 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
             _FALLBACK_ROW,
             replace(_REQUEST, contents=request),
             replace(_MODEL_REQUESTS, contents=by_model),
+            *_ANSWER_ROWS,
             *CONNECTION_ROWS,
             *_LAST_ROWS,
         )

@@ -58,6 +58,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
+    if settings.max_output_tokens is not None:
+        body["maxOutputTokens"] = settings.max_output_tokens
     if settings.context_size_field and request.context_size is not None:
         body[settings.context_size_field] = request.context_size
     body |= options.fields

@@ -83,6 +83,8 @@ def _chosen(request: ChatRequest) -> dict[str, Any]:
             chosen["reasoning"]["summary"] = "auto"  # without it nothing is shown of the reasoning
     if request.cache_key is not None:
         chosen["prompt_cache_key"] = request.cache_key
+    if settings.max_output_tokens is not None:
+        chosen["max_output_tokens"] = settings.max_output_tokens
     if settings.context_size_field and request.context_size is not None:
         chosen[settings.context_size_field] = request.context_size
     chosen |= {name: value for name, value in options.items() if name not in NOT_OPTIONS}
