@@ -36,6 +36,8 @@ class EventKind(Enum):
     LIFECYCLE = auto()
     """It opens the response, or says that it goes on."""
     CONTENT = auto()
+    REPORT = auto()
+    """It says something of the response or of a part of it that is over: tokens, who answers; also behind an error."""
     ERROR = auto()
     """The upstream reports an error, and its end follows."""
     ANSWER_END = auto()
@@ -78,6 +80,7 @@ TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
         EventKind.LIFECYCLE: _handled(State.OPEN),
         # Servers leave the opening event out, or everything up to the closing events: llama.cpp, gemini-web2api.
         EventKind.CONTENT: _handled(State.OPEN, lenient=True),
+        EventKind.REPORT: _handled(State.OPEN, lenient=True),
         EventKind.ANSWER_END: _handled(State.ANSWERED, lenient=True),
         EventKind.TERMINAL: _handled(State.FINISHED, lenient=True),
         EventKind.ERROR: _handled(State.FAILING),
@@ -86,6 +89,7 @@ TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
     State.OPEN: {
         EventKind.LIFECYCLE: _handled(State.OPEN),
         EventKind.CONTENT: _handled(State.OPEN),
+        EventKind.REPORT: _handled(State.OPEN),
         EventKind.ANSWER_END: _handled(State.ANSWERED),
         EventKind.TERMINAL: _handled(State.FINISHED),
         EventKind.ERROR: _handled(State.FAILING),
@@ -94,6 +98,7 @@ TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
     State.FAILING: {
         EventKind.LIFECYCLE: _handled(State.FAILING, lenient=True),
         EventKind.CONTENT: Step(State.FAILING, Action.COUNT, lenient=True),
+        EventKind.REPORT: _handled(State.FAILING),
         EventKind.ANSWER_END: _handled(State.FINISHED),
         EventKind.TERMINAL: _handled(State.FINISHED),
         EventKind.ERROR: _handled(State.FAILING, lenient=True),
@@ -101,7 +106,9 @@ TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
     },
     State.ANSWERED: {
         EventKind.LIFECYCLE: _handled(State.OPEN),
-        EventKind.CONTENT: _handled(State.OPEN, lenient=True),
+        # Only a beginning begins another answer: applications append words of their own to a whole one.
+        EventKind.CONTENT: _handled(State.ANSWERED, lenient=True),
+        EventKind.REPORT: _handled(State.ANSWERED),
         EventKind.ANSWER_END: _handled(State.ANSWERED, lenient=True),
         EventKind.TERMINAL: _handled(State.FINISHED),
         EventKind.ERROR: _handled(State.FAILING),

@@ -9,8 +9,8 @@ from partstream.protocols.openresponses.read_response import DISPATCH, EVENTS, O
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, PART_CHANNELS, REASONING, REFUSAL, SUMMARY
 from protocols.openresponses.wire import delta, event, terminal
 
-# An answer of this protocol ends with its stream: no event says that another answer may follow.
-KINDS = [kind for kind in EventKind if kind is not EventKind.ANSWER_END]
+# An answer of this protocol ends with its stream, and its last event reports all that there is to report.
+KINDS = [kind for kind in EventKind if kind not in {EventKind.ANSWER_END, EventKind.REPORT}]
 STATES = [state for state in State if state not in {State.ANSWERED, State.ENDED}]
 
 

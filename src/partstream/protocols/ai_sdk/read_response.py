@@ -1,7 +1,8 @@
 """AI SDK: chunks in, VS Code's parts out. The one meaning of all four streams and all versions.
 
-Rule 1: CHUNKS says which handler a chunk type has, under every name that a version gives it.
-Rule 2: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
+Rule 1: order is in :mod:`partstream.protocols.life`; no handler asks how far the response has come.
+Rule 2: CHUNKS says what a chunk type means and which handler it has, under every name that a version gives it.
+Rule 3: no I/O, no clock, no logging. What is not understood comes out as :class:`Unmapped`.
 
 Source: recordings of `ai` 4.3.19, 5.0.277 and 6.0.50, and the types of 7.0.173.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import (
     AdapterUsageError,
@@ -29,15 +30,18 @@ from partstream.protocols.ai_sdk.files import data_part, file_part
 from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.outputs import Sink
 
-__all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect"]
+__all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kind_of"]
 
 Outputs: TypeAlias = list[StreamOutput]
+
+_OVER: Final = frozenset({State.FINISHED, State.ENDED})
 
 THROWN: Final = "$thrown_by_iterator"
 """The only field of a line of JSON that says what the stream's iterator threw."""
@@ -79,20 +83,18 @@ class AISDKStream:
         self._ending = Ending()
         self._error: UpstreamError | None = None
         self._carried_before_step = 0
-        self._state = "IDLE"
-        self._answered = False
-        self._finished = False
-        self._ended = False
+        self._dispatch = DISPATCH[dialect.goes_on]
+        self._enter(State.IDLE)
 
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out."""
-        return self._finished
+        return self._state in _OVER
 
     @property
     def failing(self) -> bool:
         """Whether an error was reported and the end has not come yet."""
-        return self._error is not None and not self._finished
+        return self._error is not None and not self.finished
 
     def feed(self, event: Mapping[str, Any]) -> Outputs:
         """Takes the next chunk and returns what it means, in order."""
@@ -103,15 +105,11 @@ class AISDKStream:
     def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         """Takes the next chunk and appends what it means."""
         self.sink = None
-        if self._finished:
-            if self._ended:
-                raise AdapterUsageError(f"fed {event.get('type')!r} after the stream was ended")
-            return
         chunk: Chunk = event  # type: ignore[assignment]
-        kind = chunk.get("type")
-        handler = CHUNKS.get(kind) if type(kind) is str else None
-        if handler is None:
-            self._other(kind, chunk, outputs)
+        try:
+            next_state, handler = self._rows[chunk["type"]]
+        except (KeyError, TypeError):
+            self._other(chunk, outputs)
             return
         if METADATA[0] in chunk and (said := mapping(metadata(chunk), ("gateway",))):
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
@@ -120,25 +118,28 @@ class AISDKStream:
             handler(self, chunk, outputs)
         except UpstreamProtocolError as error:
             outputs += self.fail(error)
+            return
+        if next_state is not self._state:
+            self._enter(next_state)
 
     def end(self, *, whole: bool = False) -> Outputs:
         """Says that no more chunks come; an application's own stream need not say more of its end than the wire."""
-        if self._ended:
+        if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: Outputs = []
-        if whole and not self._finished:
+        if whole:
             self.feed_into({"type": "finish"}, outputs)
-        if self._answered:
+        if self._state is State.ANSWERED:
             self._conclude(outputs)
-        elif not self._finished:
-            outputs += self.fail(self._error or TruncatedStreamError(self._state))
-        self._ended = True
+        else:
+            outputs += self.fail(self._error or TruncatedStreamError(self._state.name))
+        self._enter(State.ENDED)
         return outputs
 
     def fail(self, error: LanguageModelError) -> Outputs:
         """Ends the response with an error; nothing if it has finished already."""
         outputs: Outputs = []
-        if self._finished:
+        if self.finished:
             return outputs
         self.sink = None
         self._blocks.end_all(outputs)
@@ -146,10 +147,19 @@ class AISDKStream:
         self._calls.flush(outputs, usable=False)
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         outputs.append(self._ending.output(outcome, error))
-        self._finished, self._answered = True, False
+        self._enter(State.FINISHED)
         return outputs
 
-    def _other(self, kind: object, chunk: Chunk, outputs: Outputs) -> None:
+    def _enter(self, state: State) -> None:
+        self._state = state
+        self._rows = self._dispatch[state]
+
+    def _other(self, chunk: Chunk, outputs: Outputs) -> None:
+        if self._state is State.ENDED:
+            raise AdapterUsageError(f"fed {chunk.get('type')!r} after the stream was ended")
+        if self._state is State.FINISHED:
+            return
+        kind = chunk.get("type")
         if THROWN in chunk:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
@@ -168,12 +178,9 @@ class AISDKStream:
     # Steps
 
     def _start(self, chunk: Chunk, _outputs: Outputs) -> None:
-        self._answered = False
         self._ending.identify(chunk)
 
     def _start_step(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._state = "OPEN"
-        self._answered = False
         self._ending.identify(chunk)
         self._blocks.shown = False
         self._carried_before_step = self._carried.length
@@ -181,7 +188,6 @@ class AISDKStream:
             outputs.append(Unmapped(f"{chunk['type']} (warnings)", chunk))
 
     def _finish_step(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._state = "STEP_FINISHED"
         self._ending.finish_step(chunk)
         self._blocks.end_all(outputs)
         self._calls.release(outputs)
@@ -200,7 +206,6 @@ class AISDKStream:
         self._ending.finish(chunk)
         if self._dialect.goes_on:
             self._close(outputs)
-            self._answered = True
         else:
             self._conclude(outputs)
 
@@ -220,7 +225,6 @@ class AISDKStream:
         else:
             outputs += self._sources.at_end() if error is None else []
         outputs.append(self._ending.output(outcome, error))
-        self._finished, self._answered = True, False
 
     @property
     def _usable(self) -> bool:
@@ -289,6 +293,13 @@ _Stream = AISDKStream
 _Handler: TypeAlias = Callable[[AISDKStream, Chunk, Outputs], None]
 
 
+class Row(NamedTuple):
+    """A chunk type: what it means for the life of a response, and its handler."""
+
+    kind: EventKind
+    handler: _Handler
+
+
 def _nothing(*_: object) -> None:
     """The handler of chunks that mean nothing here."""
 
@@ -307,62 +318,98 @@ def _to_calls(name: str) -> _Handler:
     return lambda stream, chunk, outputs: handle(stream._calls, chunk, outputs)
 
 
-CHUNKS: Final[dict[str, _Handler]] = {
+def _content(handler: _Handler) -> Row:
+    return Row(EventKind.CONTENT, handler)
+
+
+CHUNKS: Final[dict[str, Row]] = {
     # Framing.
-    "start": _Stream._start,
-    "stream-start": _Stream._start_step,
-    "start-step": _Stream._start_step,
-    "step-start": _Stream._start_step,
-    "finish-step": _Stream._finish_step,
-    "step-finish": _Stream._finish_step,
-    "reset-step": _Stream._reset_step,
-    "finish": _Stream._finish,
-    "response-metadata": _Stream._respond,
-    "message-metadata": _Stream._message_metadata,
-    "ping": _nothing,
+    "start": Row(EventKind.LIFECYCLE, _Stream._start),
+    "stream-start": Row(EventKind.LIFECYCLE, _Stream._start_step),
+    "start-step": Row(EventKind.LIFECYCLE, _Stream._start_step),
+    "step-start": Row(EventKind.LIFECYCLE, _Stream._start_step),
+    "finish-step": Row(EventKind.REPORT, _Stream._finish_step),
+    "step-finish": Row(EventKind.REPORT, _Stream._finish_step),
+    "reset-step": _content(_Stream._reset_step),
+    "finish": Row(EventKind.TERMINAL, _Stream._finish),
+    "response-metadata": Row(EventKind.REPORT, _Stream._respond),
+    "message-metadata": Row(EventKind.REPORT, _Stream._message_metadata),
+    "ping": Row(EventKind.SILENT, _nothing),
     # Text: its name since 5, and that of the pre-releases.
-    "text-start": _to_blocks("start_text"),
-    "text-delta": _Stream._text_delta,
-    "text": _Stream._text_delta,
-    "text-end": _Stream._text_end,
+    "text-start": _content(_to_blocks("start_text")),
+    "text-delta": _content(_Stream._text_delta),
+    "text": _content(_Stream._text_delta),
+    "text-end": _content(_Stream._text_end),
     # Reasoning: 5 and later; 4 and the pre-releases of 5; 4 alone.
-    "reasoning-start": _to_blocks("start_reasoning"),
-    "reasoning-delta": _Stream._reasoning_delta,
-    "reasoning": _Stream._reasoning_delta,
-    "reasoning-end": _to_blocks("end_reasoning"),
-    "reasoning-part-finish": _to_blocks("end_reasoning"),
-    "reasoning-signature": _to_blocks("sign"),
-    "redacted-reasoning": _to_blocks("redact"),
+    "reasoning-start": _content(_to_blocks("start_reasoning")),
+    "reasoning-delta": _content(_Stream._reasoning_delta),
+    "reasoning": _content(_Stream._reasoning_delta),
+    "reasoning-end": _content(_to_blocks("end_reasoning")),
+    "reasoning-part-finish": _content(_to_blocks("end_reasoning")),
+    "reasoning-signature": _content(_to_blocks("sign")),
+    "redacted-reasoning": _content(_to_blocks("redact")),
     # Files and sources.
-    "file": _Stream._file,
-    "source": _Stream._source,
-    "source-url": _Stream._source,
-    "source-document": _Stream._source,
+    "file": _content(_Stream._file),
+    "source": _content(_Stream._source),
+    "source-url": _content(_Stream._source),
+    "source-document": _content(_Stream._source),
     # Tools: 5 and later; 4; the UI stream.
-    "tool-input-start": _to_calls("start"),
-    "tool-call-streaming-start": _to_calls("start"),
-    "tool-input-delta": _Stream._arguments_delta,
-    "tool-call-delta": _Stream._arguments_delta,
-    "tool-input-end": _nothing,
-    "tool-call": _Stream._tool_call,
-    "tool-input-available": _Stream._tool_call,
-    "tool-input-error": _to_calls("invalid"),
-    "tool-result": _to_calls("over"),
-    "tool-error": _to_calls("over"),
-    "tool-output-available": _to_calls("over"),
-    "tool-output-error": _to_calls("over"),
-    "tool-output-denied": _to_calls("over"),
-    "tool-approval-request": _to_calls("asked"),
-    "tool-approval-response": _to_calls("answered"),
+    "tool-input-start": _content(_to_calls("start")),
+    "tool-call-streaming-start": _content(_to_calls("start")),
+    "tool-input-delta": _content(_Stream._arguments_delta),
+    "tool-call-delta": _content(_Stream._arguments_delta),
+    "tool-input-end": _content(_nothing),
+    "tool-call": _content(_Stream._tool_call),
+    "tool-input-available": _content(_Stream._tool_call),
+    "tool-input-error": _content(_to_calls("invalid")),
+    "tool-result": _content(_to_calls("over")),
+    "tool-error": _content(_to_calls("over")),
+    "tool-output-available": _content(_to_calls("over")),
+    "tool-output-error": _content(_to_calls("over")),
+    "tool-output-denied": _content(_to_calls("over")),
+    "tool-approval-request": _content(_to_calls("asked")),
+    "tool-approval-response": _content(_to_calls("answered")),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    "reasoning-file": _count,
-    "custom": _count,
-    "steering-message": _count,
-    "raw": _count,
-    "error": _Stream._report,
-    "abort": _Stream._abort,
+    "reasoning-file": _content(_count),
+    "custom": _content(_count),
+    "steering-message": _content(_count),
+    "raw": _content(_count),
+    # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
+    "error": Row(EventKind.REPORT, _Stream._report),
+    "abort": Row(EventKind.TERMINAL, _Stream._abort),
 }
 """Every chunk type that is understood, but `data-*`. All others come out as :class:`Unmapped`."""
+
+
+def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
+    """What a chunk type means for the life of a response.
+
+    Raises:
+        KeyError: It is not in :data:`CHUNKS`.
+    """
+    kind = CHUNKS[chunk_type].kind
+    # Behind the end of an answer, the stream of an application may bring another one.
+    return EventKind.ANSWER_END if goes_on and chunk_type == "finish" else kind
+
+
+_Rows: TypeAlias = "dict[str, tuple[State, _Handler]]"
+
+
+def _dispatch(state: State, *, goes_on: bool) -> _Rows:
+    """CHUNKS and TRANSITIONS put together for one state, so that a chunk costs one look-up."""
+    rows: _Rows = {}
+    for chunk_type, row in CHUNKS.items():
+        step = TRANSITIONS[state].get(kind_of(chunk_type, goes_on=goes_on))
+        if step is not None and state is not State.FINISHED:
+            handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
+            rows[chunk_type] = step.next_state, handlers[step.action]
+    return rows
+
+
+DISPATCH: Final[dict[bool, dict[State, _Rows]]] = {
+    goes_on: {state: _dispatch(state, goes_on=goes_on) for state in State} for goes_on in (False, True)
+}
+"""By whether the stream goes on behind an answer. Behind the end there are no rows: nothing there is even looked at."""
 
 _TEXT_FIELDS: Final = {
     "text": "text?",
