@@ -1,7 +1,7 @@
 """Partstream: any language model in VS Code chat, through Python.
 
-The names below are the public surface. Those that a provider of one's own does not need, such as all that open sockets
-or run event loops, are loaded when first used, so that importing the package stays quick and free of I/O.
+The names below are the public API. Names that a provider of your own does not need, such as everything that opens
+sockets or runs event loops, are imported when first used: importing the package stays quick and does no I/O.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from partstream.parts import (
     ToolResultPart,
 )
 from partstream.provider import (
+    DrainingProgress,
+    FinishingProgress,
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
@@ -53,6 +55,7 @@ from partstream.provider import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
+    from partstream.checked_progress import CheckedProgress
     from partstream.connecting import connect
     from partstream.consumer import (
         LanguageModelChat,
@@ -85,6 +88,7 @@ __all__ = [
     "CancellationTokenSource",
     "ChatMessage",
     "CheckMode",
+    "CheckedProgress",
     "CitationMode",
     "ConfigurationError",
     "ContextLengthExceededError",
@@ -93,11 +97,13 @@ __all__ = [
     "CredentialError",
     "DataPart",
     "Disposable",
+    "DrainingProgress",
     "Event",
     "EventEmitter",
     "EventTooLargeError",
     "Finish",
     "FinishReason",
+    "FinishingProgress",
     "GatewayConfiguration",
     "GatewayProvider",
     "LanguageModelChat",
@@ -155,6 +161,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "CheckedProgress": "partstream.checked_progress",
     "connect": "partstream.connecting",
     "LanguageModelChat": "partstream.consumer",
     "LanguageModelChatResponse": "partstream.consumer",
