@@ -73,7 +73,7 @@ def test_yielding_anything_else_is_a_clear_error(piece):
     async def provider(messages, options):
         yield piece
 
-    with pytest.raises(TypeError, match=f"got a yielded {type(piece).__name__}, expected text"):
+    with pytest.raises(TypeError, match=f"the answer function yielded a {type(piece).__name__}, expected a text"):
         _answer(provider)
 
 

@@ -1,4 +1,4 @@
-"""Runs the coroutine of one answer until it ends or its token is cancelled; knows nothing of what it does."""
+"""Runs the coroutine of one answer until it ends or its token is cancelled; does not know what the coroutine does."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ __all__ = ["run_until_cancelled"]
 
 
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
-    """Runs `answer` as a task; cancelling `token` cancels it where it stands, and then this returns normally.
+    """Runs `answer` as a task. Cancelling `token` cancels the task, and this function then returns normally.
 
     Raises:
-        asyncio.CancelledError: The task that waits here was cancelled itself, not the token.
-        Exception: Whatever the answer raises; not a LanguageModelError after a cancellation, because nobody waits for
-            what broke meanwhile.
+        asyncio.CancelledError: The calling task was cancelled, not the token.
+        Exception: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it then.
     """
     task = asyncio.ensure_future(answer)
     subscription = token.on_cancellation_requested(task.cancel)

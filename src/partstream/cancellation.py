@@ -1,6 +1,6 @@
-"""Cancellation in VS Code's shape: a token that can be asked and listened to, and the source that fires it.
+"""Cancellation as in VS Code: a token that can be read and listened to, and the source that cancels it.
 
-Not thread-safe: a source is cancelled on the thread (the event loop) that its listeners live on.
+Not thread-safe: cancel a source on the thread (the event loop) of its listeners.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["CancellationToken", "CancellationTokenSource"]
 
 
 class CancellationToken:
-    """Says whether a request was cancelled; stands for `vscode.CancellationToken`.
+    """Tells whether a request was cancelled; the counterpart of `vscode.CancellationToken`.
 
-    Made by a :class:`CancellationTokenSource`; a token on its own is never cancelled.
+    Made by a :class:`CancellationTokenSource`; a token without a source is never cancelled.
     """
 
     __slots__ = ("_emitter", "_requested")
@@ -29,11 +29,11 @@ class CancellationToken:
 
     @property
     def is_cancellation_requested(self) -> bool:
-        """Whether the source was cancelled; once true it stays true."""
+        """Whether the source was cancelled; stays true once it is true."""
         return self._requested
 
     def on_cancellation_requested(self, listener: Callable[[], object]) -> Disposable:
-        """Calls `listener` once when the source is cancelled; at once if it already was."""
+        """Calls `listener` once when the source is cancelled, or now if it already was."""
         if self._requested:
             listener()
             return Disposable(_nothing)
@@ -41,7 +41,7 @@ class CancellationToken:
 
 
 class CancellationTokenSource:
-    """Owns a token and cancels it; stands for `vscode.CancellationTokenSource`."""
+    """Owns a token and cancels it; the counterpart of `vscode.CancellationTokenSource`."""
 
     __slots__ = ("token",)
 
@@ -49,13 +49,13 @@ class CancellationTokenSource:
         self.token = CancellationToken()
 
     def cancel(self) -> None:
-        """Cancels the token and tells its listeners, once; a second call does nothing."""
+        """Cancels the token and calls its listeners; a second call does nothing."""
         token = self.token
-        if token._requested:  # noqa: SLF001 - source and token are one mechanism in two faces
+        if token._requested:  # noqa: SLF001 - source and token are two classes of one mechanism
             return
         token._requested = True  # noqa: SLF001
         token._emitter.fire(None)  # noqa: SLF001
 
 
 def _nothing() -> None:
-    """What is left to do when a listener has already run."""
+    """Disposes of nothing: the listener has already been called."""

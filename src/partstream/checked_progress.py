@@ -1,7 +1,7 @@
-"""The progress that a provider gets wherever it is hosted: only parts that keep the contract pass on to the host.
+"""The progress that every host gives to a provider: only parts that keep the contract reach the host.
 
-Whoever calls a provider puts this between the provider and the host's own progress. It knows no host and logs nothing;
-what it finds goes to a callback, with the line of the provider's code that did it.
+The caller of a provider puts a CheckedProgress between the provider and the host's own progress. It knows no host and
+logs nothing; violations go to a callback, with the line of the provider's code that caused them.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ __all__ = ["CheckedProgress"]
 
 
 class CheckedProgress:
-    """Takes the parts of one response from its provider, and hands on to `progress` those that keep the contract.
+    """Takes the parts of one response from its provider, and hands those that keep the contract to `progress`.
 
-    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.FinishingProgress`; what
-    `progress` is of these gets the calls as well. The caller of the provider says how the response ends: with
+    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.FinishingProgress`, and
+    forwards these calls if `progress` is one too. The caller of the provider reports the end of the response with
     :meth:`complete`, :meth:`fail` or :meth:`cancel`.
 
     Args:
         progress: The host's own progress.
-        tools: The names of the request's tools; None leaves it to the consumer to tell the model of unknown tools.
-        mode: Lenient: a part that breaks a MUST is dropped. Strict: :class:`ContractViolationError` is raised to the
-            provider, and no further part passes.
+        tools: The names of the request's tools. With None, calls of unknown tools pass, and the consumer can tell the
+            model.
+        mode: Lenient: a part that breaks a MUST is dropped. Strict: the provider gets a
+            :class:`ContractViolationError`, and no further part passes.
         on_violation: Called with each violation, on the provider's own stack.
 
     Attributes:
-        said_finish: How the provider said that its answer ended; None while it did not.
-        violation: The first broken MUST of strict mode. It is kept because a provider that catches everything must not
-            hide it from the consumer.
+        said_finish: How the provider reported that its answer ended; None while it has not.
+        violation: The first broken MUST in strict mode. It is kept because a provider that catches every error must
+            not hide it from the consumer.
     """
 
     __slots__ = (
@@ -75,11 +76,11 @@ class CheckedProgress:
         self._ended = False
 
     def report(self, part: ResponsePart, /) -> None:
-        """Hands on one part, or drops it.
+        """Hands a part to the host's progress, or drops it.
 
         Raises:
             ContractViolationError: The part breaks a MUST and the mode is strict.
-            Exception: Whatever the host's own progress raises.
+            Exception: Any error that the host's own progress raises.
         """
         try:
             checked = self._check(part)
@@ -90,12 +91,12 @@ class CheckedProgress:
             self._report(checked)
 
     async def drain(self) -> None:
-        """Returns at once while the consumer keeps up; otherwise when it has caught up."""
+        """Waits until the consumer has caught up; returns at once if it keeps up."""
         if self._draining is not None:
             await self._draining.drain()
 
     def finish(self, finish: Finish, /) -> None:
-        """Takes how the answer ended; drops it after the end of the response.
+        """Takes the end of the answer; ignores it after the end of the response.
 
         Raises:
             TypeError: `finish` is not a `Finish`.
@@ -109,17 +110,18 @@ class CheckedProgress:
             self._finishing.finish(finish)
 
     def follow(self, generator: AsyncGenerator[object, None]) -> None:
-        """Says that the parts come from a generator, whose line is blamed where no code of the provider's is running:
-        a generator is suspended while somebody else reports what it has yielded."""
+        """Names the generator that yields the parts. A generator is suspended while another function reports the parts
+        that it yielded; its line is blamed if no code of the provider is on the stack."""
         self._generator = generator
 
     def cancel(self) -> None:
-        """Says that the request was cancelled; no part passes from now on."""
+        """Records that the request was cancelled; no part passes from now on."""
         self._ended = True
         self._checker.cancel()
 
     def complete(self) -> None:
-        """Says that the provider returned; what the end breaks is reported, and in strict mode kept as `violation`."""
+        """Records that the provider returned; reports the rules that this end breaks, and in strict mode keeps a
+        broken MUST as `violation`."""
         self._ended = True
         try:
             self._checker.complete()
@@ -127,9 +129,9 @@ class CheckedProgress:
             self.violation = self.violation or error
 
     def fail(self, error: BaseException) -> None:
-        """Says that the provider raised `error`."""
+        """Records that the provider raised `error`."""
         self._ended = True
-        if error is self.violation:  # it came back through the provider and is no second violation
+        if error is self.violation:  # the error came back through the provider; it is not a second violation
             return
         try:
             self._checker.fail(error)
@@ -141,11 +143,11 @@ class CheckedProgress:
 
 
 def _caller() -> CodePlace | None:
-    """The innermost line on the stack that is neither ours nor the standard library's; None where there is none."""
+    """The innermost line on the stack outside Partstream and the standard library; None if there is none."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - builds no traceback of the whole stack
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package == "asyncio":  # the event loop: what is above belongs to whoever runs the loop
+        if package == "asyncio":  # the event loop: the frames above belong to the code that runs the loop
             return None
         if package not in _NOT_THE_PROVIDERS:
             return CodePlace(frame.f_code.co_filename, frame.f_lineno)
@@ -154,7 +156,7 @@ def _caller() -> CodePlace | None:
 
 
 def _suspended(generator: AsyncGenerator[object, None] | None) -> CodePlace | None:
-    """The line at which a generator has stopped; None where it has ended."""
+    """The line at which a generator is suspended; None if it has ended."""
     frame = getattr(generator, "ag_frame", None)
     return None if frame is None else CodePlace(frame.f_code.co_filename, frame.f_lineno)
 

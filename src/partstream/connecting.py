@@ -1,4 +1,4 @@
-"""The short door to a model server: its address in, a model that can be asked out."""
+"""The short way to a model server: takes its base URL, gives a model to ask."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def connect(
 def connect(
     base_url: str | GatewayConfiguration, *, model: str | None = None, **settings: Any
 ) -> AbstractAsyncContextManager[LanguageModelChat]:
-    """Connects to a model server for as long as the block runs, and gives one of its models.
+    """Connects to a model server for the duration of a block, and gives one of its models.
 
     ::
 
@@ -56,27 +56,29 @@ def connect(
                 ...  # TextPart, ThinkingPart, ToolCallPart, DataPart
             print(response.usage, response.finish_reason)
 
-    Nothing is kept on the disk. At the end of the block the answers that still come are cancelled.
+    Keeps nothing on the disk. The end of the block cancels the answers that are still coming.
 
     Args:
-        base_url: Where the protocol's paths begin; or a whole configuration, which holds the other settings as well.
-        protocol: The wire that the server speaks, a name of :data:`partstream.PROTOCOLS`.
-        api_key: The key, or None for a server that wants none.
-        model: The model, as the server names it, or None for the first that it lists. Where only the address is given,
-            a model that is named is not looked up in the list, so its limits are assumed.
-        headers: Sent with every request.
-        allow_insecure_http: Whether the server may be on another machine without TLS, where anyone on the way can read
-            keys and prompts.
+        base_url: The base URL of the API; or a whole configuration, which then holds all other settings.
+        protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS`.
+        api_key: The key, or None for a server without keys.
+        model: The model's id on the server, or None for the first model in the server's list. Given a base URL, a named
+            model is not looked up in the list, so its limits are assumed.
+        headers: Headers of every request.
+        allow_insecure_http: Whether plain http to another machine is allowed, where anyone on the way can read keys
+            and prompts.
 
     Raises:
-        ConfigurationError: A setting is of no use; the message shows no key.
-        CallerError: There are settings beside a whole configuration.
-        LanguageModelError: From entering the block: the server does not list its models, or not this one; an
-            :class:`~partstream.errors.UpstreamError` where it cannot be reached.
+        ConfigurationError: A setting is invalid; the message shows no key.
+        CallerError: A whole configuration and other settings were both given.
+        LanguageModelError: On entering the block: the server does not list its models, or its list lacks this one; an
+            :class:`~partstream.errors.UpstreamError` if the server cannot be reached.
     """
     if isinstance(base_url, GatewayConfiguration):
         if settings:
-            raise CallerError(f"connect: got {', '.join(settings)} beside a configuration, expected them inside it")
+            raise CallerError(
+                f"connect: got {', '.join(settings)} beside a configuration, expected them in the configuration"
+            )
         return _connected(base_url, model)
     return _connected(_configuration(base_url, model, **settings), model)
 
@@ -111,7 +113,9 @@ async def _connected(configuration: GatewayConfiguration, model: str | None) -> 
         if vendor in models.provider_errors:
             raise models.provider_errors[vendor]
         if not offered:
-            raise LanguageModelError(f"{vendor} lists no language models: name one", LanguageModelErrorCode.NOT_FOUND)
+            raise LanguageModelError(
+                f"{vendor} lists no language models: name one with model=", LanguageModelErrorCode.NOT_FOUND
+            )
         if model is not None and model not in offered:
             raise UnknownModelError(model, tuple(offered))
         yield offered[model] if model is not None else next(iter(offered.values()))

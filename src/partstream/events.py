@@ -1,4 +1,4 @@
-"""Subscriptions: the shape of `vscode.Event`, `vscode.EventEmitter` and `vscode.Disposable`."""
+"""Subscriptions: the counterparts of `vscode.Event`, `vscode.EventEmitter` and `vscode.Disposable`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Disposable:
-    """Ends a subscription when disposed; disposing twice is harmless."""
+    """Ends a subscription when disposed; may be disposed more than once."""
 
     __slots__ = ("_dispose",)
 
@@ -30,15 +30,15 @@ class Disposable:
 
 
 class Event(Protocol[T_co]):
-    """A function that subscribes a listener and returns how to end the subscription."""
+    """A function that subscribes a listener."""
 
     def __call__(self, listener: Callable[[T_co], object], /) -> Disposable:
-        """Subscribes `listener`."""
+        """Subscribes `listener`; disposing of the return value ends the subscription."""
         ...
 
 
 class EventEmitter(Generic[T]):
-    """Fires an event to its listeners, in the order in which they subscribed."""
+    """Calls the listeners of an event, in the order in which they subscribed."""
 
     __slots__ = ("_listeners",)
 
@@ -52,7 +52,7 @@ class EventEmitter(Generic[T]):
         return Disposable(lambda: self._listeners.pop(key, None) and None)
 
     def fire(self, value: T) -> None:
-        """Calls every listener that is subscribed now; one that ends its subscription meanwhile is harmless."""
+        """Calls every current listener; a listener whose subscription ends meanwhile is not called."""
         for key, listener in list(self._listeners.items()):
             if key in self._listeners:
                 listener(value)

@@ -1,7 +1,7 @@
-"""Cuts a stream of bytes into lines, in time linear in the bytes however they arrive; knows no format.
+"""Splits a stream of bytes into lines, in linear time however the bytes arrive; knows no format.
 
-Lines end with LF, CR or CR LF. Pieces of a line that waits for its end are kept as a list and joined once: rescanning
-the tail on every read made a 2 MB event in 1,460-byte reads three hundred times dearer than in one.
+Lines end with LF, CR or CR LF. The pieces of an incomplete line are kept in a list and joined once: scanning the tail
+again on every read made a 2 MB event in reads of 1,460 bytes three hundred times slower than in one read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 __all__ = ["DEFAULT_MAX_EVENT_SIZE", "LineSplitter"]
 
 DEFAULT_MAX_EVENT_SIZE: Final = 64 * 1024 * 1024
-"""Bytes. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
+"""The most bytes of an event. The largest field of the OpenResponses schema is a file of 32 MiB in base64."""
 
 _LINE_FEED: Final = 10
 _CARRIAGE_RETURN: Final = 13
@@ -19,10 +19,10 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
-    """Cuts bytes into lines and leaves out a byte order mark at their start.
+    """Splits bytes into lines and drops a byte order mark at their start.
 
     Attributes:
-        pending_size: How many bytes of the line that waits for its end are kept.
+        pending_size: The number of bytes kept of an incomplete line.
     """
 
     __slots__ = ("_after_carriage_return", "_head", "_pending", "pending_size")
@@ -35,11 +35,11 @@ class LineSplitter:
 
     @property
     def at_border(self) -> bool:
-        """Whether the next byte begins a line, whatever it is."""
+        """Whether the next byte starts a line, whatever that byte is."""
         return not (self._pending or self._after_carriage_return) and self._head is None
 
     def split(self, data: bytes) -> list[bytes]:
-        """Takes more bytes and returns the lines that are complete now, without their ends."""
+        """Takes more bytes and returns the lines that are now complete, without their line ends."""
         if self._head is not None:
             data = self._without_byte_order_mark(data)
         if self._after_carriage_return and data:
@@ -62,7 +62,7 @@ class LineSplitter:
         return lines
 
     def end(self) -> list[bytes]:
-        """Says that no more bytes come; returns the last line if its end was missing."""
+        """Records that no more bytes come; returns the last line if it has no line end."""
         head, self._head = self._head, None
         if head:
             self._keep(head)
@@ -71,7 +71,7 @@ class LineSplitter:
         return [line] if line else []
 
     def drop_pending(self) -> None:
-        """Forgets the line that waits for its end."""
+        """Drops the incomplete line."""
         self._pending.clear()
         self.pending_size = 0
 

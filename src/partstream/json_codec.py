@@ -1,7 +1,7 @@
-"""The one seam to JSON: `loads` and `dumps`, with msgspec when it is installed and the standard library otherwise.
+"""The only module that reads and writes JSON text: with msgspec if it is installed, else with the standard library.
 
-Chosen once, at import. msgspec reads about five times faster; it is stricter about lone surrogates, which real
-servers send when they cut UTF-16 text, so what it refuses is read again by the standard library.
+The library is chosen once, at import. msgspec reads about five times faster, but refuses lone surrogates, which real
+servers send when they cut UTF-16 text; the standard library reads the texts that msgspec refuses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 JSONDecodeError = json.JSONDecodeError
-"""What :func:`loads` raises for text that is not JSON, whichever library reads it."""
+"""The error that :func:`loads` raises for a text that is not JSON, whichever library reads it."""
 
 
 def _standard_loads(data: bytes | str) -> Any:
@@ -36,15 +36,15 @@ def _standard_loads(data: bytes | str) -> Any:
         return json.loads(data)
     except JSONDecodeError:
         raise
-    except (ValueError, RecursionError) as error:  # no UTF-8; an integer of thousands of digits; nested too deep
+    except (ValueError, RecursionError) as error:  # not UTF-8; an integer of thousands of digits; nests too deep
         raise JSONDecodeError(str(error), "", 0) from error
 
 
 def dumps(value: object) -> bytes:
-    """The shortest JSON text of `value`, in UTF-8; lone surrogates stay escaped, and any mapping is an object.
+    """The shortest JSON text of `value`, in UTF-8; lone surrogates are escaped, and every mapping becomes an object.
 
     Raises:
-        TypeError: `value` holds something that JSON has no form for.
+        TypeError: `value` holds a value that JSON cannot represent.
     """
     try:
         return _encode(value).encode()
@@ -55,19 +55,19 @@ def dumps(value: object) -> bytes:
 def _as_dict(value: object) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"got a {type(value).__name__}, which JSON has no form for")
+    raise TypeError(f"got a {type(value).__name__}, expected a value that JSON can represent")
 
 
-# Made once: `json.dumps` makes an encoder for every call, which takes longer than to write a small value.
+# Made once: `json.dumps` makes an encoder for every call, which takes longer than writing a small value.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict).encode
 _encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict).encode
 
 
 def is_json(value: object) -> bool:
-    """Whether `value` can be written again: the readers accept NaN and numbers beyond every limit, which JSON has not.
+    """Whether JSON can represent `value`: the readers also accept NaN and infinite numbers, which JSON lacks.
 
     Args:
-        value: Something that :func:`loads` returned, or that a program made.
+        value: A value from :func:`loads` or from a program.
     """
     try:
         json.dumps(value, allow_nan=False)
@@ -87,11 +87,11 @@ def _load_msgspec() -> Any:
 _msgspec = _load_msgspec()
 
 FAST: Final = _msgspec is not None
-"""Whether msgspec reads."""
+"""Whether msgspec is installed and reads JSON."""
 
 
 def make_decoder() -> Callable[[bytes], Any]:
-    """A function that reads JSON text, for loops where every call counts: it raises one of :data:`DECODE_ERRORS`."""
+    """Makes a function that reads JSON text, for loops where speed counts; it raises one of :data:`DECODE_ERRORS`."""
     if _msgspec is None:
         return _quick_loads
     decode: Callable[[bytes], Any] = _msgspec.json.Decoder().decode
@@ -99,17 +99,17 @@ def make_decoder() -> Callable[[bytes], Any]:
 
 
 def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) -> Callable[[bytes], Any]:
-    """A function that reads JSON objects of one kind; it raises one of :data:`DECODE_ERRORS` for others.
+    """Makes a function that reads JSON objects of one kind; it raises one of :data:`DECODE_ERRORS` for other kinds.
 
-    What it returns has the wanted fields as attributes. Where one is missing in the object, the attribute is None, or
-    one of :data:`DECODE_ERRORS` is raised. An object that lacks the tag itself is read by msgspec and refused without
-    it: to make it required would cost 4 % of the time of a short event.
+    The function returns an object with the wanted fields as attributes. For a missing field, the attribute is None, or
+    the function raises one of :data:`DECODE_ERRORS`. Without a tag field in the object, msgspec reads it and the
+    standard library refuses it: requiring the tag in msgspec would take 4 % of the time of a short event.
 
     Args:
-        tag: The field that says the kind of an object; None where objects have no such field and all are read.
-        kind: The only kind that is read.
-        fields: The attributes, each with the name of its field in the object; a `?` behind the name says that it is
-            often missing. Skipping all others makes msgspec more than twice as fast.
+        tag: The field that holds the kind of an object; None to read all objects.
+        kind: The kind to read.
+        fields: The name of the object's field for each attribute; a `?` after the name marks a field that is often
+            missing. Skipping all other fields makes msgspec more than twice as fast.
     """
     names = {attribute: field.removesuffix("?") for attribute, field in fields.items()}
     if _msgspec is None:
@@ -124,7 +124,7 @@ def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) ->
 
 
 def _quick_loads(data: bytes) -> Any:
-    """Half the time of `json.loads`, for text that is as servers write it: UTF-8, nothing around it."""
+    """Takes half the time of `json.loads`, for text as servers write it: UTF-8, without surrounding blanks."""
     text = data.decode()
     value, end = _scan_once(text, 0)
     if end != len(text):
@@ -149,10 +149,10 @@ def _quick_record(
 
 
 def _values_of(names: tuple[str, ...], all_there: bool) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that reads the values of some fields."""
+    """Makes a function that reads the values of some fields."""
     if not all_there:
         return lambda event: tuple(map(event.get, names))
-    if len(names) == 1:  # itemgetter would give the value itself
+    if len(names) == 1:  # itemgetter would return the value itself
         name = names[0]
         return lambda event: (event[name],)
     return itemgetter(*names)
@@ -164,18 +164,18 @@ DECODE_ERRORS: Final[tuple[type[Exception], ...]] = (
     ValueError,  # JSONDecodeError, UnicodeDecodeError
     RecursionError,
     KeyError,  # an object of another type
-    TypeError,  # no object
-    StopIteration,  # no value where one should begin
+    TypeError,  # not an object
+    StopIteration,  # no value where one should start
     *((_msgspec.MsgspecError,) if FAST else ()),
 )
-"""What functions that are made here raise for text that they do not read; :func:`loads` may still read it."""
+"""The errors that the functions made here raise for a text that they cannot read; :func:`loads` may still read it."""
 
 
 def loads(data: bytes | str) -> Any:
-    """The value of JSON text.
+    """The value of a JSON text.
 
     Raises:
-        JSONDecodeError: It is not JSON, by the standard library's reading, which is the more lenient one.
+        JSONDecodeError: `data` is not JSON for the standard library, which is more lenient than msgspec.
     """
     try:
         return _decode(data)

@@ -1,4 +1,4 @@
-"""What a consumer sends: messages, tools and options; no wire form of any of them.
+"""The values of a request: messages, tools and options; knows no wire form.
 
 Source: `@types/vscode` 1.140, `LanguageModelChatRequestMessage`, `LanguageModelChatTool` and
 `ProvideLanguageModelChatResponseOptions`. The system role is the raw value 3 that Copilot sends.
@@ -19,7 +19,7 @@ __all__ = ["ChatMessage", "RequestOptions", "Role", "Tool", "ToolMode"]
 
 
 class Role(IntEnum):
-    """Who speaks; the numbers are those of `vscode.LanguageModelChatMessageRole`."""
+    """The author of a message; the numbers are those of `vscode.LanguageModelChatMessageRole`."""
 
     USER = 1
     ASSISTANT = 2
@@ -27,7 +27,7 @@ class Role(IntEnum):
 
 
 class ToolMode(IntEnum):
-    """Whether the model may or must call a tool; `vscode.LanguageModelChatToolMode`."""
+    """Whether the model may or must call a tool; the counterpart of `vscode.LanguageModelChatToolMode`."""
 
     AUTO = 1
     REQUIRED = 2
@@ -35,12 +35,12 @@ class ToolMode(IntEnum):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class ChatMessage:
-    """One message of a conversation; stands for `vscode.LanguageModelChatRequestMessage`.
+    """One message of a conversation; the counterpart of `vscode.LanguageModelChatRequestMessage`.
 
     Attributes:
-        role: Who speaks.
+        role: The author.
         content: The parts, in order; may be empty.
-        name: An optional name of the speaker; VS Code sends an empty string for none.
+        name: The author's name, or None; VS Code sends an empty string for none.
     """
 
     role: Role
@@ -49,28 +49,28 @@ class ChatMessage:
 
     @classmethod
     def user(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
-        """A message of the user; a string becomes one text part."""
+        """A message from the user; a string becomes one text part."""
         return cls(Role.USER, _parts(content), name)
 
     @classmethod
     def assistant(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
-        """A message of the model; a string becomes one text part."""
+        """A message from the model; a string becomes one text part."""
         return cls(Role.ASSISTANT, _parts(content), name)
 
     @classmethod
     def system(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
-        """Instructions that stand above the conversation; a string becomes one text part."""
+        """Instructions for the whole conversation; a string becomes one text part."""
         return cls(Role.SYSTEM, _parts(content), name)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that the model may ask for; stands for `vscode.LanguageModelChatTool`.
+    """A function that the model may call; the counterpart of `vscode.LanguageModelChatTool`.
 
     Attributes:
-        name: How the model calls it; unique within a request.
-        description: What it does, for the model.
-        input_schema: A JSON schema of the input object, or None where the consumer gave none.
+        name: The tool's name, unique within a request.
+        description: The tool's description for the model.
+        input_schema: A JSON schema of the input object, or None.
     """
 
     name: str
@@ -80,15 +80,15 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What goes with the messages; stands for `vscode.ProvideLanguageModelChatResponseOptions`.
+    """The tools and options of a request; the counterpart of `vscode.ProvideLanguageModelChatResponseOptions`.
 
     Attributes:
-        tools: The tools of this request, with unique names.
-        tool_mode: Whether the model may or must call one of them.
-        model_options: Options of the caller for this model, by name. Names that start with an underscore are
-            the host's own and never reach an upstream.
-        model_configuration: What the person chose for this model in VS Code (reasoning effort, ...), by name.
-        request_initiator: The identifier of the extension that asks, or None.
+        tools: The tools of the request, with unique names.
+        tool_mode: Whether the model may or must call a tool.
+        model_options: The caller's options for the model, by name. Names that start with an underscore are for the
+            host and never reach an upstream.
+        model_configuration: The person's choices for the model in VS Code (reasoning effort, ...), by name.
+        request_initiator: The id of the extension that sends the request, or None.
     """
 
     tools: tuple[Tool, ...] = ()

@@ -1,11 +1,11 @@
-"""The values between a wire and everybody else: what an answer is made of, and what a request asks.
+"""The values between a protocol and the rest of Partstream: the outputs of an answer, and a request.
 
-An answer is parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one answer from events,
-a writer (:class:`ResponseWriter`) writes one as events. Either lives for one answer, does no I/O, reads no clock and
-logs nothing. What an upstream does wrong comes out as the error of a :class:`Finish`, never as an exception; only a
-mistake of our caller raises (:class:`partstream.errors.AdapterUsageError`).
+An answer is a sequence of parts, then exactly one :class:`Finish`. An adapter (:class:`ResponseStream`) reads one
+answer from events; a writer (:class:`ResponseWriter`) writes one as events. Both live for one answer, do no I/O, read
+no clock and log nothing. An upstream's mistake becomes the error of a :class:`Finish`, never an exception; only a
+mistake of the caller raises (:class:`partstream.errors.AdapterUsageError`).
 
-A request is an :class:`Asked`, whatever wire it came over.
+A request is an :class:`Asked`, in whichever protocol it came.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
     COMPLETED = "completed"
     INCOMPLETE = "incomplete"
-    """The model was stopped by a limit or a filter; what came is valid."""
+    """A limit or a filter stopped the model; the parts until then are valid."""
     FAILED = "failed"
     TRUNCATED = "truncated"
     """The bytes ended before the response did."""
@@ -53,18 +53,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The last output of every stream.
+    """The end of an answer; the last output of every stream.
 
     Attributes:
         outcome: How the response ended.
-        reason: Why the model stopped; None when it did not get to say so.
+        reason: Why the model stopped, or None if the upstream did not tell.
         usage: The reported tokens, or None.
-        response_id: The upstream's identifier of the response, or None.
-        model: The model that answered, as the upstream names it, or None.
-        error: Set exactly when the outcome is failed or truncated.
-        provider_metadata: What the provider said of the whole response beside its tokens, by the provider's name; JSON
-            values, empty where it said nothing.
-        edits: What the upstream says that it took out of the conversation by itself: a phrase for each edit.
+        response_id: The upstream's id of the response, or None.
+        model: The upstream's name of the model that answered, or None.
+        error: The error of a failed or truncated response; None for other outcomes.
+        provider_metadata: The provider's other facts about the whole response, by the provider's name; JSON values.
+        edits: The upstream's own cuts to the conversation, a phrase each.
     """
 
     outcome: Outcome
@@ -79,10 +78,10 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Unmapped:
-    """Something the upstream sent that has no place among the parts; counted and shown, never swallowed.
+    """An event of the upstream that no part can represent; counted and shown, never swallowed.
 
     Attributes:
-        type: The upstream's own name of it.
+        type: The upstream's name of the event's type.
         data: The event as it came.
     """
 
@@ -91,39 +90,42 @@ class Unmapped:
 
 
 StreamOutput: TypeAlias = ResponsePart | Unmapped | Finish
-"""What an adapter returns."""
+"""An output of an adapter."""
 
 
 class ThinkingMode(StrEnum):
-    """What becomes of the model's reasoning."""
+    """How an adapter renders the model's reasoning."""
 
     PART = "part"
+    """As thinking parts."""
     TEXT = "text"
-    """As part of the visible answer, for consumers that have no thinking parts."""
+    """As part of the visible answer, for consumers without thinking parts."""
     OFF = "off"
+    """Not at all."""
 
 
 class CitationMode(StrEnum):
-    """What becomes of the sources that a model names."""
+    """How an adapter renders the sources that a model cites."""
 
     INLINE = "inline"
-    """A link in the text, where the text does not hold it already."""
+    """As a link in the text, unless the text already holds the link."""
     DATA = "data"
-    """A data part of media type `application/vnd.vscode.citation+json` for each."""
+    """As a data part of media type `application/vnd.vscode.citation+json` for each source."""
     END = "end"
-    """A list of links at the end of the answer."""
+    """As a list of links at the end of the answer."""
     OFF = "off"
+    """Not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How an adapter renders what it reads.
+    """How an adapter renders an answer.
 
     Attributes:
-        thinking: What becomes of reasoning.
-        citations: What becomes of citations.
-        call_id_prefix: Put before every call id, so that calls of several providers in one conversation cannot
-            collide; taken off again on the way upstream. May be empty.
+        thinking: How to render reasoning.
+        citations: How to render citations.
+        call_id_prefix: The prefix of every call id, which keeps the calls of several providers in one conversation
+            apart; removed again on the way to the upstream. May be empty.
     """
 
     thinking: ThinkingMode = ThinkingMode.PART
@@ -132,71 +134,71 @@ class StreamOptions:
 
 
 Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
-"""Takes one more event of a type that repeats, as an event decoder of :mod:`partstream.json_codec` gives it, and
-appends what it means; False, or one of its decode errors, when the event needs more than that."""
+"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.json_codec` returns it, and appends
+the outputs. Returns False, or raises one of the decode errors, if the event needs the long way."""
 
 
 class ResponseStream(Protocol):
-    """An adapter: one response of one protocol, as events in and outputs out.
+    """An adapter: takes the events of one response in one protocol, returns outputs.
 
     Attributes:
-        sink: Where another event of the type that was fed last may go in place of :meth:`feed_into`, until that is
-            called again; None when there is no short way. The fields that it reads are those of the protocol's table
-            of frequent types.
+        sink: Until the next call of :meth:`feed_into`, takes further events of the type that was fed last, as a short
+            way instead of :meth:`feed_into`; None if there is no short way. It reads the fields in the protocol's
+            table of frequent types.
     """
 
     sink: Sink | None
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
-        """Takes the next event and returns what it means, in order.
+        """Takes the next event and returns its outputs, in order.
 
         Raises:
-            AdapterUsageError: The stream was already ended.
+            AdapterUsageError: The stream has already been ended.
         """
         ...
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """The same as :meth:`feed`, for loops: appends to a list that is there already."""
+        """Does the same as :meth:`feed`, but appends to a given list, for loops."""
         ...
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
-        """Says that no more events come; returns what is left, with the :class:`Finish` if it is still owed.
+        """Records that no more events come; returns the remaining outputs, with the :class:`Finish` unless it is out.
 
         Args:
-            whole: Whether the wire has said, beside its events, that nothing is missing.
+            whole: Whether the protocol has reported, beside the events, that the response is complete.
 
         Raises:
-            AdapterUsageError: The stream was already ended.
+            AdapterUsageError: The stream has already been ended.
         """
         ...
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
-        """Ends the stream with an error that was met below it; nothing if it has finished already."""
+        """Ends the stream with an error from below the protocol; has no effect after the :class:`Finish`."""
         ...
 
     @property
     def finished(self) -> bool:
-        """Whether the :class:`Finish` is out: nothing that still arrives can change the response."""
+        """Whether the :class:`Finish` is out: no later event can change the response."""
         ...
 
     @property
     def failing(self) -> bool:
-        """Whether the upstream has reported an error and may still say more about it."""
+        """Whether the upstream has reported an error and may still send more about it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as whoever answers it sees it, whatever wire it came over.
+    """A request as the server's side sees it, in whichever protocol it came.
 
     Attributes:
-        model: The model that is asked for, as the client names it.
-        messages: The conversation in VS Code's own messages; call ids and tool names are the client's.
-        options: Tools and options. What a client chose under a name of its own wire stands in `model_options`; the
-            reasoning effort stands in `model_configuration` under `reasoningEffort`.
+        model: The client's name of the requested model.
+        messages: The conversation in VS Code's messages, with the client's call ids and tool names.
+        options: Tools and options. The client's options under the protocol's own names are in `model_options`; the
+            reasoning effort is in `model_configuration` under `reasoningEffort`.
         stream: Whether the client wants events; otherwise it wants one document.
-        unmapped: What the request says and no field above has a place for, by the wire's own names.
-        dialect: Which form of the protocol the client speaks, where there are several; the protocol's own word.
+        unmapped: The request's values that no field above can hold, by the protocol's own names.
+        dialect: The form of the protocol that the client speaks, if there are several; the protocol's own term.
         body: The JSON object as it came, for protocols whose answers repeat parts of it.
     """
 
@@ -211,13 +213,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What makes one reply unlike another to the same request.
+    """The facts that distinguish one reply from another to the same request.
 
     Attributes:
-        identity: What all identifiers of the reply are derived from, where the answer brings none of its own.
-        created_at: Seconds since 1970.
-        argument_size: How many characters of a call's arguments one event holds at the most; None for all of them,
-            since a part is a whole call.
+        identity: The text from which all ids of the reply are derived, unless the answer has its own.
+        created_at: The time of the reply, in seconds since 1970.
+        argument_size: The most characters of a call's arguments in one event; None for all of them in one event, as a
+            part holds a whole call.
     """
 
     identity: str
@@ -226,15 +228,15 @@ class Reply:
 
 
 class ResponseWriter(Protocol):
-    """The opposite of :class:`ResponseStream`: one answer, as outputs in and events out, one by one."""
+    """The opposite of :class:`ResponseStream`: takes the outputs of one answer one by one, returns events."""
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns the events that say it, which may be none.
+        """Takes the next output and returns its events, possibly none.
 
-        A :class:`Finish` is the last output and closes the response, also one that failed. An output that the
-        protocol has no place for gives no event: the protocol's table of losses names it.
+        A :class:`Finish` is the last output and closes the response, also a failed one. An output that the protocol
+        cannot represent becomes no event: the protocol's table of losses names it.
 
         Raises:
-            AdapterUsageError: The :class:`Finish` was written before.
+            AdapterUsageError: The :class:`Finish` has already been written.
         """
         ...

@@ -1,10 +1,9 @@
-"""The values a response is made of, one class for each part class of VS Code.
+"""The parts of a response and of a message, one class for each part class of VS Code.
 
-Pure values: they know nothing of a wire, a socket or a screen. Equality is by content, and none of them
-can be changed once made, so a part that was reported to one consumer is safe to hand to another.
+Pure values: they know no wire, no socket and no screen. They compare by content and cannot be changed once made, so a
+part that was reported to one consumer can safely go to another.
 
-Source: `@types/vscode` 1.140, `LanguageModel*Part`; the rules that a stream of them must keep are in
-:mod:`partstream.contract`.
+Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of parts are in :mod:`partstream.contract`.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, init=False)
 class TextPart:
-    """A piece of the visible answer; stands for `vscode.LanguageModelTextPart`.
+    """A piece of the visible answer; the counterpart of `vscode.LanguageModelTextPart`.
 
-    Consecutive text parts are one text: the consumer joins their values without a separator.
+    Consecutive text parts form one text: the consumer joins their values without a separator.
 
     Attributes:
-        value: Markdown text as the model wrote it, a fragment of any length, also of one character.
+        value: A fragment of the model's Markdown text, of any length.
     """
 
     value: str
@@ -46,13 +45,13 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ThinkingPart:
-    """A piece of the model's reasoning; stands for `vscode.LanguageModelThinkingPart`.
+    """A piece of the model's reasoning; the counterpart of `vscode.LanguageModelThinkingPart`.
 
     Attributes:
-        value: The text of the reasoning or of its summary; empty when a part only carries metadata.
-        id: The upstream's identifier of the reasoning item, or None.
-        metadata: What the upstream needs back to continue the reasoning (JSON values only), or None. Copilot
-            keeps only the last metadata of a model call, so the last part of an item carries all of it.
+        value: Text of the reasoning or of its summary; empty in a part that only carries metadata.
+        id: The upstream's id of the reasoning item, or None.
+        metadata: JSON values that the upstream needs back to continue the reasoning, or None. Copilot keeps only the
+            last metadata of a model call, so the last part of an item carries all of the item's metadata.
     """
 
     value: str
@@ -65,8 +64,8 @@ class ThinkingPart:
         _set_thinking_metadata(self, metadata)
 
 
-# A response makes one of these an event. The constructor that dataclasses write for frozen classes costs nearly twice
-# as much as setting the slots through their descriptors (`make bench`).
+# A response makes one of these parts per event. The constructor that dataclasses generate for frozen classes takes
+# nearly twice as long as setting the slots through their descriptors (`make bench`).
 _set_text = TextPart.__dict__["value"].__set__
 _set_thinking = ThinkingPart.__dict__["value"].__set__
 _set_thinking_id = ThinkingPart.__dict__["id"].__set__
@@ -75,14 +74,14 @@ _set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
 
 @dataclass(frozen=True, slots=True)
 class ToolCallPart:
-    """A complete request to run one tool; stands for `vscode.LanguageModelToolCallPart`.
+    """A complete request to run one tool; the counterpart of `vscode.LanguageModelToolCallPart`.
 
     Tool calls are atomic: one part is the whole call, and a response holds each `call_id` at most once.
 
     Attributes:
-        call_id: The key that ties the call to its result; unique within a response, never empty.
+        call_id: The id that connects the call with its result; unique within a response, never empty.
         name: The name of one of the request's tools.
-        input: The arguments, a JSON object already parsed; nobody changes it from here on.
+        input: The arguments as a parsed JSON object, which nobody may change.
     """
 
     call_id: str
@@ -92,13 +91,13 @@ class ToolCallPart:
 
 @dataclass(frozen=True, slots=True)
 class DataPart:
-    """Bytes with a media type; stands for `vscode.LanguageModelDataPart`.
+    """Bytes with a media type; the counterpart of `vscode.LanguageModelDataPart`.
 
-    VS Code's chat does not show data parts; they are for programs.
+    VS Code's chat does not show data parts; programs read them.
 
     Attributes:
-        data: The content, at full length.
-        mime_type: The media type, or one of Copilot's own names such as `usage`.
+        data: The whole content.
+        mime_type: The media type, or one of Copilot's own names, such as `usage`.
     """
 
     data: bytes
@@ -106,15 +105,15 @@ class DataPart:
 
     @classmethod
     def image(cls, data: bytes, mime_type: str) -> DataPart:
-        """An image, in the encoding that `mime_type` names (`image/png`, ...)."""
+        """An image in the format `mime_type` (`image/png`, ...)."""
         return cls(data, mime_type)
 
     @classmethod
     def json(cls, value: object, mime_type: str = "application/json") -> DataPart:
-        """A JSON document, in ASCII.
+        """A JSON document in ASCII.
 
         Raises:
-            TypeError: `value` holds something that JSON has no form for.
+            TypeError: `value` holds a value that JSON cannot represent.
         """
         return cls(json.dumps(value, separators=(",", ":")).encode(), mime_type)
 
@@ -125,19 +124,19 @@ class DataPart:
 
 
 ToolResultContent: TypeAlias = TextPart | DataPart
-"""What the result of a tool may hold."""
+"""A part of a tool's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultPart:
-    """What running a tool gave; stands for `vscode.LanguageModelToolResultPart`.
+    """The result of a tool call; the counterpart of `vscode.LanguageModelToolResultPart`.
 
     Only for messages: a provider that puts one into a response breaks the contract.
 
     Attributes:
-        call_id: The `call_id` of the :class:`ToolCallPart` that this answers.
-        content: The result, in order; may be empty.
-        is_error: Whether the tool failed and `content` says how.
+        call_id: The `call_id` of the :class:`ToolCallPart` that the result answers.
+        content: The parts of the result, in order; may be empty.
+        is_error: Whether the tool failed; then `content` describes the failure.
     """
 
     call_id: str
@@ -146,7 +145,7 @@ class ToolResultPart:
 
 
 ResponsePart: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart
-"""What a provider may report in a response."""
+"""A part that a provider may report in a response."""
 
 MessagePart: TypeAlias = ResponsePart | ToolResultPart
-"""What a message of a request may hold."""
+"""A part that a message of a request may hold."""

@@ -1,6 +1,6 @@
-"""What a provider promises: the three methods and the event of `vscode.LanguageModelChatProvider`.
+"""The interface of a provider: the three methods and the event of `vscode.LanguageModelChatProvider`.
 
-A provider object serves any number of requests at once and holds configuration only: what belongs to one request
+A provider object serves any number of requests at the same time and holds only configuration: the state of a request
 lives in local variables of `provide_language_model_chat_response`.
 """
 
@@ -31,12 +31,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChatCapabilities:
-    """What a model can do, as declared by its provider.
+    """The capabilities of a model, as declared by its provider.
 
     Attributes:
         image_input: Whether messages may hold images.
-        tool_calling: Whether the model calls tools; a number is the most tools a request may hold. Copilot's agent
-            mode lists a model only when this is true.
+        tool_calling: Whether the model calls tools; a number is the most tools that a request may hold. Copilot's
+            agent mode lists only models that call tools.
     """
 
     image_input: bool = False
@@ -45,20 +45,20 @@ class LanguageModelChatCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChatInformation:
-    """One model; stands for `vscode.LanguageModelChatInformation`.
+    """One model; the counterpart of `vscode.LanguageModelChatInformation`.
 
     Attributes:
-        id: Unique within the provider.
-        name: What the model picker shows.
-        family: The model family (`gpt-4o`, `claude`, ...); Copilot picks its prompt and its edit tools by it.
+        id: The model's id, unique within the provider.
+        name: The name in the model picker.
+        family: The model family (`gpt-4o`, `claude`, ...), by which Copilot picks its prompt and its edit tools.
         version: The version within the family; opaque.
-        max_input_tokens: The most tokens a prompt may hold.
-        max_output_tokens: The most tokens an answer may hold.
-        tooltip: Text shown when the pointer rests on the model, or None.
-        detail: Text shown beside the name, or None.
-        capabilities: What the model can do.
-        extra: Further fields that the VS Code host reads from the object (`isUserSelectable`, `configurationSchema`,
-            ...), by their own names; JSON values only.
+        max_input_tokens: The most tokens that a prompt may hold.
+        max_output_tokens: The most tokens that an answer may hold.
+        tooltip: The text shown when the pointer rests on the model, or None.
+        detail: The text shown beside the name, or None.
+        capabilities: The model's capabilities.
+        extra: Further fields that VS Code reads from the object (`isUserSelectable`, `configurationSchema`, ...), by
+            their names in VS Code; JSON values only.
     """
 
     id: str
@@ -74,40 +74,40 @@ class LanguageModelChatInformation:
 
 
 class Progress(Protocol):
-    """Where a provider reports its parts; stands for `vscode.Progress<LanguageModelResponsePart>`."""
+    """Takes the parts that a provider reports; the counterpart of `vscode.Progress<LanguageModelResponsePart>`."""
 
     def report(self, part: ResponsePart, /) -> None:
-        """Hands one part to the consumer, after all those reported before it."""
+        """Hands a part to the consumer, after all parts reported before."""
         ...
 
 
 @runtime_checkable
 class DrainingProgress(Progress, Protocol):
-    """A progress whose consumer may be slower than the provider, and that lets the provider wait for it.
+    """A progress that lets the provider wait for a slower consumer.
 
-    A provider asks once with `isinstance` whether its progress is one. One that never waits still works: what its
-    consumer has not taken yet is kept, up to a limit of the host.
+    A provider checks once with `isinstance` whether its progress is one. A provider that never waits still works: the
+    host keeps the parts that its consumer has not taken yet, up to a limit.
     """
 
     async def drain(self) -> None:
-        """Returns at once while the consumer keeps up; otherwise when it has caught up."""
+        """Waits until the consumer has caught up; returns at once if it keeps up."""
         ...
 
 
 @runtime_checkable
 class FinishingProgress(Progress, Protocol):
-    """A progress that also takes how the answer ended: finish reason, usage, the upstream's id of the response.
+    """A progress that also takes the end of the answer: finish reason, usage, the upstream's id of the response.
 
-    VS Code's API has no place for that. A provider that knows it asks with `isinstance` whether its progress is one;
-    a provider that does not know it, or does not ask, still works.
+    VS Code's API has no place for these facts. A provider that knows them checks with `isinstance` whether its
+    progress is one; a provider that does not know them, or does not check, still works.
     """
 
     def finish(self, finish: Finish, /) -> None:
-        """Takes how the answer ended; called once, after the last part.
+        """Takes the end of the answer; the provider calls it once, after the last part.
 
-        A provider whose answer failed calls it before it raises, with the error in `finish.error`. After a
-        cancellation it is not called. When it is called more than once, as by a provider that asks two models for one
-        answer, the last call counts.
+        A provider whose answer failed calls it before raising, with the error in `finish.error`. After a cancellation,
+        a provider does not call it. If it is called more than once, for example by a provider that asks two models for
+        one answer, the last call counts.
 
         Raises:
             TypeError: `finish` is not a :class:`~partstream.outputs.Finish`.
@@ -116,12 +116,12 @@ class FinishingProgress(Progress, Protocol):
 
 
 class LanguageModelChatProvider(ABC):
-    """Offers models and answers requests to them; stands for `vscode.LanguageModelChatProvider`.
+    """Offers models and answers requests to them; the counterpart of `vscode.LanguageModelChatProvider`.
 
     Attributes:
-        on_did_change_language_model_chat_information: Subscribes a listener to changes of the model list, or None
-            when the list never changes. Never fired from inside
-            :meth:`provide_language_model_chat_information`: the host would ask again.
+        on_did_change_language_model_chat_information: The event of changes to the model list, or None for a list that
+            never changes. Must not fire inside :meth:`provide_language_model_chat_information`: the host would ask for
+            the list again.
     """
 
     on_did_change_language_model_chat_information: Event[None] | None = None
@@ -133,8 +133,8 @@ class LanguageModelChatProvider(ABC):
         """Lists the models.
 
         Args:
-            silent: Whether the person must not be asked for anything (a key, ...).
-            token: Cancelled when nobody waits for the list any more.
+            silent: Whether the provider must not ask the person for anything, such as a key.
+            token: Cancelled when the host no longer waits for the list.
         """
 
     @abstractmethod
@@ -146,16 +146,16 @@ class LanguageModelChatProvider(ABC):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Answers a request: reports the parts in the order of generation and returns when the answer is whole.
+        """Answers a request: reports the parts in the order of generation and returns when the answer is complete.
 
-        After `token` is cancelled nothing more is reported, and the method returns at once without an error.
+        Once `token` is cancelled, the method reports no further part and returns at once without an error.
 
         Raises:
-            LanguageModelError: The answer could not be given, or not to its end; parts already reported stay valid.
+            LanguageModelError: The answer failed or is incomplete; parts that were reported stay valid.
         """
 
     @abstractmethod
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """Counts the tokens that `text` takes in a prompt of `model`."""
+        """Counts the tokens that `text` takes in a prompt for `model`."""

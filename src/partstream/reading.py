@@ -1,4 +1,4 @@
-"""The short door to every protocol: bytes of an answer in, its parts and then its Finish out."""
+"""The short way to every protocol: takes the bytes of an answer, returns its parts and then its Finish."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["read_stream"]
 
-_Said: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart | Finish
+_Yielded: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart | Finish
 _OnUnmapped: TypeAlias = "Callable[[Unmapped], object]"
 
 
 def _nobody(_unmapped: Unmapped) -> None:
-    """For callers who do not ask what had no part."""
+    """Ignores an event without a part; the default of `on_unmapped`."""
 
 
 @overload
@@ -32,7 +32,7 @@ def read_stream(
     protocol: str = ...,
     options: StreamOptions = ...,
     on_unmapped: _OnUnmapped = ...,
-) -> Iterator[_Said]: ...
+) -> Iterator[_Yielded]: ...
 
 
 @overload
@@ -42,7 +42,7 @@ def read_stream(
     protocol: str = ...,
     options: StreamOptions = ...,
     on_unmapped: _OnUnmapped = ...,
-) -> AsyncIterator[_Said]: ...
+) -> AsyncIterator[_Yielded]: ...
 
 
 def read_stream(
@@ -51,7 +51,7 @@ def read_stream(
     protocol: str = DEFAULT_PROTOCOL,
     options: StreamOptions = StreamOptions(call_id_prefix=""),  # noqa: B008 - immutable
     on_unmapped: _OnUnmapped = _nobody,
-) -> Iterator[_Said] | AsyncIterator[_Said]:
+) -> Iterator[_Yielded] | AsyncIterator[_Yielded]:
     """Reads the bytes of one answer.
 
     ::
@@ -59,20 +59,20 @@ def read_stream(
         for part in read_stream(response.iter_bytes(), protocol="openresponses"):
             ...  # TextPart, ThinkingPart, ToolCallPart, DataPart; the last is a Finish
 
-    What the server did wrong is the `error` of the Finish. What `chunks` itself raises passes through, after the parts
-    of all bytes before it. Nothing behind the Finish is read.
+    An error of the server is the `error` of the Finish. An error that `chunks` raises passes through, after the parts
+    of all bytes before it. No bytes after the Finish are read.
 
     Args:
-        chunks: The bytes as they come, in pieces of any size; give an asynchronous iterable to get one back.
+        chunks: The bytes in pieces of any size. For an asynchronous iterable, the result is asynchronous too.
         protocol: The name of the wire protocol, one of :data:`partstream.PROTOCOLS`.
-        options: How what is read is rendered. Call ids have no prefix unless it is asked for here.
-        on_unmapped: Told each event that has no place among the parts.
+        options: How to render the answer. By default, call ids have no prefix.
+        on_unmapped: Called with each event that no part can represent.
 
     Yields:
         Parts in the order of generation, then exactly one :class:`partstream.Finish`.
 
     Raises:
-        KeyError: There is no protocol of that name.
+        KeyError: No protocol has this name.
     """
     reader = StreamReader(protocol, options)
     if isinstance(chunks, AsyncIterable):
@@ -80,27 +80,27 @@ def read_stream(
     return _read(reader, chunks, on_unmapped)
 
 
-def _read(reader: StreamReader, chunks: Iterable[bytes], on_unmapped: _OnUnmapped) -> Iterator[_Said]:
+def _read(reader: StreamReader, chunks: Iterable[bytes], on_unmapped: _OnUnmapped) -> Iterator[_Yielded]:
     for chunk in chunks:
-        yield from _said(reader.feed(chunk), on_unmapped)
+        yield from _without_unmapped(reader.feed(chunk), on_unmapped)
         if reader.finished:
             return
-    yield from _said(reader.end(), on_unmapped)
+    yield from _without_unmapped(reader.end(), on_unmapped)
 
 
 async def _read_asynchronously(
     reader: StreamReader, chunks: AsyncIterable[bytes], on_unmapped: _OnUnmapped
-) -> AsyncIterator[_Said]:
+) -> AsyncIterator[_Yielded]:
     async for chunk in chunks:
-        for output in _said(reader.feed(chunk), on_unmapped):
+        for output in _without_unmapped(reader.feed(chunk), on_unmapped):
             yield output
         if reader.finished:
             return
-    for output in _said(reader.end(), on_unmapped):
+    for output in _without_unmapped(reader.end(), on_unmapped):
         yield output
 
 
-def _said(outputs: Iterable[StreamOutput], on_unmapped: _OnUnmapped) -> Iterator[_Said]:
+def _without_unmapped(outputs: Iterable[StreamOutput], on_unmapped: _OnUnmapped) -> Iterator[_Yielded]:
     for output in outputs:
         if isinstance(output, Unmapped):
             on_unmapped(output)

@@ -1,4 +1,4 @@
-"""A provider from one plain function: what a Python developer writes to have a model in the picker.
+"""Makes a provider of one plain function: all that a Python developer writes to have a model in the picker.
 
 ::
 
@@ -53,15 +53,15 @@ __all__ = [
 AnswerFunction: TypeAlias = (
     "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart | Finish, None]]"
 )
-"""An async generator function: it yields text, or parts, as they come; and, if it knows how the model's answer ended,
-a :class:`~partstream.outputs.Finish` as the last of them."""
+"""An async generator function that yields texts or parts as they come and, if it knows how the answer ended, a
+:class:`~partstream.outputs.Finish` last."""
 
 
 class FunctionProvider(LanguageModelChatProvider):
-    """Offers one model, which a function answers for; made by :func:`chat_model`.
+    """Offers one model, for which a function answers; made by :func:`chat_model`.
 
     Attributes:
-        information: The model.
+        information: The model's information.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class FunctionProvider(LanguageModelChatProvider):
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
-        """The one model."""
+        """Lists the one model."""
         del silent, token
         return (self.information,)
 
@@ -89,14 +89,14 @@ class FunctionProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Runs the function; cancellation closes it where it stands, so its `finally` blocks run.
+        """Runs the function; a cancellation closes it where it is suspended, and its `finally` blocks run.
 
-        A `Finish` that it yields goes to a progress that takes one; the error of a `Finish` is raised.
+        A `Finish` that the function yields goes to `progress`, if that is a FinishingProgress; its error is raised.
 
         Raises:
-            TypeError: It yielded something that is neither text, a part nor a `Finish`.
-            LanguageModelError: The error of the `Finish` that it yielded.
-            Exception: Whatever the function raises.
+            TypeError: The function yielded an object that is no text, no part and no `Finish`.
+            LanguageModelError: The error of the `Finish` that the function yielded.
+            Exception: Any error that the function raises.
         """
         del model
         await run_until_cancelled(self._report(messages, options, progress), token)
@@ -104,12 +104,12 @@ class FunctionProvider(LanguageModelChatProvider):
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """Counts with the function that :func:`chat_model` was given."""
+        """Counts with the function given to :func:`chat_model`."""
         del model, token
         return self._count_tokens(text)
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """The same, with its source."""
+        """Counts with the function given to :func:`chat_model`; the count has its source."""
         del model
         is_estimate = self._count_tokens is estimate_tokens
         return TokenCount(self._count_tokens(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
@@ -141,29 +141,29 @@ def chat_model(
     count_tokens: Callable[[str | ChatMessage], int] = estimate_tokens,
     **extra: Any,
 ) -> Callable[[AnswerFunction], FunctionProvider]:
-    """Makes a provider of the async generator function below it.
+    """Makes a provider of the decorated async generator function.
 
     Args:
-        name: What the model picker shows.
-        id: The model's id; without one, the function's name.
-        family: The model family, by which Copilot picks its prompt; without one, the id.
+        name: The name in the model picker.
+        id: The model's id; by default, the function's name.
+        family: The model family, by which Copilot picks its prompt; by default, the id.
         version: The version within the family.
-        max_input_tokens: The most tokens a prompt may hold.
-        max_output_tokens: The most tokens an answer may hold.
+        max_input_tokens: The most tokens that a prompt may hold.
+        max_output_tokens: The most tokens that an answer may hold.
         image_input: Whether messages may hold images.
-        tool_calling: Whether the function yields tool calls. Copilot's agent mode lists a model only when this is
-            true, so it is unless said otherwise; a model that calls no tool is free not to.
-        count_tokens: Counts a text or a message; without one, an estimate.
-        extra: `tooltip` and `detail`, and whatever else VS Code reads (`isUserSelectable`, ...).
+        tool_calling: Whether the function may yield tool calls. True by default, because Copilot's agent mode lists
+            only models that call tools; the function need not yield any.
+        count_tokens: Counts the tokens of a text or a message; by default, an estimate.
+        extra: `tooltip`, `detail`, and other fields that VS Code reads (`isUserSelectable`, ...).
 
     Raises:
-        TypeError: What it decorates is no async generator function.
+        TypeError: The decorated object is not an async generator function.
     """
 
     def decorate(answer: AnswerFunction) -> FunctionProvider:
         if not inspect.isasyncgenfunction(answer):
             what = getattr(answer, "__name__", repr(answer))
-            raise TypeError(f"got {what}, expected an async generator function: `async def` with a `yield` in it")
+            raise TypeError(f"got {what}, expected an async generator function: an `async def` that contains a `yield`")
         model_id = id or answer.__name__
         information = LanguageModelChatInformation(
             id=model_id,
@@ -183,20 +183,20 @@ def chat_model(
 
 
 def text_of(message: ChatMessage) -> str:
-    """The text of a message: its text parts joined."""
+    """The text of a message: its joined text parts."""
     return "".join(part.value for part in message.content if isinstance(part, TextPart))
 
 
 def user_request(messages: Sequence[ChatMessage]) -> str:
-    """What the person asked last, without what the host put around it.
+    """The person's last request, without the context that the host added. Empty if no user message has text.
 
-    Copilot sends a person's words inside a message of context, between `<userRequest>` tags; other consumers send them
-    as they are. Empty when no user message has text.
+    Copilot sends a person's words in a message with context, between `<userRequest>` tags; other consumers send the
+    words alone.
     """
     texts = (text_of(message) for message in reversed(messages) if message.role is Role.USER)
-    said = next(filter(None, texts), "")
-    request = _USER_REQUEST.search(said)
-    return request[1].strip() if request else said
+    last = next(filter(None, texts), "")
+    request = _USER_REQUEST.search(last)
+    return request[1].strip() if request else last
 
 
 def _finish(progress: Progress, finish: Finish) -> None:
@@ -212,5 +212,5 @@ def _as_part(piece: object) -> ResponsePart:
     if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
         return piece
     raise TypeError(
-        f"got a yielded {type(piece).__name__}, expected text, a part that a response may hold, or a Finish"
+        f"the answer function yielded a {type(piece).__name__}, expected a text, a part of a response or a Finish"
     )

@@ -1,10 +1,10 @@
-"""Server-sent events: bytes in, events out, by the algorithm of the WHATWG HTML standard; knows no protocol.
+"""Decodes bytes into server-sent events, by the algorithm of the WHATWG HTML standard; knows no protocol.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
-Three differences, all wanted: a last event without its blank line is still dispatched (real servers close the
-connection after it), data stays bytes, because JSON is decoded from bytes, and `id` and `retry` are ignored: no answer
-of a model is resumed. The events do not depend on how the bytes were cut.
+Three intended differences: a last event without its blank line is still dispatched (real servers close the connection
+after it); data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because the answer of a
+model is never resumed. The events do not depend on how the bytes are split.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from partstream.framing import DEFAULT_MAX_EVENT_SIZE, LineSplitter
 __all__ = ["EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
 
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
-"""One event as it came: the value of its last `event:` line in UTF-8, empty when it had none, and the values of its
-`data:` lines, joined by line feeds. A plain tuple, because one is made for every event of a response."""
+"""One event as it came: the value of its last `event:` line in UTF-8 (empty without such a line), and the values of its
+`data:` lines joined by line feeds. A plain tuple, because one is made for every event of a response."""
 
 
 _LINE_FEED: Final = 10
 _ONE_READ: Final = 2048
-"""Bytes; a chunk of one event, as servers write them, is smaller."""
+"""Bytes. A chunk that holds one event, as servers write it, is smaller."""
 
 
 class EventDecoder(Protocol):
-    """Turns bytes into events; what the sender does wrong is kept in `error`, never raised."""
+    """Decodes bytes into events; keeps an error of the sender in `error` and never raises it."""
 
     @property
     def error(self) -> EventTooLargeError | None:
-        """Why no more events come, or None."""
+        """The error after which no event is returned, or None."""
         ...
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Takes more bytes and returns the events that are complete now."""
+        """Takes more bytes and returns the events that are now complete."""
         ...
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The data of the one event that `data` is, if it is just that, and of the name of the event before it.
+        """The event's data, if `data` is exactly one event with the name of the event before.
 
-        None where it is anything else; then it is not taken, and must be fed.
+        Otherwise None; then `data` was not taken, and the caller must feed it.
         """
         ...
 
     def end(self) -> list[ServerSentEvent]:
-        """Says that no more bytes come; returns the last event if its end was missing."""
+        """Records that no more bytes come; returns the last event if its end is missing."""
         ...
 
 
@@ -58,7 +58,7 @@ class SSEDecoder:
         max_event_size: The most bytes that the lines of one event may have.
 
     Attributes:
-        error: Set when an event grew over the limit; nothing is returned after that.
+        error: Set once an event exceeds the limit; no event is returned after it.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class SSEDecoder:
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter()
         self._limit = max_event_size
-        self._at_border = False  # whether the next byte begins an event
+        self._at_border = False  # whether the next byte starts an event
         self._expect(b"")
         self._event = b""
         self._values: list[bytes] = []
@@ -85,14 +85,14 @@ class SSEDecoder:
         self.error: EventTooLargeError | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Takes more bytes and returns the events that are complete now."""
+        """Takes more bytes and returns the events that are now complete."""
         value = self.repeated(data)
         if value is not None:
             return [(self._usual_name, value)]
         return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The short way: nearly every chunk of a live response is one event of the name that came last."""
+        """The short way: nearly every chunk of a live response is one event with the name of the event before."""
         size = self._usual_size
         if data[:size] == self._usual_start and self._at_border and len(data) <= self._limit:
             lines = data[size:].splitlines()
@@ -101,7 +101,7 @@ class SSEDecoder:
         return None
 
     def _read_large(self, data: bytes) -> list[ServerSentEvent]:
-        """Reads a chunk that holds many events, and begins and ends inside others."""
+        """Reads a chunk that holds many events and may start and end in the middle of an event."""
         events: list[ServerSentEvent] = []
         if not self._at_border:
             begin = data.find(b"\n\n") + 2
@@ -116,7 +116,7 @@ class SSEDecoder:
         return events
 
     def _usual_events(self, data: bytes) -> list[ServerSentEvent] | None:
-        """The short way for many events at once; None when not all of them are of the name that came last."""
+        """The short way for many events at once; None unless all of them have the name of the event before."""
         start = self._usual_start
         if not (self._at_border and data.startswith(start) and data.endswith(b"\n\n") and len(data) <= self._limit):
             return None
@@ -143,14 +143,14 @@ class SSEDecoder:
         self._usual_size = len(self._usual_start)
 
     def end(self) -> list[ServerSentEvent]:
-        """Says that no more bytes come; returns the last event if its blank line was missing."""
+        """Records that no more bytes come; returns the last event if its blank line is missing."""
         events: list[ServerSentEvent] = []
         for line in (*self._splitter.end(), b""):
             self._line(line, events)
         return events
 
     def _line(self, line: bytes, events: list[ServerSentEvent]) -> None:
-        """One step of the standard's algorithm: comments, whose name is empty, and all other fields are ignored."""
+        """One step of the standard's algorithm. Ignores comments (fields with an empty name) and unknown fields."""
         if self.error is not None:
             return
         if not line:
@@ -179,13 +179,13 @@ class SSEDecoder:
 
 
 class JSONLinesDecoder:
-    """Decodes recordings that hold the data of one event a line.
+    """Decodes recordings that hold the data of one event per line.
 
     Args:
         max_event_size: The most bytes that one line may have.
 
     Attributes:
-        error: Set when a line grew over the limit; nothing is returned after that.
+        error: Set once a line exceeds the limit; no event is returned after it.
     """
 
     __slots__ = ("_at_border", "_limit", "_splitter", "error")
@@ -193,16 +193,16 @@ class JSONLinesDecoder:
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter()
         self._limit = max_event_size
-        self._at_border = False  # whether the next byte begins a line that may be returned
+        self._at_border = False  # whether the next byte starts a line that may be returned
         self.error: EventTooLargeError | None = None
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Takes more bytes and returns the lines that are complete now; blank ones are left out."""
+        """Takes more bytes and returns the lines that are now complete, without blank lines."""
         return self._events(self._splitter.split(data)) if self.error is None else []
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The data of `data`, if that ends with the first of its line feeds; None leaves it to :meth:`feed`, to which
-        it goes as well when it is no event: carriage returns end lines, too."""
+        """The one line of `data`, if `data` ends with its first line feed; otherwise None, and the caller must feed it.
+        The caller must also feed a line that is no event: carriage returns end lines, too."""
         if self._at_border:
             value, end, rest = data.partition(b"\n")
             if end and not rest and len(value) <= self._limit:
@@ -210,7 +210,7 @@ class JSONLinesDecoder:
         return None
 
     def end(self) -> list[ServerSentEvent]:
-        """Says that no more bytes come; returns the last line if its line feed was missing."""
+        """Records that no more bytes come; returns the last line if its line feed is missing."""
         return self._events(self._splitter.end()) if self.error is None else []
 
     def _events(self, lines: list[bytes]) -> list[ServerSentEvent]:

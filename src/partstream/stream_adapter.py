@@ -1,6 +1,6 @@
-"""The streams of the Vercel AI SDK as VS Code's parts, for programs that have chunks and no provider: RFC 003.
+"""Turns streams of the Vercel AI SDK into VS Code's parts, for programs that have chunks and no provider: RFC 003.
 
-It drives an adapter over any asynchronous iterable of chunks and reports what comes out. What a chunk means is in
+Feeds an adapter from any asynchronous iterable of chunks and reports its outputs; the meaning of chunks is in
 :mod:`partstream.protocols`.
 """
 
@@ -31,15 +31,15 @@ _logger = logging.getLogger("partstream.stream_adapter")
 
 @dataclass(frozen=True, slots=True)
 class StreamUsage:
-    """The tokens of one stream, and how it ended; None where it did not say.
+    """The tokens of one stream, and how it ended. A field is None if the stream did not report it.
 
     Attributes:
         input_tokens: All tokens of the prompt.
         output_tokens: All tokens of the answer.
-        usage: All counts that were reported, or None.
-        finish_reason: Why the model stopped, or None.
-        provider_metadata: What the provider said of the whole response.
-        unmapped: How many chunks had no place among the parts, by their names.
+        usage: All reported counts.
+        finish_reason: Why the model stopped.
+        provider_metadata: The provider's facts about the whole response.
+        unmapped: The number of chunks that no part can represent, by their type.
     """
 
     input_tokens: int | None = None
@@ -54,18 +54,18 @@ class StreamAdapter:
     """Turns streams of chunks into parts; serves any number of streams at once.
 
     Args:
-        enable_reasoning: Whether the model's reasoning becomes thinking parts; else it is left out.
-        on_unknown_chunk: Called with every chunk that has no place among the parts, as it came.
-        logger: Where such chunks are named, once each kind and stream; by default `partstream.stream_adapter`.
-        dialect: Which of the four streams it is: a name of
-            :func:`partstream.protocols.registry.chunk_protocols`; by default the chunks of `fullStream`.
-        citations: What becomes of sources.
-        call_id_prefix: Put before every call id.
+        enable_reasoning: Whether the model's reasoning becomes thinking parts; otherwise it is left out.
+        on_unknown_chunk: Called with every chunk that no part can represent, as it came.
+        logger: Logs the type of such chunks, once per type and stream; by default `partstream.stream_adapter`.
+        dialect: The kind of stream, a name of :func:`partstream.protocols.registry.chunk_protocols`; by default, the
+            chunks of `fullStream`.
+        citations: How to render sources.
+        call_id_prefix: The prefix of every call id.
 
     Raises:
-        ValueError: There is no such dialect.
+        ValueError: `dialect` is unknown.
 
-    Source: RFC 003. Unlike there, an error is raised and never text: what came before it has been reported.
+    Source: RFC 003. Unlike RFC 003, an error is raised after the parts before it, and never becomes text.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class StreamAdapter:
         self._last_usage = StreamUsage()
 
     async def process_stream(self, stream: AsyncIterable[Mapping[str, Any]], progress: Progress) -> StreamUsage:
-        """Reports the parts of a stream as they come, and how it ended to a `FinishingProgress`; returns its tokens.
+        """Reports the parts of a stream as they come, and its end to a `FinishingProgress`; returns its usage.
 
         Raises:
-            LanguageModelError: The stream reported an error, broke off or makes no sense.
-            Exception: What the stream itself raised, as it was, after everything that came before it.
+            LanguageModelError: The stream reported an error, broke off or is invalid.
+            Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
         run = _Run(self._open(self._options), self._unknown)
         async with aclosing(run.batches(stream)) as batches:
@@ -104,12 +104,12 @@ class StreamAdapter:
         return self._end(run)
 
     async def adapt_stream(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[ResponsePart]:
-        """Yields the parts of a stream as they come. Whoever stops before the end closes it (`aclose`, or
-        `contextlib.aclosing`), which closes the stream as well.
+        """Yields the parts of a stream as they come. A caller that stops before the end closes the generator
+        (`aclose`, or `contextlib.aclosing`), which also closes the stream.
 
         Raises:
-            LanguageModelError: The stream reported an error, broke off or makes no sense.
-            Exception: What the stream itself raised, as it was, after everything that came before it.
+            LanguageModelError: The stream reported an error, broke off or is invalid.
+            Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
         run = _Run(self._open(self._options), self._unknown)
         async with aclosing(run.batches(stream)) as batches:
@@ -119,7 +119,7 @@ class StreamAdapter:
         self._end(run)
 
     def get_usage(self) -> StreamUsage:
-        """The tokens of the stream that ended last. With several at once, take what :meth:`process_stream` returns."""
+        """The usage of the stream that ended last. For several streams at once, use :meth:`process_stream`'s result."""
         return self._last_usage
 
     def _end(self, run: _Run) -> StreamUsage:
@@ -141,18 +141,18 @@ class StreamAdapter:
 
     def _unknown(self, output: Unmapped, *, first: bool) -> None:
         if first:
-            self._logger.warning("%s has no place among the parts; said once a stream", output.type)
+            self._logger.warning("no part can represent chunks of type %s (logged once per stream)", output.type)
         if self._on_unknown_chunk is not None:
             self._on_unknown_chunk(output.data)
 
 
 class _Run:
-    """One stream on its way through an adapter of its own.
+    """One stream and its adapter.
 
     Attributes:
-        finish: How it ended; there once :meth:`batches` is through.
-        raised: What the stream itself raised, or None.
-        unmapped: How many chunks had no place, by their names.
+        finish: How the stream ended; valid after :meth:`batches` has ended.
+        raised: The error that the stream itself raised, or None.
+        unmapped: The number of chunks that no part can represent, by their type.
     """
 
     def __init__(self, adapter: ResponseStream, unknown: Callable[..., None]) -> None:
@@ -163,7 +163,7 @@ class _Run:
         self._unknown = unknown
 
     async def batches(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[list[ResponsePart]]:
-        """The parts of each chunk that has any; what is held back comes out at the end, whatever the end is."""
+        """The parts of each chunk that has any; the end, of whatever kind, brings the parts that were held back."""
         adapter, chunks = self._adapter, aiter(stream)
         async with _closed(chunks):
             while not adapter.finished:
@@ -171,7 +171,7 @@ class _Run:
                     chunk = await anext(chunks)
                 except StopAsyncIteration:
                     break
-                except Exception as error:  # anybody's stream may raise anything; raised again once the parts are out
+                except Exception as error:  # other people's streams may raise anything; raised again after the parts
                     self.raised = error
                     break
                 parts = self._parts(_fed(adapter, chunk))
@@ -197,7 +197,7 @@ class _Run:
 
 @asynccontextmanager
 async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
-    """Closes an iterator that can be closed: whoever produces the chunks learns that nobody wants more of them."""
+    """Closes an iterator that can be closed: the producer of the chunks learns that nobody wants more of them."""
     try:
         yield
     finally:
@@ -207,7 +207,7 @@ async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
 
 
 def _fed(adapter: ResponseStream, chunk: Mapping[str, Any]) -> list[StreamOutput]:
-    """What a chunk means; chunks of other types than dict are copied into one."""
+    """The outputs of a chunk; a chunk of another class than dict is copied into a dict."""
     if type(chunk) is dict:
         return adapter.feed(chunk)
     try:

@@ -1,4 +1,4 @@
-"""Token usage and finish reasons: the unified value beside what the provider itself said."""
+"""Token usage and finish reasons: one unified form for all providers, beside the provider's own."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ __all__ = [
 ]
 
 USAGE_MIME_TYPE: Final = "usage"
-"""The media type of the part that tells Copilot the usage (`CustomDataPartMimeTypes.Usage`)."""
+"""The media type of the data part from which Copilot reads the usage (`CustomDataPartMimeTypes.Usage`)."""
 
-# Fields of our own beside Copilot's, which ignores them.
+# Our own fields beside Copilot's; Copilot ignores them.
 SOURCE_KEY: Final = "partstream_source"
-"""Where the numbers come from, where the upstream did not report them: `estimated`."""
+"""The source of the numbers if the upstream did not report them: `estimated`."""
 COST_KEY: Final = "partstream_cost"
-"""What the answer costs, in US dollars, where that is known."""
+"""The cost of the answer in US dollars, if known."""
 EDITS_KEY: Final = "partstream_edits"
-"""What the upstream took out of the conversation by itself: a list of short phrases."""
+"""The upstream's own cuts to the conversation: a list of short phrases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The tokens of one model call, as the upstream reported them.
 
-    Every number is a count of tokens, or None where the upstream said nothing: nothing unknown becomes 0.
+    Every count is in tokens, or None if the upstream did not report it: an unknown count never becomes 0.
 
     Attributes:
-        input_tokens: All tokens of the prompt, the cached ones included.
-        output_tokens: All tokens of the answer, the reasoning included.
-        total_tokens: Their sum as reported, or as added up when both are known and the sum was not given.
+        input_tokens: All tokens of the prompt, including the cached ones.
+        output_tokens: All tokens of the answer, including the reasoning.
+        total_tokens: Their sum as reported, or computed if both are known and the sum was not reported.
         cached_tokens: The part of `input_tokens` that was read from the upstream's prompt cache.
         reasoning_tokens: The part of `output_tokens` that was spent on reasoning.
-        raw: The upstream's own object, unchanged.
-        cache_write_tokens: The part of `input_tokens` that was put into the upstream's prompt cache.
+        raw: The upstream's usage object, unchanged.
+        cache_write_tokens: The part of `input_tokens` that was written to the upstream's prompt cache.
     """
 
     input_tokens: int | None = None
@@ -60,7 +60,7 @@ class Usage:
 
 
 class UnifiedFinishReason(StrEnum):
-    """Why a model stopped, in the words that the Vercel AI SDK uses for every provider."""
+    """Why a model stopped, in the Vercel AI SDK's terms for all providers."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -75,8 +75,8 @@ class FinishReason:
     """Why the model stopped.
 
     Attributes:
-        unified: One word for all providers.
-        raw: The provider's own word, or None where it gave none.
+        unified: The term for all providers.
+        raw: The provider's own term, or None.
     """
 
     unified: UnifiedFinishReason
@@ -84,15 +84,16 @@ class FinishReason:
 
 
 def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:
-    """The data part of media type `usage` by which VS Code's context widget learns the numbers; None when the upstream
-    did not say both input and output, because VS Code ignores the whole part then.
+    """The data part of media type `usage`, from which VS Code's context widget reads the numbers. None if the upstream
+    did not report both input and output: VS Code ignores a part without them.
 
     Args:
-        usage: What the upstream reported.
-        cost: What the answer costs, in US dollars.
-        edits: What the upstream took out of the conversation by itself.
+        usage: The reported usage.
+        cost: The cost of the answer in US dollars.
+        edits: The upstream's own cuts to the conversation, a phrase each.
 
-    Source: facts of VS Code 1.139, Copilot 0.67: JSON in the field names of Chat Completions, all three counts numbers.
+    Source: observed in VS Code 1.139, Copilot 0.67: JSON with the field names of Chat Completions; all three counts are
+    numbers.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None

@@ -1,4 +1,4 @@
-"""Where the user's system wants programs to keep files, by what they are; makes no folder and opens none.
+"""The folders where the user's system wants programs to keep files, by purpose; creates and opens none of them.
 
 Source: XDG Base Directory Specification 0.8; Apple, "File System Programming Guide"; Microsoft, "Known Folders".
 """
@@ -14,13 +14,13 @@ __all__ = ["CACHE", "DATA", "UserFolder"]
 
 
 class UserFolder(NamedTuple):
-    """A folder of ours, by system.
+    """One of Partstream's folders, on each system.
 
     Attributes:
         variable: The environment variable that names another folder.
-        mac: Where it is on macOS, below the user's home.
-        xdg_variable: The variable of the XDG specification, for all systems but Windows and macOS.
-        xdg: Where it is there without that variable, below the user's home.
+        mac: The parent folder on macOS, relative to the user's home.
+        xdg_variable: The variable of the XDG specification, for all systems except Windows and macOS.
+        xdg: The parent folder on those systems without that variable, relative to the user's home.
     """
 
     variable: str
@@ -29,7 +29,7 @@ class UserFolder(NamedTuple):
     xdg: str
 
     def path(self) -> Path:
-        """The folder, as the environment names it now."""
+        """The folder in the current environment."""
         if named := os.environ.get(self.variable):
             return Path(named)
         if sys.platform == "win32":
@@ -42,6 +42,6 @@ class UserFolder(NamedTuple):
 
 
 DATA: Final = UserFolder("PARTSTREAM_DATA", "Library/Application Support", "XDG_DATA_HOME", ".local/share")
-"""What programs remember."""
+"""Data that programs keep."""
 CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME", ".cache")
-"""What can be fetched again."""
+"""Files that can be fetched again."""

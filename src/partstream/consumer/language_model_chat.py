@@ -76,36 +76,36 @@ class LanguageModelChat:
 
     async def ask(
         self,
-        said: str | Sequence[ChatMessage],
+        prompt: str | Sequence[ChatMessage],
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
     ) -> str:
         """Asks the model and returns the whole text of its answer. VS Code's API has no such method.
 
         Args:
-            said: What the user says, or the whole conversation, oldest message first.
-            options: The tools and what else goes with the messages.
-            token: Ends the answer when cancelled; the text is then what had come of it.
+            prompt: The user's text, or the whole conversation, oldest message first.
+            options: The request's tools and other options.
+            token: Ends the answer when cancelled; the method then returns the text until then.
 
         Raises:
-            UnknownModelError: The model's provider is not registered any more.
-            CallerError: Something among the messages is not a message.
+            UnknownModelError: The model's provider is no longer registered.
+            CallerError: The conversation holds an object that is not a message.
             LanguageModelError: The provider failed.
         """
-        async with self.stream(said, options, token) as response:
+        async with self.stream(prompt, options, token) as response:
             return await response.read_text()
 
     def stream(
         self,
-        said: str | Sequence[ChatMessage],
+        prompt: str | Sequence[ChatMessage],
         options: RequestOptions = _NO_OPTIONS,
         token: CancellationToken | None = None,
     ) -> LanguageModelChatResponse:
-        """Asks the model and returns the response to come: `async for part in model.stream("Hi")`.
+        """Asks the model and returns the response, still to come: `async for part in model.stream("Hi")`.
 
-        The same as :meth:`send_request`, which is VS Code's, without an `await` and for a single text too.
+        Does the same as VS Code's :meth:`send_request`, but without an `await`, and also takes a single text.
         """
-        messages = [ChatMessage.user(said)] if isinstance(said, str) else said
+        messages = [ChatMessage.user(prompt)] if isinstance(prompt, str) else prompt
         return self._registration.send_request(self.information, messages, options, token)
 
     async def send_request(
