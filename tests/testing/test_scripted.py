@@ -15,20 +15,19 @@ from partstream import (
 )
 from partstream.consumer import LanguageModelChatSelector, LanguageModels, ToolFunction, run_tool_loop
 from partstream.contract import CheckMode, ContractChecker
-from partstream.errors import InvalidRequestError, UpstreamFailureError
+from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage
 from partstream.outputs import Asked, Finish, Outcome
 from partstream.testing.directives import Choice
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play
-from partstream.testing.signing import check_signatures
 from partstream.usage import USAGE_MIME_TYPE
 
 TOOLS = RequestOptions(tools=(WEATHER,))
 
 
-def asked(text="Hi", model="text", options=TOOLS, body=None):
-    return Asked(model, (ChatMessage.user(text),), options, body=body or {})
+def asked(text="Hi", model="text"):
+    return Asked(model, (ChatMessage.user(text),), TOOLS)
 
 
 def played(name, request=None, identity="one"):
@@ -100,43 +99,14 @@ def test_an_option_names_one_scenario(text):
 # ---- what is signed ----
 
 
-def _signed(name, **fields):
-    answer = [part for part in played(name, asked(**fields)) if not isinstance(part, Finish)]
-    return answer, [part.metadata for part in answer if isinstance(part, ThinkingPart) and part.metadata]
-
-
 def test_thinking_and_the_first_of_several_calls_are_signed_and_each_list_holds_those_before_it():
-    answer, (first, second) = _signed("tools")
+    answer = played("tools")
+    first, second = [part.metadata for part in answer if isinstance(part, ThinkingPart) and part.metadata]
     (thought,) = first["reasoning_items"]
     assert thought["providerOptions"].keys() == {"anthropic"}
     assert second["reasoning_items"][0] == thought
     calls = [part.call_id for part in answer if isinstance(part, ToolCallPart)]
     assert second["reasoning_items"][1]["toolCallId"] == calls[0]
-
-
-def test_a_client_that_asks_for_encrypted_reasoning_gets_that_and_no_signature():
-    _, (state,) = _signed("tools", body={"include": ["reasoning.encrypted_content"]})
-    assert state["encrypted_content"]
-    assert state["reasoning_items"] == [{"encrypted_content": state["encrypted_content"]}]
-
-
-def test_what_comes_back_as_it_was_signed_is_taken():
-    answer, _ = _signed("tools")
-    check_signatures([user("Hi"), assistant(answer)])
-
-
-@pytest.mark.parametrize("name", ["thinking", "tools"])
-def test_what_comes_back_beside_something_else_is_refused(name):
-    _, metadata = _signed(name)
-    item = metadata[-1]["reasoning_items"][-1]
-    changed = item | {"toolCallId" if item["type"] == "tool-call" else "text": "changed"}
-    with pytest.raises(InvalidRequestError, match="a signature of something else"):
-        check_signatures([assistant([ThinkingPart("", None, {"reasoning_items": [changed]})])])
-
-
-def test_what_others_signed_is_none_of_its_business():
-    for metadata in ({"reasoning_items": [{"providerOptions": {"openai": {"x": 1}}}, "odd"]}, {"reasoning_items": 1}):
-        check_signatures([assistant([ThinkingPart("t", None, metadata)])])
 
 
 # ---- as a provider ----

@@ -17,9 +17,9 @@ from partstream.testing.asked import user_text
 from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
+from partstream.testing.refusals import check_request
 from partstream.testing.scripted import choose_scenario, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, MODEL_LISTS, reply_identity
-from partstream.testing.signing import check_signatures
 from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Answering:
         endpoint = ENDPOINTS[request.path]
         body = _read_body(request)
         asked = endpoint.read(body, request.headers, request.query)
-        check_signatures(asked.messages)
+        check_request(asked)
         said = user_text(asked.messages)
         steps, choice = self._good_reply(endpoint, asked, reply_identity(body, moment.number), int(moment.now))
         faults = self._choose_faults(request, said)

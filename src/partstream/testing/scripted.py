@@ -90,7 +90,7 @@ def play(scenario: Choice, asked: Asked, identity: str) -> Outputs:
         InvalidRequestError: The request brings back what the model signed, and not as it was; raised at once.
     """
     outputs = find_scenario(scenario.name)(asked, scenario.value)
-    return _with_costs(signed(_with_call_ids(outputs, identity), asked), asked, identity)
+    return _with_costs(signed(_with_call_ids(outputs, identity)), asked, identity)
 
 
 def identifier(prefix: str, *what: str) -> str:
