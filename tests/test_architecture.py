@@ -262,6 +262,41 @@ def test_only_its_folder_and_its_row_name_a_protocol() -> None:
     assert_none(offence for path in others for offence in _foreign_protocols(path))
 
 
+# ---- who knows the made-up models ----
+
+MAY_KNOW_TESTING = {"cli", "testing"}
+MADE_UP = ("scenario", "replayupstream", "scripted")
+
+
+def test_only_the_command_line_imports_the_made_up_models() -> None:
+    others = [path for path in MODULES if _room(_name(path)) not in MAY_KNOW_TESTING]
+    assert_none(
+        f"{_name(path)} imports {module}" for path in others for module in _imports(path) if _room(module) == "testing"
+    )
+
+
+def test_no_word_of_the_made_up_models_stands_outside_their_room() -> None:
+    others = [path for path in MODULES if _room(_name(path)) not in MAY_KNOW_TESTING]
+    assert_none(
+        f"{_name(path)} knows {word!r}"
+        for path in others
+        for word in _words(path)
+        if any(made_up in _squeezed(word) for made_up in MADE_UP)
+    )
+
+
+def test_the_made_up_models_know_no_event_of_a_wire() -> None:
+    frequent = {kind for row in PROTOCOLS.values() for kind in row.read_response().frequent}
+    events = {kind for kind in frequent if not kind.isidentifier()}  # `text` is an event, and an everyday word
+    assert events
+    words = [(path, word) for path in MODULES if _room(_name(path)) == "testing" for word in _words(path)]
+    assert_none(
+        f"{_name(path)} knows {word!r}"
+        for path, word in words
+        if word in events or word.endswith((".delta", "-delta", ".done", "-end", ".completed"))
+    )
+
+
 def test_the_rules_above_see_what_breaks_them(tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     body = "\n".join("    x = 1" for _ in range(61))
