@@ -33,9 +33,8 @@ def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_
             provider = GatewayProvider(configuration(upstream.base_url, models=(), request=COUNTING))
             listed = await provider.provide_language_model_chat_information(True, CancellationTokenSource().token)
             assert listed
-            await (
-                provider._models.settle()
-            )  # what else is asked about the models may need a second connection meanwhile
+            # What else is asked about the models, behind the list, would need a second connection meanwhile.
+            await provider._models.settle()
             for _ in range(2):
                 assert (await ask(provider, "Hi")).text == HELLO
             asked = {exchange.request.path for exchange in upstream.exchanges}
