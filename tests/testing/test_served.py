@@ -1,16 +1,19 @@
 """A scenario as events, without a server."""
 
+from dataclasses import replace
+
 import pytest
 
 from partstream import ChatMessage, RequestOptions
 from partstream.errors import InvalidRequestError
 from partstream.outputs import Asked, Finish, Outcome, Reply
 from partstream.parts import TextPart, ToolCallPart
+from partstream.protocols.protocol import key_in_header
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.testing.directives import Choice
 from partstream.testing.scenarios import UnknownScenarioError
 from partstream.testing.scripted import play
-from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
+from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, endpoints_of, reply_identity, scenario_events
 from partstream.testing.steps import END_OF_STREAM
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
@@ -27,6 +30,26 @@ def test_every_protocol_that_can_be_asked_and_can_answer_is_served():
         name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None
     }
     assert BASE_PATHS.keys() == served
+
+
+def test_a_protocol_of_another_package_is_served_at_its_own_path_and_takes_no_other_away():
+    own = PROTOCOLS[DEFAULT_PROTOCOL]
+    corner = own.write_request()
+    elsewhere = replace(own, name="elsewhere", write_request=lambda: replace(corner, path="/elsewhere"))
+    served = endpoints_of([own, elsewhere, replace(own, name="the same place"), PROTOCOLS["ai-sdk"]])
+    assert {path: one.protocol.name for path, one in served.items()} == {
+        DEFAULT_PATH: DEFAULT_PROTOCOL,
+        "/v1/elsewhere": "elsewhere",
+    }
+
+
+def test_the_key_is_in_the_header_that_the_protocol_has_for_it():
+    own = PROTOCOLS[DEFAULT_PROTOCOL]
+    corner = own.write_request()
+    other = replace(own, write_request=lambda: replace(corner, authorize=key_in_header("x-api-key")))
+    (endpoint,) = endpoints_of([other]).values()
+    assert endpoint.key_headers("secret") == {"x-api-key": "secret"}
+    assert {name for one in ENDPOINTS.values() for name in one.key_headers("secret")} == {"authorization"}
 
 
 @every_endpoint

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
-from partstream.protocols.protocol import KeyKind
 from partstream.testing.asked import user_text
 from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace
 from partstream.testing.faults import Situation, apply_faults
@@ -149,9 +148,9 @@ class Answering:
     def _authorise(self, request: HTTPRequest) -> None:
         if self._token is None:
             return
-        for name, value in _endpoint(request.path).asks.authorize(self._token, KeyKind.API_KEY).items():
+        for name, value in _endpoint(request.path).key_headers(self._token).items():
             got = request.headers.get(name, "")
-            if self._token in value and not hmac.compare_digest(got.encode(), value.encode()):
+            if not hmac.compare_digest(got.encode(), value.encode()):
                 what = f"another {name}" if got else f"no header {name}"
                 message = f"got {what}, expected {value.replace(self._token, 'TOKEN')} with the token of this upstream"
                 raise _HTTPError(401, message, ("www-authenticate", "Bearer"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Reply, Unmapped
-from partstream.protocols.protocol import WireRequest
+from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.testing.directives import Choice
 from partstream.testing.model_lists import gateway_config, model_list
@@ -34,6 +34,7 @@ __all__ = [
     "ENDPOINTS",
     "MODEL_LISTS",
     "Endpoint",
+    "endpoints_of",
     "reply_identity",
     "scenario_events",
 ]
@@ -64,6 +65,11 @@ class Endpoint:
     def path(self) -> str:
         """The whole path."""
         return self.base_path + self.asks.path
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        """The headers that carry a key in this protocol."""
+        headers = self.asks.authorize(key, KeyKind.API_KEY)
+        return {name: value for name, value in headers.items() if key in value}
 
     def read(self, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> Asked:
         """What a request asks.
@@ -114,15 +120,22 @@ _BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {"ai-gateway": tuple(_GATEWA
 """The paths of the base URLs of protocols that do not stand below the usual one; the first is given to clients."""
 
 
-def _endpoints() -> Iterator[Endpoint]:
-    for name, protocol in loadable_protocols()[0].items():
+def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
+    """What is spoken at each path, for those of the protocols that can be asked and can answer.
+
+    Of two that stand at one path the first is served.
+    """
+    endpoints: dict[str, Endpoint] = {}
+    for protocol in protocols:
         asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
         if asks is not None and reads is not None and writes is not None:
-            for base_path in _BASE_PATHS.get(name, _USUAL_BASE_PATHS):
-                yield Endpoint(protocol, base_path, asks(), reads(), writes())
+            for base_path in _BASE_PATHS.get(protocol.name, _USUAL_BASE_PATHS):
+                endpoint = Endpoint(protocol, base_path, asks(), reads(), writes())
+                endpoints.setdefault(endpoint.path, endpoint)
+    return endpoints
 
 
-ENDPOINTS: Final[Mapping[str, Endpoint]] = {endpoint.path: endpoint for endpoint in _endpoints()}
+ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())
 """What is spoken at each path."""
 
 DEFAULT_PATH: Final = next(path for path, one in ENDPOINTS.items() if one.protocol.name == DEFAULT_PROTOCOL)

@@ -26,7 +26,7 @@ from partstream.testing.connection import (
     Outcome,
     ServerConnection,
 )
-from partstream.testing.served import BASE_PATHS
+from partstream.testing.served import BASE_PATHS, ENDPOINTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["Exchange", "ReceivedRequest", "ReplayUpstream"]
 
 _KEPT_EXCHANGES: Final = 1000
-_SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"})
+_SECRET_HEADERS: Final = frozenset(
+    {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}.union(
+        *(endpoint.key_headers("key") for endpoint in ENDPOINTS.values())
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class ReplayUpstream:
         replay: A recorded stream that answers every request, in the place of scenarios; always streamed.
         pace: Seconds between two pieces of the answer.
         fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
-        token: What requests must carry as `Authorization: Bearer TOKEN`; None for nothing.
+        token: The key that requests must carry, in the header that their protocol has for it; None for no key.
         limits: What a client may ask of a connection.
 
     Raises:
