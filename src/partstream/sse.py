@@ -22,7 +22,7 @@ ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 `data:` lines joined by line feeds. A plain tuple, because one is made for every event of a response."""
 
 
-_LINE_FEED: Final = 10
+_CARRIAGE_RETURN: Final = 13
 _ONE_READ: Final = 2048
 """Bytes. A chunk that holds one event, as servers write it, is smaller."""
 
@@ -95,9 +95,11 @@ class SSEDecoder:
         """The short way: nearly every chunk of a live response is one event with the name of the event before."""
         size = self._usual_size
         if data[:size] == self._usual_start and self._at_border and len(data) <= self._limit:
-            lines = data[size:].splitlines()
-            if len(lines) == 2 and not lines[1] and data[-1] == _LINE_FEED:
-                return lines[0] or None
+            value, _, rest = data[size:].partition(b"\n")
+            if rest == b"\r\n":  # the lines end with both
+                value, rest = value.removesuffix(b"\r"), b"\n"
+            if rest == b"\n" and _CARRIAGE_RETURN not in value:
+                return value or None
         return None
 
     def _read_large(self, data: bytes) -> list[ServerSentEvent]:
