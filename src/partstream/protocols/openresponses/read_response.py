@@ -50,7 +50,7 @@ class OpenResponsesStream:
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
+        return self._state is State.FINISHED or self._state is State.ENDED
 
     @property
     def failing(self) -> bool:
@@ -179,14 +179,13 @@ class OpenResponsesStream:
     # Items
 
     def _item_added(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
-        self._texts.leave(outputs)
+        self._texts.release(outputs)
         item = mapping(event, "item")
         ITEMS.get(identifier(item, "type"), _COUNTED).added(self, event, outputs, item)
 
     def _item_done(self, event: Wire, outputs: _Outputs, _argument: None) -> None:
         item = mapping(event, "item")
         ITEMS.get(identifier(item, "type"), _COUNTED).done(self, event, outputs, item)
-        self._texts.leave(outputs)
 
     def _count_item(self, event: Wire, outputs: _Outputs, item: Wire) -> None:
         self._texts.release(outputs)
@@ -216,8 +215,6 @@ class _CountedItems:
 
 _COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
 """What is said of a response whose upstream summarised the conversation."""
-
-_OVER: Final = frozenset({State.FINISHED, State.ENDED})
 
 _Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], Sink | None]"
 

@@ -80,7 +80,6 @@ class TextEvents:
         part_index = index(event, channel.index_field)
         if (channel, part_index) not in item.slots:
             self._new_slot(item, channel, part_index).announced = True
-        self._active = None
 
     def part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
         """A part of an item ends."""
@@ -141,11 +140,6 @@ class TextEvents:
             said = slot.release()
             if slot.make is not None:
                 outputs.append(slot.make(said))
-
-    def leave(self, outputs: Outputs) -> None:
-        """Emits what was held back; the next delta belongs to another item."""
-        self.release(outputs)
-        self._active = None
 
     def pair_messages(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
         """What closes each message of the final snapshot, given with its place."""
