@@ -1,7 +1,10 @@
 """What holds for all tests."""
 
+import gc
 import signal
-from collections.abc import Iterator
+import traceback
+import warnings
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -20,6 +23,43 @@ def pytest_configure() -> None:
 def pytest_report_header() -> str:
     """Says which recordings there are: without them their tests are skipped."""
     return count_recordings()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keeps a test that fails from taking others, or the whole run, down with it.
+
+    To show where it failed, pytest parses its source. Garbage that is collected in the middle of that and warns, as an
+    unclosed socket does, makes CPython up to 3.11.7 fail with a SystemError (gh-106905), and pytest with an internal
+    error. Afterwards the frames of the failure would keep what it left open, until it warns in some other test or,
+    as an error outside of any test, at the end of the run.
+    """
+    if call.excinfo is None:
+        return (yield)
+    gc.disable()
+    try:
+        report = yield
+    finally:
+        gc.enable()
+    if not item.config.getoption("usepdb"):
+        _let_go_of(call.excinfo.value)
+    return report
+
+
+def _let_go_of(error: BaseException) -> None:
+    """Empties the frames that an error has come through, and collects what they held."""
+    errors = [error]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one in errors:
+            traceback.clear_frames(one.__traceback__)
+            for frame, _ in traceback.walk_tb(one.__traceback__):
+                _ = frame.f_locals  # brings the copy of the locals up to date that pytest has had made: they are gone
+            further = (one.__cause__, one.__context__, *getattr(one, "exceptions", ()))
+            errors += [other for other in further if other is not None and other not in errors]
+        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

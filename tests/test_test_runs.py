@@ -30,6 +30,47 @@ def test_ctrl_c_reaches_the_processes_of_the_tests_also_where_the_parent_ignores
     assert "2 passed" in run.stdout
 
 
+FAILING = """
+import ast, asyncio, gc, socket, subprocess, sys
+
+class Parses:
+    def __init__(self):
+        self.itself = self
+    def __del__(self):
+        ast.parse("x = [1]")
+
+async def fail_in_the_middle():
+    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=subprocess.PIPE)
+    raise ExceptionGroup("several", [ValueError("first"), RuntimeError("second")])
+
+def test_1_leaves_things_open():
+    asyncio.run(fail_in_the_middle())
+
+def test_2_leaves_garbage_that_is_collected_while_this_source_is_parsed():
+    gc.collect()
+    gc.set_threshold(5000)
+    Parses()
+    waiting = socket.socket()
+    assert waiting is None
+
+def test_3_is_not_concerned():
+    gc.collect()
+
+LARGE = [%s]
+""" % ("0, " * 20_000)
+
+
+def test_a_test_that_fails_takes_neither_the_next_one_nor_the_run_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "test_failing.py").write_text(FAILING)
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
+    run = _run("-c", "pyproject.toml", "-p", "conftest", "-p", "no:randomly", "-q", str(tmp_path))
+    assert run.stdout.splitlines()[-1].startswith("2 failed, 1 passed"), run.stdout
+    assert "INTERNALERROR" not in run.stdout
+    assert (run.returncode, run.stderr) == (1, "")
+
+
 def test_the_head_of_a_run_says_how_many_recordings_there_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     for folder, name in (("one", "a.jsonl"), ("one", "a.sse"), ("one", "a.expected.json"), ("two", "b.sse")):
         (tmp_path / folder).mkdir(exist_ok=True)

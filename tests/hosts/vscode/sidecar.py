@@ -36,7 +36,9 @@ class Sidecar:
         self._may_read = threading.Event()
         self._may_read.set()
         self._next_id = 0
-        self._threads = [threading.Thread(target=self._read_messages), threading.Thread(target=self._read_errors)]
+        reads = (self._read_messages, self._read_errors)
+        # A test that fails before it has closed this must not keep the run from ending.
+        self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
         for thread in self._threads:
             thread.start()
 

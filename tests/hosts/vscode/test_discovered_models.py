@@ -28,7 +28,7 @@ def serving(server: ModelServer) -> Iterator[None]:
             started.set()
             await asyncio.to_thread(stop.wait, PATIENCE * 2)
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
     assert started.wait(PATIENCE)
     try:

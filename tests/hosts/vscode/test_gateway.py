@@ -26,7 +26,7 @@ def serving(**settings):
             started.set()
             await asyncio.to_thread(stop.wait, PATIENCE * 2)
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
     assert started.wait(PATIENCE)
     try:
