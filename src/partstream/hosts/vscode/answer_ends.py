@@ -6,7 +6,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamError
-from partstream.outputs import Outcome
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
@@ -72,4 +71,4 @@ def answer_end(
 def _outcome(finish: Finish | None, error: BaseException | None) -> wire.AnswerOutcome:
     if error is None:
         return "completed" if finish is None else finish.outcome.value
-    return "truncated" if finish is not None and finish.outcome is Outcome.TRUNCATED else "failed"
+    return "truncated" if finish is not None and finish.outcome.value == "truncated" else "failed"

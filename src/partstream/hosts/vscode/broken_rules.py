@@ -6,8 +6,6 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.contract import Level
-
 if TYPE_CHECKING:
     from partstream.contract import Violation
     from partstream.hosts.vscode import wire
@@ -16,7 +14,8 @@ __all__ = ["BrokenRules"]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
-_LOG_LEVELS = {Level.MUST: logging.WARNING, Level.SHOULD: logging.INFO}
+# By the value of a level: the contract itself is not loaded before the first answer.
+_LOG_LEVELS = {"MUST": logging.WARNING, "SHOULD": logging.INFO}
 
 
 @dataclass(slots=True)
@@ -59,9 +58,10 @@ class BrokenRules:
         ]
 
     def _log(self, violation: Violation) -> None:
-        is_dropped = violation.rule.level is Level.MUST and violation.index is not None
+        level = violation.rule.level.value
+        is_dropped = level == "MUST" and violation.index is not None
         _logger.log(
-            _LOG_LEVELS[violation.rule.level],
+            _LOG_LEVELS[level],
             "the provider %s broke the rule %s%s It is logged once; the debug information counts it.",
             self._provider,
             violation,

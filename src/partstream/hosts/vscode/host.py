@@ -20,7 +20,6 @@ from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
-from partstream.hosts.vscode.hosted_answer import HostedAnswer
 from partstream.hosts.vscode.loading import SourceLoader, default_name
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
@@ -100,6 +99,8 @@ class ProviderHost:
             ProviderFailedError: The provider failed, or there is no such model.
             InvalidParamsError: A part of a message has another shape.
         """
+        from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
+
         messages = _decode_messages(params["messages"])
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
