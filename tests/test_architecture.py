@@ -262,30 +262,30 @@ def test_only_its_folder_and_its_row_name_a_protocol() -> None:
     assert_none(offence for path in others for offence in _foreign_protocols(path))
 
 
-# ---- who knows the made-up models ----
+# ---- who knows the scripted model ----
 
 MAY_KNOW_TESTING = {"cli", "testing"}
-MADE_UP = ("scenario", "replayupstream", "scripted")
+SCRIPTED_WORDS = ("scenario", "replayupstream", "scripted")
 
 
-def test_only_the_command_line_imports_the_made_up_models() -> None:
+def test_only_the_command_line_imports_the_scripted_model() -> None:
     others = [path for path in MODULES if _room(_name(path)) not in MAY_KNOW_TESTING]
     assert_none(
         f"{_name(path)} imports {module}" for path in others for module in _imports(path) if _room(module) == "testing"
     )
 
 
-def test_no_word_of_the_made_up_models_stands_outside_their_room() -> None:
+def test_no_word_of_the_scripted_model_stands_outside_their_room() -> None:
     others = [path for path in MODULES if _room(_name(path)) not in MAY_KNOW_TESTING]
     assert_none(
         f"{_name(path)} knows {word!r}"
         for path in others
         for word in _words(path)
-        if any(made_up in _squeezed(word) for made_up in MADE_UP)
+        if any(scripted in _squeezed(word) for scripted in SCRIPTED_WORDS)
     )
 
 
-def test_the_made_up_models_know_no_event_of_a_wire() -> None:
+def test_the_scripted_model_knows_no_event_of_a_wire() -> None:
     frequent = {kind for row in PROTOCOLS.values() for kind in row.read_response().frequent}
     events = {kind for kind in frequent if not kind.isidentifier()}  # `text` is an event, and an everyday word
     assert events

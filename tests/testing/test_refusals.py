@@ -1,4 +1,4 @@
-"""What the made-up models refuse, and what they take."""
+"""What the scripted model refuse, and what they take."""
 
 import pytest
 

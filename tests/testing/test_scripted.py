@@ -1,4 +1,4 @@
-"""The made-up model, without any wire: what it says keeps the contract, costs what the rule says, and is its own."""
+"""The scripted model, without any wire: what it says keeps the contract, costs what the rule says, and is its own."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The tokens of the made-up models, worked out by hand."""
+"""The tokens of the scripted model, worked out by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What tests, the demo and providers under test stand on: a real model server that answers as it is told."""
+"""A real model server with selectable answers and faults, for tests, the demo and the development of providers."""
 
 from partstream.testing.connection import Limits, Outcome
 from partstream.testing.upstream import Exchange, ReceivedRequest, ReplayUpstream

@@ -1,6 +1,6 @@
-"""Which reply a request gets from the replay upstream: routes, checks, scenario, faults and pace; it owns no socket.
+"""Selects the reply of the replay upstream to a request: route, checks, scenario, faults and pace; owns no socket.
 
-What is asked in a header goes before what is asked in the last user text, and that before what was given at the start.
+A header takes precedence over the last user text, and the last user text over the settings of the upstream.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Plan(NamedTuple):
     """A reply before it is delivered.
 
     Attributes:
-        steps: What to do on the wire; to be gone through once.
-        choice: The scenario or the recording that answers, or None where something else does.
-        faults: The faults that the steps hold.
+        steps: The steps on the wire, for a single pass.
+        choice: The scenario or the recording that answers; None for replies that are neither.
+        faults: The faults that were applied to the steps.
     """
 
     steps: Iterable[Step]
@@ -51,12 +51,12 @@ class Plan(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """When a request came.
+    """The circumstances of a request.
 
     Attributes:
-        number: Which of the upstream's requests it is, from 1.
-        attempt: How many times this very request has come, this time included.
-        now: Seconds since 1970.
+        number: The number of the request among the upstream's requests, from 1.
+        attempt: How often this same request has arrived, including this time.
+        now: The time of arrival, in seconds since 1970.
     """
 
     number: int
@@ -80,7 +80,7 @@ class _Recording:
 
     Attributes:
         name: The name of its file.
-        events: The events as they are sent, by the path at which they are served.
+        events: The events in the form in which they are sent, by the path that serves them.
     """
 
     name: str
@@ -91,19 +91,19 @@ _Handler: TypeAlias = "Callable[[HTTPRequest, Moment], Plan]"
 
 
 class Answering:
-    """Turns requests into plans; holds what was given at the start and nothing of any request.
+    """Turns requests into plans; keeps its settings and no state of any request.
 
     Args:
-        scenario: What answers where a request does not say, as `NAME` or `NAME=VALUE`.
-        replay: A recorded stream that answers every request, in the place of scenarios.
-        pace: Seconds between two pieces of the answer where a request does not say.
-        fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
-        token: What requests must carry in the header in which their protocol carries a key; None for nothing.
+        scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
+        replay: A recorded stream that answers every request instead of a scenario.
+        pace: Seconds between two pieces of the answer, for requests that set no pace.
+        fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
+        token: The key that requests must carry, in the header that their protocol has for it; None for no key.
 
     Raises:
-        UnknownScenarioError: There is no such scenario.
-        UnknownFaultError: There is no such fault.
-        RecordingError: The file is no recorded stream.
+        UnknownScenarioError: The scenario is unknown.
+        UnknownFaultError: A fault is unknown.
+        RecordingError: The file is not a recorded stream.
         OSError: The file cannot be read.
     """
 
@@ -112,7 +112,7 @@ class Answering:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
         self._scenario = find_choice(scenario)
         self._faults = parse_choices(fault or "")
-        # Tried on an empty reply, so that a mistake is met at the start and not by every request.
+        # Applied to an empty reply, so that a mistake raises here and not in every request.
         apply_faults(event_stream(()), self._faults, Situation(1, 0.0, lambda *_: b"{}"))
         self._pace = pace
         self._token = token
@@ -124,7 +124,7 @@ class Answering:
         }
 
     def plan(self, request: HTTPRequest, moment: Moment) -> Plan:
-        """The reply to a request; what is wrong with the request is a reply as well."""
+        """The reply to a request; a mistake in the request gives a reply with an error."""
         try:
             return self._route(request)(request, moment)
         except _HTTPError as error:
@@ -204,13 +204,12 @@ class Answering:
 
 
 def error_document(status: int, message: str, *headers: tuple[str, str], path: str = DEFAULT_PATH) -> tuple[Step, ...]:
-    """An error in the form of the protocol that is spoken at `path`."""
+    """An HTTP error in the form of the protocol that `path` speaks."""
     return document(status, dumps(_endpoint(path).error(status, message)), headers=headers)
 
 
 def _endpoint(path: str) -> Endpoint:
-    """What is spoken at a path: beside an endpoint, as where models are listed, that of the endpoint below the same
-    base; elsewhere the default."""
+    """The endpoint at a path; for other paths the endpoint with the same base path, else the default endpoint."""
     near = (one for one in ENDPOINTS.values() if path.startswith(f"{one.base_path}/"))
     return ENDPOINTS.get(path) or max(near, key=lambda one: len(one.base_path), default=ENDPOINTS[DEFAULT_PATH])
 

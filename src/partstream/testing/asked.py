@@ -1,7 +1,7 @@
-"""What an answer may depend on in a conversation: the last words of the user, what tools gave, the images.
+"""The parts of a conversation that scenarios depend on: the last user text, the tools' results and the images.
 
-Pure functions of VS Code's messages. A conversation is read part by part, because the wires cut messages differently:
-the result of a tool may be a message of its own, or stand before the text of the user's next one.
+Pure functions of VS Code's messages. They read a conversation part by part, because wires group parts differently: the
+result of a tool can be a message of its own, or precede the text in the user's next message.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "tool_outp
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What the client says that one tool call gave.
+    """The result of a tool call.
 
     Attributes:
-        call_id: The identifier of the call.
-        name: The tool's name, or None where the conversation does not hold the call.
-        text: The textual part of the output.
+        call_id: The id of the call.
+        name: The tool's name, or None if the conversation does not contain the call.
+        text: The text of the result.
     """
 
     call_id: str
@@ -38,7 +38,7 @@ class ToolOutput:
 
 
 class _Placed(NamedTuple):
-    """A part, with the number of its message and who speaks there."""
+    """A part, with the number and the role of its message."""
 
     message: int
     role: Role
@@ -46,7 +46,7 @@ class _Placed(NamedTuple):
 
 
 def user_text(messages: Sequence[ChatMessage]) -> str:
-    """The text of the last run of user messages that has any, a line for each message; empty without one."""
+    """The text of the last consecutive user messages that have text, one line per message; empty if there are none."""
     placed = _placed(messages)
     end = _after_user_text(placed)
     start = end
@@ -57,7 +57,7 @@ def user_text(messages: Sequence[ChatMessage]) -> str:
 
 
 def tool_outputs(messages: Sequence[ChatMessage]) -> tuple[ToolOutput, ...]:
-    """What came back from tools since the last text of the user, in order."""
+    """The results of tools after the last user text, in order."""
     placed = _placed(messages)
     names = {one.part.call_id: one.part.name for one in placed if isinstance(one.part, ToolCallPart)}
     return tuple(
@@ -68,27 +68,27 @@ def tool_outputs(messages: Sequence[ChatMessage]) -> tuple[ToolOutput, ...]:
 
 
 def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
-    """A description of each image since the last answer of the model, those that tools gave included."""
+    """A description of each image after the last answer of the model, including images in results of tools."""
     placed = _placed(messages)
     start = 1 + max((place for place, one in enumerate(placed) if one.role is Role.ASSISTANT), default=-1)
     return tuple(describe_bytes(image) for one in placed[start:] for image in images_in(one.part))
 
 
 def images_in(part: MessagePart) -> tuple[DataPart, ...]:
-    """The images that a part is or holds, those included of which it holds the address alone."""
+    """The images in a part, including images that are given by their address."""
     content = part.content if isinstance(part, ToolResultPart) else (part,)
     return tuple(one for one in content if isinstance(one, DataPart) and one.mime_type.startswith(_IMAGES))
 
 
 def describe_bytes(part: DataPart) -> str:
-    """What a scenario says of an image: media type and size of its bytes, or its address."""
+    """The description of an image: the media type and the size of its bytes, or its address."""
     if part.mime_type == _ADDRESS:
         return part.data.decode(errors="replace")
     return f"{part.mime_type}, {len(part.data)} bytes"
 
 
 _ADDRESS: Final = "text/uri-list"
-"""What a part with an address in the place of bytes is (RFC 2483)."""
+"""The media type of a part that holds an address instead of bytes (RFC 2483)."""
 
 _IMAGES: Final = ("image", _ADDRESS)
 
@@ -98,7 +98,7 @@ def _placed(messages: Iterable[ChatMessage]) -> list[_Placed]:
 
 
 def _after_user_text(placed: Sequence[_Placed]) -> int:
-    """The place behind the last text of the user and what stands beside it; 0 without one."""
+    """The index after the last user text and the other parts of its message; 0 if there is no user text."""
     end = len(placed)
     while end and not _is_user_text(placed[end - 1]):
         end -= 1

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection of a server: requests in, steps carried out, and the moment in which the client leaves.
+"""One HTTP/1.1 connection of a server: reads requests, carries out steps, and notices when the client disconnects.
 
-It knows nothing of what is asked and answered. h11 reads and frames; the client's end of the connection is watched
-while a reply is under way, also while nothing is sent.
+Knows neither questions nor answers. h11 reads and frames HTTP. The connection watches the client's end during a reply,
+also while it sends nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _LINGER_SECONDS: Final = 1.0
 
 
 class Limits(NamedTuple):
-    """What a client may ask of a connection.
+    """The limits of a connection.
 
     Attributes:
-        header_bytes: The size of a request's head.
-        body_bytes: The size of a request's body.
-        request_seconds: The time from one reply (or the start) to the end of the next request.
+        header_bytes: The maximum size of a request's head.
+        body_bytes: The maximum size of a request's body.
+        request_seconds: The maximum time from the start, or the last reply, to the end of the next request.
     """
 
     header_bytes: int = 64 * 1024
@@ -43,11 +43,11 @@ class Limits(NamedTuple):
 
 
 class BadHTTPRequestError(PartstreamError):
-    """A request that cannot be read; the connection cannot be used after it.
+    """An unreadable request; the connection is unusable afterwards.
 
     Attributes:
-        status: The HTTP status to answer with.
-        message: What was got and what was expected.
+        status: The HTTP status of the answer.
+        message: What arrived and what was expected.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -58,7 +58,7 @@ class BadHTTPRequestError(PartstreamError):
 
 @dataclass(frozen=True, slots=True)
 class HTTPRequest:
-    """A request as it came; header names in lower case, path and query without the question mark between them."""
+    """An HTTP request; header names in lower case, path and query without the question mark."""
 
     method: str
     path: str
@@ -68,25 +68,25 @@ class HTTPRequest:
 
 
 class Outcome(StrEnum):
-    """How the delivery of a reply ended."""
+    """The result of delivering a reply."""
 
     WHOLE = "whole"
     CUT = "cut"
-    """The server ended it on purpose."""
+    """The server ended the reply on purpose, as part of a fault."""
     CLIENT_CLOSED = "client_closed"
     STOPPED = "stopped"
-    """The server was stopped in the middle."""
+    """The server was stopped during the reply."""
 
 
 @dataclass(slots=True)
 class Delivery:
-    """How far a reply has got.
+    """The progress of a reply.
 
     Attributes:
-        outcome: How it ended; None while it is under way.
-        status: The HTTP status that was sent; None before that.
-        events_sent: The events that were begun, the mark of the end not counted.
-        ended_at: The time of the end by :func:`time.monotonic`, in seconds; None while it is under way.
+        outcome: The result; None during the reply.
+        status: The HTTP status; None before it is sent.
+        events_sent: The number of events whose sending has started, without the mark of the end.
+        ended_at: The time of the end by :func:`time.monotonic`, in seconds; None during the reply.
     """
 
     outcome: Outcome | None = None
@@ -103,14 +103,14 @@ class ServerConnection:
         self._writer = writer
         self._limits = limits
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
-        # drain() then waits until the last byte is with the kernel: a reset drops nothing that was sent before it.
+        # drain() then waits until the kernel has the last byte, so that a reset loses nothing that was sent before it.
         writer.transport.set_write_buffer_limits(high=0)
 
     async def next_request(self) -> HTTPRequest | None:
-        """The next request; None when the client has closed, or lets the connection lie.
+        """The next request; None if the client closed the connection or leaves it idle.
 
         Raises:
-            BadHTTPRequestError: It is no HTTP, too large or too slow.
+            BadHTTPRequestError: The request is not HTTP, too large or too slow.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
@@ -161,11 +161,11 @@ class ServerConnection:
         return event
 
     async def deliver(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> None:
-        """Carries the steps out until they or the client end.
+        """Carries out the steps until they end or the client disconnects.
 
         Args:
-            steps: What to do.
-            delivery: Is kept to how far that has got.
+            steps: The steps.
+            delivery: Receives the progress.
             on_progress: Called after each step.
         """
         loop = asyncio.get_running_loop()
@@ -178,7 +178,7 @@ class ServerConnection:
         except ConnectionError:
             outcome = Outcome.CLIENT_CLOSED
         except asyncio.CancelledError:
-            # The client may have had the last byte before this task has learned of it: then the reply is whole.
+            # The client may have the last byte before this task notices: the reply is whole then.
             if sending.done() and sending.exception() is None:
                 outcome = sending.result()
             raise
@@ -201,7 +201,7 @@ class ServerConnection:
                     delivery.events_sent += step.is_event
                     self._write(h11.Data(data=data))
                 case Stall(seconds):
-                    # For ever ends with the task: the client leaves or the server stops.
+                    # Ends with the task, when the client disconnects or the server stops.
                     await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
                 case End(EndKind.WHOLE):
                     self._write(h11.EndOfMessage())
@@ -212,7 +212,7 @@ class ServerConnection:
                     return Outcome.CUT
             await self._writer.drain()
             on_progress()
-            # drain() gives way to nobody while the kernel takes everything.
+            # drain() does not yield to other tasks while the kernel takes everything.
             await asyncio.sleep(0)
         return Outcome.WHOLE
 
@@ -224,7 +224,7 @@ class ServerConnection:
     def _break_off(self, kind: EndKind) -> None:
         self._http.send_failed()
         if kind is EndKind.RESET:
-            # Linger on with no time: closing sends RST. The struct is two ints, two shorts on Windows.
+            # SO_LINGER with zero seconds: closing sends RST. The struct is two ints, two shorts on Windows.
             linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
             self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self._writer.transport.abort()
@@ -232,7 +232,7 @@ class ServerConnection:
             self._writer.close()
 
     async def _client_leaves(self) -> None:
-        """Returns when the client has closed its end, or sends so much ahead that watching on has no bound."""
+        """Returns when the client has closed its end, or has sent more data ahead than the limit for a head."""
         ahead = 0
         try:
             while ahead <= self._limits.header_bytes and (data := await self._reader.read(_READ_SIZE)):
@@ -242,14 +242,14 @@ class ServerConnection:
             return
 
     async def close(self) -> None:
-        """Closes in peace: what the client still sends is read away for a moment, so that it can read the reply."""
+        """Closes after reading the client's remaining data for a moment, so that the client can read the reply."""
         try:
             if not self._writer.transport.is_closing():
                 self._writer.write_eof()
                 async with asyncio.timeout(_LINGER_SECONDS):
                     while await self._reader.read(_READ_SIZE):
                         pass
-        except OSError:  # the second has passed (TimeoutError), or the client is gone already
+        except OSError:  # the time is over (TimeoutError), or the client has disconnected
             self._writer.transport.abort()
         finally:
             self._writer.close()

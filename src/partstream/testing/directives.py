@@ -1,6 +1,6 @@
-"""Finds what a person asks of the served model in the text of a message; knows no scenario and no fault.
+"""Finds the directives to the scripted model in the text of a message; knows no scenario and no fault.
 
-The words are `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` (any number of them), `pace:MILLISECONDS` and
+The directives are `scenario:NAME[=VALUE]`, `fault:NAME[=VALUE]` (any number of them), `pace:MILLISECONDS` and
 `call:NAME{...}` with the arguments as a JSON object.
 """
 
@@ -14,18 +14,18 @@ __all__ = ["AskedCall", "Choice", "parse_choices", "read_calls", "read_faults", 
 
 
 class Choice(NamedTuple):
-    """A name out of a table, with the value that goes with it; the value is empty where there was none."""
+    """A name in a table, with its value; without a value, the value is empty."""
 
     name: str
     value: str = ""
 
     def __str__(self) -> str:
-        """As it is written in a message or a header."""
+        """The form in messages and headers."""
         return f"{self.name}={self.value}" if self.value else self.name
 
 
 class AskedCall(NamedTuple):
-    """A tool call that the person asked for."""
+    """A tool call that a message requests."""
 
     name: str
     arguments: dict[str, Any]
@@ -39,24 +39,24 @@ _CALL: Final = re.compile(r"\bcall:([A-Za-z_][\w-]*)(?=\{)")
 
 
 def read_scenario(text: str) -> Choice | None:
-    """The last scenario that `text` names, or None."""
+    """The last scenario in `text`, or None."""
     found = _SCENARIO.findall(text)
     return _choice(*found[-1]) if found else None
 
 
 def read_faults(text: str) -> tuple[Choice, ...]:
-    """The faults that `text` names, in order."""
+    """The faults in `text`, in order."""
     return tuple(_choice(*match) for match in _FAULT.findall(text))
 
 
 def read_pace(text: str) -> float | None:
-    """The last pace that `text` names, in seconds between two pieces of the answer, or None."""
+    """The last pace in `text`, in seconds between two pieces of the answer, or None."""
     found = _PACE.findall(text)
     return int(found[-1]) / 1000 if found else None
 
 
 def read_calls(text: str) -> tuple[AskedCall, ...]:
-    """The tool calls that `text` asks for, in order; what is not a JSON object after the name is no call."""
+    """The tool calls in `text`, in order; a name without a JSON object after it is not a call."""
     calls = []
     for match in _CALL.finditer(text):
         try:
@@ -68,7 +68,7 @@ def read_calls(text: str) -> tuple[AskedCall, ...]:
 
 
 def parse_choices(text: str) -> tuple[Choice, ...]:
-    """`NAME[=VALUE]`, or several with commas between them, as in a header or an option."""
+    """Reads `NAME[=VALUE]`, or several of them separated by commas, as in a header or an option."""
     parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
     return tuple(_choice(name, value) for name, _, value in parts)
 

@@ -1,8 +1,7 @@
-"""How the replay upstream misbehaves: each fault turns the steps of a good reply into those of a bad one.
+"""The faults of the replay upstream: each one turns the steps of a correct reply into the steps of a faulty reply.
 
-A fault is a pure function and a row of :data:`FAULTS`; several may be put on one reply, in the order in which they are
-named. Where a count is left out, the middle of the stream is meant. A fault that is about events leaves a reply that
-has none as it is.
+A fault is a pure function and a row of :data:`FAULTS`. A reply can have several faults, applied in the given order. If
+a fault takes a count of events, the default is half of them. A fault of events does not change a reply without events.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _Steps: TypeAlias = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a fault may depend on beside the reply.
+    """The circumstances of a reply that faults can depend on.
 
     Attributes:
-        attempt: How many times this very request has come, this time included.
-        now: Seconds since 1970.
-        error_body: HTTP status and message to the bytes of an error body, in the protocol of the request.
+        attempt: How often this same request has arrived, including this time.
+        now: The current time, in seconds since 1970.
+        error_body: Makes the bytes of an error body in the protocol of the request, from HTTP status and message.
     """
 
     attempt: int
@@ -40,11 +39,11 @@ class Situation:
 
 
 class UnknownFaultError(CallerError):
-    """A fault that there is not, or a value that it has no use for.
+    """Unknown fault, or an invalid value of a fault.
 
     Attributes:
-        name: What was asked for.
-        expected: What could be asked for.
+        name: The requested name, with its value if the value is invalid.
+        expected: The accepted names or values.
     """
 
     def __init__(self, name: str, expected: str) -> None:
@@ -57,9 +56,9 @@ class Fault(NamedTuple):
     """A row of the table.
 
     Attributes:
-        value: What may be written after the name, as in `[=SECONDS]`; empty where nothing may.
-        description: What the client meets.
-        apply: The steps of the good reply, the value and the situation, to the steps of the bad one.
+        value: The form of the value, such as `[=SECONDS]`; empty if the fault has no value.
+        description: The effect for the client.
+        apply: Makes the steps of the faulty reply from those of the correct reply, the value and the situation.
     """
 
     value: str
@@ -68,10 +67,10 @@ class Fault(NamedTuple):
 
 
 def apply_faults(steps: Iterable[Step], faults: Iterable[Choice], situation: Situation) -> _Steps:
-    """Puts the faults on a reply, one after the other.
+    """Applies the faults to a reply, one after the other.
 
     Raises:
-        UnknownFaultError: A fault is not in the table, or its value is not what the table says.
+        UnknownFaultError: A fault is not in the table, or its value is invalid.
     """
     steps = tuple(steps)
     for choice in faults:
@@ -89,7 +88,7 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[Choice], situation: Sit
     return steps
 
 
-# ---- errors in the place of an answer ----
+# ---- errors instead of an answer ----
 
 
 def _status(steps: _Steps, value: str, situation: Situation) -> _Steps:
@@ -119,7 +118,7 @@ def _status_then_ok(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _context_length(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """The words of Chat Completions, which many servers use for every protocol."""
+    """The words of Chat Completions servers; many servers use them for every protocol."""
     limit, count = map(int, value.split(":"))
     message = (
         f"This model's maximum context length is {limit} tokens. However, your messages resulted in {count} tokens."
@@ -128,7 +127,7 @@ def _context_length(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _html(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """What a proxy or a captive portal puts in the place of the answer."""
+    """The page that a proxy or a captive portal sends instead of the answer."""
     page = b"<!doctype html><title>Sign in</title><h1>Sign in to the network</h1>\n"
     return document(200, page, content_type="text/html; charset=utf-8")
 
@@ -157,7 +156,7 @@ def _stall(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _keep_open(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """Some servers and proxies do not close after the terminal event."""
+    """Some servers and proxies do not close the connection after the terminal event."""
     return _insert(steps, len(steps) - 1, Stall(_seconds(value)))
 
 
@@ -179,7 +178,7 @@ def _ends_after(kind: EndKind) -> Callable[[_Steps, str, Situation], _Steps]:
 
 
 def _split(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """Every write is cut into pieces of N bytes, wherever that falls: in a line, in a character."""
+    """Cuts every write into pieces of N bytes, also inside a line or a character."""
     size = int(value)
     if size < 1:
         raise ValueError(value)
@@ -203,7 +202,7 @@ def _missing(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """Every event, or every one of the type, comes twice in a row; the end of the stream once."""
+    """Sends every event, or every event of the type, twice in a row; the mark of the end is sent once."""
     result: list[Step] = []
     for step in steps:
         result.append(step)
@@ -213,7 +212,7 @@ def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _malformed(steps: _Steps, value: str, situation: Situation) -> _Steps:
-    """The data of one event is cut off: the event is framed well, its JSON is not whole."""
+    """Cuts off the data of one event: its framing is correct, its JSON is incomplete."""
     position = _position(steps, value)
     step = steps[position]
     if not (isinstance(step, Send) and step.is_event):
@@ -227,12 +226,12 @@ def _malformed(steps: _Steps, value: str, situation: Situation) -> _Steps:
 
 
 def _body_start(steps: _Steps) -> int:
-    """Where the first byte of the body is sent."""
+    """The index of the step that sends the first byte of the body."""
     return next((index for index, step in enumerate(steps) if isinstance(step, Head)), -1) + 1
 
 
 def _position(steps: _Steps, count: str) -> int:
-    """The place after `count` events, or after half of them; where there are fewer, the place after the last."""
+    """The index after `count` events, by default after half of them; after the last event if there are fewer."""
     places = [index for index, step in enumerate(steps) if isinstance(step, Send) and step.event != END_OF_STREAM]
     wanted = int(count) if count else len(places) // 2
     if wanted < 0:
@@ -249,30 +248,30 @@ def _insert(steps: _Steps, position: int, step: Step) -> _Steps:
 FAULTS: Final[dict[str, Fault]] = {
     "status": Fault(
         "=CODE[:SECONDS[:date]]",
-        "That HTTP error, with Retry-After in seconds or as a date that many seconds ahead.",
+        "An HTTP error, with Retry-After in seconds or as a date that many seconds ahead.",
         _status,
     ),
     "status_then_ok": Fault(
         "=N[:CODE[:SECONDS[:date]]]",
-        "The same request fails N times (with 503 if no code is given), then is answered.",
+        "The same request fails N times, by default with 503, and then succeeds.",
         _status_then_ok,
     ),
     "context_length": Fault("=LIMIT:TOKENS", "HTTP 400: the input has more tokens than the limit.", _context_length),
-    "html": Fault("", "Status 200 with a page of HTML.", _html),
+    "html": Fault("", "Status 200 with an HTML page.", _html),
     "stall_before_headers": Fault(
-        "[=SECONDS]", "Silence before the head of the reply, for ever without a number.", _stall_before_headers
+        "[=SECONDS]", "Silence before the head of the reply; without a number, forever.", _stall_before_headers
     ),
-    "stall_before_events": Fault("[=SECONDS]", "The head comes at once, then silence.", _stall_before_events),
+    "stall_before_events": Fault("[=SECONDS]", "The head arrives at once, then silence.", _stall_before_events),
     "stall": Fault("[=N[:SECONDS]]", "Silence after N events.", _stall),
     "keep_open": Fault("[=SECONDS]", "The connection stays open after the last byte of the answer.", _keep_open),
-    "cut_before_headers": Fault("", "The connection is reset in the place of an answer.", _cut_before_headers),
+    "cut_before_headers": Fault("", "The connection is reset instead of an answer.", _cut_before_headers),
     "cut": Fault("[=N]", "The connection is reset after N events.", _ends_after(EndKind.RESET)),
     "close": Fault("[=N]", "The connection is closed after N events, in the middle.", _ends_after(EndKind.CLOSED)),
-    "truncate": Fault("[=N]", "The body ends well, but after N events.", _ends_after(EndKind.WHOLE)),
-    "split": Fault("=N", "The bytes come N at a time.", _split),
+    "truncate": Fault("[=N]", "The body ends properly, but after N events.", _ends_after(EndKind.WHOLE)),
+    "split": Fault("=N", "The bytes arrive N at a time.", _split),
     "no_done": Fault("", "The end of the stream is not marked.", _no_done),
     "malformed": Fault("[=N]", "The JSON of event N (from 0) is cut off.", _malformed),
-    "duplicate": Fault("[=TYPE]", "Every event, or every event of the type, comes twice.", _duplicate),
-    "missing": Fault("=TYPE", "No event of the type comes.", _missing),
+    "duplicate": Fault("[=TYPE]", "Every event, or every event of the type, arrives twice.", _duplicate),
+    "missing": Fault("=TYPE", "Events of the type are left out.", _missing),
 }
 """All faults by name."""

@@ -1,4 +1,4 @@
-"""What the replay upstream says of its models: the scenarios, in the forms in which servers list theirs."""
+"""The lists of the replay upstream's models, which are the scenarios, in the forms of real servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRICES: Final = {"input": INPUT_PRICE, "output": OUTPUT_PRICE}
 
 
 def model_list() -> dict[str, Any]:
-    """OpenAI's list; each model with what the AI Gateway's list of the same form says beside."""
+    """The list in OpenAI's form, with the additional fields of the AI Gateway for each model."""
     return {"object": "list", "data": [_entry(model) for model in MODELS]}
 
 
@@ -37,7 +37,7 @@ def _entry(model: LanguageModelChatInformation) -> dict[str, Any]:
 
 
 def gateway_config(version: str) -> dict[str, Any]:
-    """The list of the AI Gateway's own client, which takes models of its own version of the specification only.
+    """The list for the AI Gateway's own client, which accepts only models of its version of the specification.
 
     Source: `gateway-config.json` of the recordings.
     """

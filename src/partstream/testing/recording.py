@@ -1,4 +1,4 @@
-"""Reads a recorded stream for serving it again, as it was: `.sse` byte for byte, `.jsonl` one event a line."""
+"""Reads a recorded stream for replaying it: an `.sse` file byte for byte, a `.jsonl` file one event per line."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class RecordingError(CallerError):
 
     Attributes:
         path: The file.
-        line: The line that is wrong, from 1; 0 when it is the file as a whole.
-        expected: What could stand there.
+        line: The number of the wrong line, from 1; 0 if the error concerns the whole file.
+        expected: The expected content.
     """
 
     def __init__(self, path: Path, line: int, got: str, expected: str) -> None:
@@ -38,23 +38,23 @@ class RecordingError(CallerError):
         self.expected = expected
 
 
-# An event ends with an empty line, whichever line ends the recorded server wrote; further empty lines belong to it.
+# An event ends with an empty line, with any kind of line ending; additional empty lines belong to the same event.
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
 def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
-    """The recorded events; those of a `.jsonl` are framed, and their end is marked, as the protocol does it.
+    """The recorded events; events of a `.jsonl` file get the protocol's framing and its mark of the end.
 
-    A piece of the answer is what `protocol` reads a part from. A recording of another protocol is served as well; it
-    has no pieces then, and no pace.
+    A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed
+    too, but has no pieces and therefore no pace.
 
     Args:
         path: The file.
-        protocol: The protocol that is spoken where the recording is served.
-        writes: Its corner that writes answers.
+        protocol: The protocol of the path that replays the recording.
+        writes: The protocol's corner that writes responses.
 
     Raises:
-        RecordingError: The file is neither, or a line is not a JSON object.
+        RecordingError: The file has another ending, or a line is not a JSON object.
         OSError: The file cannot be read.
     """
     content = path.read_bytes()
@@ -83,14 +83,14 @@ def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _read_by(reader: StreamReader, sends: Iterable[Send]) -> Iterator[Send]:
-    """The same bytes, each with whether reading them gives a part."""
+    """Marks the bytes from which the reader gets a part as pieces of the answer."""
     for send in sends:
         outputs = [] if reader.finished else reader.feed(send.data)
         yield Send(send.data, send.event, any(not isinstance(one, Finish | Unmapped) for one in outputs))
 
 
 def _kind(piece: bytes, protocol: Protocol) -> str:
-    """The kind of the event that the bytes hold, for faults; bytes that hold no event have none."""
+    """The kind of the event in the bytes; empty for bytes without an event."""
     decoder = SSEDecoder()
     for name, data in (*decoder.feed(piece), *decoder.end()):
         if name in protocol.ends.names or data.strip() in protocol.ends.data:

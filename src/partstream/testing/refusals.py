@@ -1,5 +1,5 @@
-"""What the made-up models refuse, as the servers of real models do: state that was changed, calls and results that
-do not go together."""
+"""The requests that the scripted model refuses, as real servers do: changed signatures, calls without results, and
+results without calls."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 __all__ = ["check_calls", "check_request", "check_signatures"]
 
 _STORED: Final = "previous_response_id"
-"""What a request says that goes on from a response which the server keeps: the calls are there, and not here."""
+"""The field of a request that continues a stored response: its results may belong to calls in that response."""
 
 
 def check_request(asked: Asked) -> None:
-    """Refuses what no model could answer.
+    """Refuses invalid requests.
 
     Raises:
-        InvalidRequestError: A call or a result stands alone, or something signed was changed.
+        InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
     """
     check_calls(asked.messages, stored=_STORED in asked.unmapped)
     check_signatures(asked.messages)
 
 
 def check_calls(messages: Iterable[ChatMessage], *, stored: bool = False) -> None:
-    """Refuses a call without a result behind it, near or far, and a result without a call before it.
+    """Refuses calls without a later result, and results without an earlier call.
 
     Args:
         messages: The conversation.
-        stored: Whether calls may stand in a response that the server keeps.
+        stored: Whether the conversation continues a stored response, which may hold the calls.
 
     Raises:
-        InvalidRequestError: A call or a result stands alone.
+        InvalidRequestError: A call has no result, or a result has no call.
     """
     waiting: dict[str, str] = {}
     for number, message in enumerate(messages):
@@ -57,10 +57,10 @@ def check_calls(messages: Iterable[ChatMessage], *, stored: bool = False) -> Non
 
 
 def check_signatures(messages: Iterable[ChatMessage]) -> None:
-    """Refuses what a model signed and a client changed.
+    """Refuses signatures that do not belong to the text or call id beside them.
 
     Raises:
-        InvalidRequestError: A signature belongs to something else than what it stands beside.
+        InvalidRequestError: A signature does not fit.
     """
     for number, item in _items(messages):
         options = item.get("providerOptions")
@@ -73,11 +73,11 @@ def check_signatures(messages: Iterable[ChatMessage]) -> None:
 
 
 _SIGNED: Final = (("anthropic", "signature", "text"), ("google", "thoughtSignature", "toolCallId"))
-"""Who signs, under which name, and which field of the item."""
+"""The provider, the name of its signature, and the signed field of the item."""
 
 
 def _items(messages: Iterable[ChatMessage]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """What the metadata of thinking lists, with the number of the message."""
+    """The items in the metadata of thinking, each with the number of its message."""
     for number, message in enumerate(messages):
         for part in message.content:
             listed = part.metadata.get(ITEMS) if isinstance(part, ThinkingPart) and part.metadata else None

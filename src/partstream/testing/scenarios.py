@@ -1,9 +1,8 @@
-"""The project's own scenarios: a request in, the answer of a made-up model out; they know no wire and no clock.
+"""The scenarios: functions from a request to the answer of a scripted model; they know no wire and no clock.
 
-Each is a pure function: the same request gives the same answer. An answer is parts and then exactly one `Finish`, as
-every adapter and every provider gives it; what it costs is added by :mod:`partstream.testing.scripted`. Text is cut
-into pieces the way models generate it, and holds characters of two, three and four bytes, so that a split inside one is
-a real split.
+A scenario is a pure function. Its answer consists of parts and exactly one `Finish`, like the output of an adapter;
+:mod:`partstream.testing.scripted` adds usage and price. Text arrives in pieces like those of real models, and contains
+characters of two, three and four bytes, so that splits inside a character occur.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_LONG_PIECES", "SCENARIOS", "Scenario", "UnknownScenarioError", "find_scenario"]
 
 DEFAULT_LONG_PIECES: Final = 300
-"""How many text deltas the scenario `long` has when it is not told; `scenario:long=N` tells it."""
+"""The number of text parts in the scenario `long` without a value; `scenario:long=N` sets another number."""
 
 MAX_LONG_PIECES: Final = 1_000_000
 
 
 Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
-"""An answer, made as it is taken: the parts, then one `Finish`. Call ids are unique in the answer alone."""
+"""An answer, made on demand: parts, then one `Finish`. Call ids are unique within the answer only."""
 
 
 class Scenario(Protocol):
-    """Answers a request; `value` is what was written after the scenario's name, or empty."""
+    """Answers a request; `value` is the text after the scenario's name, or empty."""
 
     def __call__(self, asked: Asked, value: str, /) -> Outputs:
         """The answer.
 
         Raises:
-            UnknownScenarioError: The value is none of its own; raised at once, before the first part.
+            UnknownScenarioError: The value is unknown; raised by the call, before the first part.
         """
         ...
 
 
 class UnknownScenarioError(CallerError):
-    """A scenario that there is not, or a value that it has no use for.
+    """Unknown scenario, or an unknown value of a scenario.
 
     Attributes:
-        name: What was asked for.
-        expected: What could be asked for.
+        name: The requested name, with its value if the value is unknown.
+        expected: The accepted names or values.
     """
 
     def __init__(self, name: str, expected: str) -> None:
@@ -68,7 +67,7 @@ def find_scenario(name: str) -> Scenario:
     """The scenario of that name.
 
     Raises:
-        UnknownScenarioError: There is none.
+        UnknownScenarioError: The scenario is unknown.
     """
     if name not in SCENARIOS:
         raise UnknownScenarioError(name, f"one of {', '.join(SCENARIOS)}")
@@ -76,7 +75,7 @@ def find_scenario(name: str) -> Scenario:
 
 
 def _pieces(text: str) -> list[str]:
-    """Cut before each word, as tokens are; joined they are `text` again."""
+    """`text` cut before each word, like the tokens of a model."""
     return re.findall(r"\s*\S+|\s+$", text)
 
 
@@ -151,7 +150,7 @@ _SOURCED: Final = (
         "https://example.com/towers?sort=height&unit=m",
     ),
 )
-"""Sentences, each with the title and the address of its source."""
+"""Sentences, each with the title and the URL of its source."""
 
 
 def _citations(asked: Asked, value: str) -> Outputs:
@@ -191,7 +190,7 @@ def _image_echo(asked: Asked, value: str) -> Outputs:
 
 
 def _tools(asked: Asked, value: str) -> Outputs:
-    """First round: thinking, text and calls in parallel. Second: an answer out of what the tools gave."""
+    """First round: thinking, text and parallel calls. Second round: an answer made from the tools' results."""
     calls: tuple[AskedCall, ...] = ()
     if outputs := tool_outputs(asked.messages):
         yield from _says(_report(outputs))
@@ -219,9 +218,9 @@ def _report(outputs: Iterable[ToolOutput]) -> str:
 
 
 def _chosen_calls(asked: Asked) -> tuple[AskedCall, ...]:
-    """Two calls, of the first two tools or of the only one twice, with arguments that differ."""
+    """Two calls with different arguments: of the first two tools, or twice of the only tool."""
     tools = (asked.options.tools * 2)[:2]
-    # "the weather in Lisbon" is a place to ask for; without one, the made-up model has its own two.
+    # Places in the question ("the weather in Lisbon") come first, then two default places.
     places = (*re.findall(r"\bin ([A-Z]\w+)", user_text(asked.messages)), "Paris", "Tokyo")
     return tuple(
         AskedCall(tool.name, _arguments(tool, place)) for tool, place in zip(tools, dict.fromkeys(places), strict=False)
@@ -229,7 +228,7 @@ def _chosen_calls(asked: Asked) -> tuple[AskedCall, ...]:
 
 
 def _arguments(tool: Tool, text: str) -> dict[str, Any]:
-    """What the tool's schema requires, or, where it requires nothing by name, all that it describes."""
+    """Values for the properties that the tool's schema requires, or for all properties if it requires none."""
     schema = tool.input_schema or {}
     properties = _mapping(schema.get("properties"))
     required = schema.get("required")
@@ -252,7 +251,7 @@ _SAMPLES: Final[dict[str, Any]] = {
 
 
 def _sample(schema: Mapping[str, Any], text: str) -> Any:
-    """A value that fits a JSON schema: what the schema itself suggests, else the plainest of its type."""
+    """A value that fits a JSON schema: the schema's own suggestion, else a simple value of its type."""
     for suggestion in ("const", "default"):
         if suggestion in schema:
             return schema[suggestion]
@@ -277,4 +276,4 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "failed": _failed,
     "image_echo": _image_echo,
 }
-"""All scenarios by name; the names are the models that the replay upstream lists."""
+"""All scenarios by name; the replay upstream lists the names as its models."""

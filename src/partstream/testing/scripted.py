@@ -1,7 +1,6 @@
-"""A made-up model that plays scenarios: as the answer to a request of any wire, and as a provider like any other.
+"""The scripted model, which plays scenarios: for a request that arrived over any wire, and as a provider.
 
-What a scenario leaves out is added here, once for all of them: call ids that no other answer has, what the model
-signs, and what the exchange costs.
+Adds to every scenario what scenarios leave out: unique call ids, signatures, usage and price.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ MODELS = tuple(
 
 
 def find_choice(text: str) -> Choice:
-    """The scenario that an option names as `NAME` or `NAME=VALUE`.
+    """The scenario in an option of the form `NAME` or `NAME=VALUE`.
 
     Raises:
-        UnknownScenarioError: There is no such scenario, or the text names none or several.
+        UnknownScenarioError: The scenario is unknown, or the text names none or more than one.
     """
     choices = parse_choices(text)
     if len(choices) != 1:
@@ -70,7 +69,7 @@ def find_choice(text: str) -> Choice:
 
 
 def choose_scenario(asked: Asked, default: Choice) -> Choice:
-    """Which scenario answers: the one that the last user text names, else the model, else `default`."""
+    """The scenario for a request: the one in the last user text, else the one named like the model, else `default`."""
     named = read_scenario(user_text(asked.messages))
     if named is not None:
         return named
@@ -78,23 +77,22 @@ def choose_scenario(asked: Asked, default: Choice) -> Choice:
 
 
 def play(scenario: Choice, asked: Asked, identity: str) -> Outputs:
-    """The answer of a scenario, made as it is taken: parts, then a `Finish` with usage and price.
+    """The answer of a scenario, made on demand: parts, then a `Finish` with usage and price.
 
     Args:
-        scenario: Which one.
+        scenario: The scenario and its value.
         asked: The request.
-        identity: What the call ids are derived from; the same identity gives the same ids.
+        identity: The text from which call ids derive; the same identity gives the same ids.
 
     Raises:
-        UnknownScenarioError: There is no such scenario, or its value is none of its own; raised at once.
-        InvalidRequestError: The request brings back what the model signed, and not as it was; raised at once.
+        UnknownScenarioError: The scenario or its value is unknown; raised by the call, before the first part.
     """
     outputs = find_scenario(scenario.name)(asked, scenario.value)
     return _with_costs(signed(_with_call_ids(outputs, identity)), asked, identity)
 
 
 def identifier(prefix: str, *what: str) -> str:
-    """The identifier of a thing in a reply: the same for the same `what`."""
+    """An identifier that is the same for the same `what`."""
     return f"{prefix}_{hashlib.sha256('/'.join(what).encode()).hexdigest()[:24]}"
 
 
@@ -127,12 +125,12 @@ def _with_costs(outputs: Outputs, asked: Asked, identity: str) -> Outputs:
 
 
 class ScriptedProvider(LanguageModelChatProvider):
-    """Offers the scenarios as models, to be registered like any provider.
+    """A provider whose models are the scenarios.
 
-    The last user text may name another scenario (`scenario:NAME[=VALUE]`) and a pace (`pace:MILLISECONDS`).
+    The last user text can select another scenario (`scenario:NAME[=VALUE]`) and a pace (`pace:MILLISECONDS`).
 
     Args:
-        pace: Seconds between two parts where the request does not say.
+        pace: Seconds between two parts, for requests that set no pace.
     """
 
     def __init__(self, *, pace: float = 0.0) -> None:
@@ -141,7 +139,7 @@ class ScriptedProvider(LanguageModelChatProvider):
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
-        """A model for each scenario."""
+        """One model for each scenario."""
         del silent, token
         return MODELS
 
@@ -153,11 +151,11 @@ class ScriptedProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Plays the scenario that the request asks for.
+        """Plays the scenario that the request selects.
 
         Raises:
-            UnknownScenarioError: There is no such scenario.
-            UpstreamFailureError: The scenario ends with it.
+            UnknownScenarioError: The scenario or its value is unknown.
+            UpstreamFailureError: The scenario ends with this error.
         """
         asked = Asked(model.id, tuple(messages), options)
         outputs = play(choose_scenario(asked, Choice("text")), asked, token_hex(12))
@@ -167,7 +165,7 @@ class ScriptedProvider(LanguageModelChatProvider):
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """Counts by the rule of the made-up models."""
+        """Counts by the token rule of the scripted model."""
         del model, token
         return count_tokens(text) if isinstance(text, str) else count_message(text)
 
@@ -178,8 +176,7 @@ async def _report(outputs: Outputs, progress: Progress, pace: float) -> None:
         if isinstance(output, Finish):
             _finish(output, progress)
             return
-        if pace and number:
-            await asyncio.sleep(pace)
+        await asyncio.sleep(pace if number else 0)  # 0 lets a cancellation through
         progress.report(output)
         if draining is not None:
             await draining.drain()

@@ -1,7 +1,7 @@
-"""Which protocols the replay upstream serves at which paths, and a scenario as the events of one; knows no socket.
+"""The paths of the replay upstream, each with its protocol, and a scenario as events of a protocol; knows no socket.
 
-Served is every protocol that can be asked and can answer, also one of an installed package: nothing but the table of
-its paths knows it by name.
+The upstream serves every protocol that reads requests and writes responses, including those of installed packages.
+Only the table of base paths names a protocol.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = [
 ]
 
 ARGUMENT_SIZE: Final = 7
-"""Characters of a call's arguments in one event: no call is whole before its last."""
+"""The most characters of a call's arguments in one event, so that most calls take several events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One path at which a protocol is spoken.
+    """A path that speaks a protocol.
 
     Attributes:
-        protocol: What is spoken.
-        base_path: The path of the base URL that a client is given.
-        asks: The corner that asks: the path below that, and the header of the key.
-        reads: The corner that is asked.
-        writes: The corner that answers.
+        protocol: The protocol.
+        base_path: The path of a client's base URL.
+        asks: The corner that writes requests; it has the path below the base path, and the header for the key.
+        reads: The corner that reads requests.
+        writes: The corner that writes responses.
     """
 
     protocol: Protocol
@@ -72,10 +72,10 @@ class Endpoint:
         return {name: value for name, value in headers.items() if key in value}
 
     def read(self, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> Asked:
-        """What a request asks.
+        """Reads a request.
 
         Raises:
-            InvalidRequestError: It is not what the protocol asks for.
+            InvalidRequestError: The request is not valid in this protocol.
         """
         return self.reads.read(WireRequest(self.asks.path, body, headers, query))
 
@@ -85,12 +85,12 @@ class Endpoint:
         return said | _BESIDE_ERRORS.get(self.protocol.name, _nothing)(f"{status}/{message}")
 
     def events(self, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> Iterator[WireEvent]:
-        """The events of an answer, as they are made."""
+        """The events of an answer, each made on demand."""
         writer = self.writes.open(asked, reply)
         return (event for output in outputs for event in writer.write(output))
 
     def sends(self, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> Iterator[Send]:
-        """The same as the bytes that are sent; the first event of each part begins a piece of the answer."""
+        """The events of an answer as bytes; the first event of each part begins a piece of the answer."""
         writer = self.writes.open(asked, reply)
         for output in outputs:
             is_piece = not isinstance(output, Finish | Unmapped)
@@ -106,24 +106,24 @@ def _nothing(_what: str) -> dict[str, Any]:
 
 
 _BESIDE_ERRORS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
-    # By which the people behind the gateway find a request: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146.
+    # Identifies the request for support: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146.
     "ai-gateway": lambda what: {"generationId": identifier("gen", what)},
 }
-"""What servers of a protocol say beside an error."""
+"""Additional fields of an HTTP error, by protocol."""
 
 _USUAL_BASE_PATHS: Final = ("/v1",)
 
-# The version of the specification that the published client of each major speaks at each path.
+# The base path of each major version of the published client, with the version of the specification that it speaks.
 _GATEWAY_PATHS: Final = {"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"}
 
 _BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {"ai-gateway": tuple(_GATEWAY_PATHS)}
-"""The paths of the base URLs of protocols that do not stand below the usual one; the first is given to clients."""
+"""The base paths of protocols that do not use the usual one; clients get the first."""
 
 
 def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
-    """What is spoken at each path, for those of the protocols that can be asked and can answer.
+    """The endpoints by path, of the protocols that read requests and write responses.
 
-    Of two that stand at one path the first is served.
+    If two protocols have the same path, the first one gets it.
     """
     endpoints: dict[str, Endpoint] = {}
     for protocol in protocols:
@@ -136,18 +136,21 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
 
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())
-"""What is spoken at each path."""
+"""All endpoints, by path."""
 
 DEFAULT_PATH: Final = next(path for path, one in ENDPOINTS.items() if one.protocol.name == DEFAULT_PROTOCOL)
 
-BASE_PATHS: Final[Mapping[str, str]] = {one.protocol.name: one.base_path for one in reversed(list(ENDPOINTS.values()))}
-"""The path of the base URL that a client of each protocol is given, by the protocol's name."""
+BASE_PATHS: Final[Mapping[str, str]] = {
+    name: next(one.base_path for one in ENDPOINTS.values() if one.protocol.name == name)
+    for name in dict.fromkeys(one.protocol.name for one in ENDPOINTS.values())
+}
+"""The path of the base URL for clients, by the protocol's name."""
 
 MODEL_LISTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "/v1/models": model_list,
     **{f"{path}/config": partial(gateway_config, version) for path, version in _GATEWAY_PATHS.items()},
 }
-"""What each path says of the models."""
+"""The lists of models, by path."""
 
 
 def scenario_events(
@@ -157,18 +160,18 @@ def scenario_events(
     path: str = DEFAULT_PATH,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> list[WireEvent]:
-    """The whole stream that a scenario answers to a request, without a server.
+    """All events of a scenario's answer to a request, without a server.
 
     Args:
-        name: A name out of :data:`partstream.testing.scenarios.SCENARIOS`.
-        body: The request's JSON object.
-        value: What would stand after the name, as in `scenario:long=500`.
-        path: The path whose protocol the body and the events are in.
-        headers: Those of the request, names in lower case.
+        name: A name in :data:`partstream.testing.scenarios.SCENARIOS`.
+        body: The JSON object of the request.
+        value: The value of the scenario, such as `500` in `scenario:long=500`.
+        path: A path whose protocol the body and the events are in.
+        headers: The headers of the request, names in lower case.
 
     Raises:
-        UnknownScenarioError: There is no such scenario.
-        InvalidRequestError: The body is not a request.
+        UnknownScenarioError: The scenario or its value is unknown.
+        InvalidRequestError: The body is not a valid request.
     """
     endpoint = ENDPOINTS[path]
     asked = endpoint.read(body, headers)
@@ -177,5 +180,5 @@ def scenario_events(
 
 
 def reply_identity(body: Mapping[str, Any], number: int) -> str:
-    """What the identifiers of a reply are derived from: the request, and which of its server's requests it is."""
+    """The text from which all identifiers of a reply derive: the request's digest and number."""
     return f"{number}-{hashlib.sha256(dumps(body)).hexdigest()}"

@@ -1,8 +1,7 @@
-"""What the made-up models sign, so that a client can be caught that brings it back changed, or to the wrong place.
+"""The signatures of the scripted model, which reveal clients that send state back changed or in the wrong place.
 
-Opaque state travels in the metadata of thinking, in the form in which the readers of answers give it: a signature of
-the thinking, as Anthropic's models give one, and one of the first of several calls, as Google's do. A writer takes what
-its wire has a place for.
+A signature is opaque state in the metadata of thinking, in the form that the readers of answers use: a signature of
+the thinking, like those of Anthropic's models, and one of the first of several calls, like those of Google's models.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ __all__ = ["signature", "signed"]
 
 
 def signature(text: str) -> str:
-    """What the made-up models sign `text` with; whoever has both can tell whether they belong together."""
+    """The scripted model's signature of `text`."""
     return base64.b64encode(hashlib.sha256(f"signed: {text}".encode(errors="surrogatepass")).digest()).decode()
 
 
 def signed(outputs: Outputs) -> Outputs:
-    """The same answer with the model's signature behind each run of thinking, and before the first of several calls."""
+    """Adds a signature after each run of thinking, and before the first of several calls."""
     items: list[dict[str, Any]] = []
     thought: list[str] = []
     calling = False
@@ -45,6 +44,6 @@ def signed(outputs: Outputs) -> Outputs:
 
 
 def _listing(items: list[dict[str, Any]], item: dict[str, Any]) -> ThinkingPart:
-    """The part that carries a further item, with all items before it."""
+    """A part whose metadata lists all items so far, and `item` as the last of them."""
     items.append(item)
     return ThinkingPart("", None, {ITEMS: list(items)})

@@ -1,4 +1,4 @@
-"""What a server does on the wire for one reply, as a list of steps; whoever owns the socket carries them out."""
+"""The steps of a server that sends one reply; the owner of the socket carries them out."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 END_OF_STREAM: Final = "end of stream"
-"""What :attr:`Send.event` is for the bytes behind the last event."""
+"""The value of :attr:`Send.event` for the mark after the last event."""
 
 UNNAMED: Final = "message"
-"""What :attr:`Send.event` is for an event that does not say its kind, as the standard of server-sent events has it."""
+"""The value of :attr:`Send.event` for events without a kind; the default type in the standard of server-sent events."""
 
 EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
 """The media type of a stream of server-sent events."""
@@ -48,9 +48,9 @@ class Send:
 
     Attributes:
         data: At least one byte.
-        event: The kind of the event that begins with these bytes, :data:`UNNAMED` where it says none; for the mark
-            behind the last event :data:`END_OF_STREAM`; empty for anything else.
-        piece: Whether a piece of the answer begins with these bytes, and not with bytes before them.
+        event: The kind of the event that begins with these bytes, or :data:`UNNAMED` if it has no kind;
+            :data:`END_OF_STREAM` for the mark after the last event; empty for all other bytes.
+        piece: Whether a piece of the answer begins with these bytes.
     """
 
     data: bytes
@@ -65,7 +65,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Sends nothing for that many seconds, or, for None, until the client leaves."""
+    """Sends nothing for some seconds, or, for None, until the client disconnects."""
 
     seconds: float | None = None
 
@@ -74,11 +74,11 @@ class EndKind(StrEnum):
     """How a reply ends."""
 
     WHOLE = "whole"
-    """The body is ended as HTTP asks; the connection may be used again."""
+    """The body has its proper end; the connection stays usable."""
     CLOSED = "closed"
     """The connection is closed (FIN) without the end of the body."""
     RESET = "reset"
-    """The connection is reset (RST), as when a server process dies."""
+    """The connection is reset (RST), as after the death of a server process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +99,16 @@ def document(
 
 
 def event_stream(events: Iterable[Send], content_type: str = EVENT_STREAM) -> Iterator[Step]:
-    """A stream of events, each made when it is sent: a long answer begins as soon as a short one."""
+    """A stream of events; each event is made when it is sent, so that a long answer starts as early as a short one."""
     yield Head(200, (("content-type", content_type), ("cache-control", "no-cache")))
     yield from events
     yield End()
 
 
 def paced(steps: Iterable[Step], seconds: float) -> Iterator[Step]:
-    """The same steps with that many seconds before each piece of the answer but the first.
+    """Adds a pause before each piece of the answer except the first.
 
-    A model takes its time for what it generates; the events around that come in one go, as those of real servers do.
+    A model needs time for the content that it generates. All other events arrive without a pause, as with real servers.
     """
     first = True
     for step in steps:

@@ -1,6 +1,7 @@
-"""The tokens of the made-up models, and what they cost: rules that a test can work out by hand.
+"""The tokens and the prices of the scripted model, by rules that are easy to compute by hand.
 
-No real model's tokenizer: a token for every four bytes of UTF-8 begun, and the same number for every image.
+This is not the tokenizer of a real model: a text has one token per four bytes of UTF-8, rounded up, and every image has
+the same number of tokens.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ __all__ = [
 ]
 
 IMAGE_TOKENS: Final = 85
-"""What an image adds to the prompt, whatever its size."""
+"""The tokens of an image, regardless of its size."""
 
 INPUT_PRICE: Final = "0.000001"
-"""US dollars for a token of the prompt, as servers write prices: as text."""
+"""US dollars per token of the prompt; text, as in the price lists of servers."""
 
 OUTPUT_PRICE: Final = "0.000002"
-"""US dollars for a token of the answer."""
+"""US dollars per token of the answer."""
 
 _MILLIONTHS: Final = 1_000_000
 
@@ -50,8 +51,8 @@ class PromptTokens(NamedTuple):
     """The tokens of a request.
 
     Attributes:
-        all: Those of everything that it holds.
-        cached: Those of them that the request before this one in the conversation held as well.
+        all: The tokens of the whole request.
+        cached: The tokens that the previous request of the conversation already contained.
     """
 
     all: int
@@ -59,7 +60,7 @@ class PromptTokens(NamedTuple):
 
 
 def count_tokens(text: str) -> int:
-    """The tokens of `text`: one for every four bytes of UTF-8 begun."""
+    """The tokens of `text`: its bytes in UTF-8 divided by four, rounded up."""
     return _of_bytes(_size(text))
 
 
@@ -72,7 +73,7 @@ def count_prompt(asked: Asked) -> PromptTokens:
 
 
 def count_message(message: ChatMessage) -> int:
-    """The tokens of one message: its text, its thinking, each call and each result by itself, and its images."""
+    """The tokens of a message: the sum for its text, its thinking, each call, each result and each image."""
     joined = (TextPart, ThinkingPart)
     texts = ["".join(part.value for part in message.content if isinstance(part, kind)) for kind in joined]
     return sum(map(count_tokens, texts)) + sum(
@@ -83,11 +84,11 @@ def count_message(message: ChatMessage) -> int:
 
 
 class AnswerTokens:
-    """The tokens of one answer as it is given; a run of text or thinking counts as one text, however it is cut.
+    """The tokens of an answer so far; consecutive pieces of text, or of thinking, count as one text.
 
     Attributes:
-        all: Those of the whole answer so far.
-        reasoning: Those of them that are thinking.
+        all: The tokens of the whole answer.
+        reasoning: The tokens of the thinking.
     """
 
     __slots__ = ("_kind", "_size", "all", "reasoning")
@@ -99,7 +100,7 @@ class AnswerTokens:
         self._size = 0
 
     def add(self, part: ResponsePart) -> None:
-        """Takes the next part."""
+        """Adds the next part."""
         if isinstance(part, TextPart | ThinkingPart):
             before = _of_bytes(self._size) if self._kind is type(part) else 0
             self._size = _size(part.value) + (self._size if self._kind is type(part) else 0)
@@ -113,12 +114,12 @@ class AnswerTokens:
 
 
 def usage(prompt: PromptTokens, answer: AnswerTokens) -> Usage:
-    """What is reported of an exchange."""
+    """The usage of an exchange."""
     return Usage(prompt.all, answer.all, prompt.all + answer.all, prompt.cached, answer.reasoning)
 
 
 def cost(prompt: PromptTokens, answer: AnswerTokens) -> str:
-    """What an exchange costs, in US dollars, with six digits behind the point."""
+    """The cost of an exchange in US dollars, with six decimal places."""
     prices = round(float(INPUT_PRICE) * _MILLIONTHS), round(float(OUTPUT_PRICE) * _MILLIONTHS)
     dollars = prompt.all * prices[0] + answer.all * prices[1]
     return f"{dollars // _MILLIONTHS}.{dollars % _MILLIONTHS:06d}"
@@ -149,7 +150,7 @@ def _arguments(value: Mapping[str, Any]) -> str:
 
 
 def _last_model_turn(messages: Sequence[ChatMessage]) -> int | None:
-    """Where the last run of messages begins that the model wrote; None without one."""
+    """The index of the first of the last consecutive messages of the model; None if there are none."""
     start: int | None = None
     for place, message in enumerate(messages):
         if message.role is Role.ASSISTANT and (place == 0 or messages[place - 1].role is not Role.ASSISTANT):

@@ -1,7 +1,7 @@
-"""The replay upstream: a real model server on loopback that answers, and misbehaves, as it is told.
+"""The replay upstream: a real model server on loopback with selectable answers and faults.
 
-It listens, has each request answered and keeps a record of what came and how it ended. What is answered is decided in
-:mod:`partstream.testing.answering`; HTTP is spoken in :mod:`partstream.testing.connection`.
+This module listens, and records every request and its result. :mod:`partstream.testing.answering` selects the answers;
+:mod:`partstream.testing.connection` speaks HTTP.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ _SECRET_HEADERS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request as the upstream got it.
+    """A request that the upstream received.
 
     Attributes:
-        number: Which of the upstream's requests it is, from 1.
+        number: The number of the request among the upstream's requests, from 1.
         method: The HTTP method.
         path: The path without its query.
-        headers: By name in lower case; of a secret only its scheme is kept (`Bearer [redacted]`).
-        body: The JSON value of the body, or None where there is none or it is not JSON.
-        digest: Of the body's bytes, by which the same request is known when it comes again.
+        headers: The headers by name in lower case; of a secret, only the scheme is kept (`Bearer [redacted]`).
+        body: The JSON value of the body; None if there is no body or it is not JSON.
+        digest: The digest of the body's bytes, which identifies repetitions of the request.
     """
 
     number: int
@@ -69,14 +69,14 @@ class ReceivedRequest:
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and what became of it.
+    """A request and its reply.
 
     Attributes:
-        request: What came.
+        request: The request.
         choice: The scenario or recording that answered, or None.
-        faults: The faults that were put on the reply.
-        delivery: How far the reply has got, and how it ended.
-        started_at: When the request was whole, by :func:`time.monotonic`, in seconds.
+        faults: The faults that were applied to the reply.
+        delivery: The progress and the result of the reply.
+        started_at: The time by :func:`time.monotonic` at which the whole request had arrived, in seconds.
     """
 
     request: ReceivedRequest
@@ -87,7 +87,7 @@ class Exchange:
 
 
 class ReplayUpstream:
-    """A model server on 127.0.0.1, for as long as its `async with` block lasts.
+    """A model server on 127.0.0.1 that runs inside its `async with` block.
 
     ::
 
@@ -95,20 +95,20 @@ class ReplayUpstream:
             ...  # talk to upstream.base_url
             assert upstream.requests[0].body["stream"] is True
 
-    What is served stands in :mod:`partstream.testing.served`. Model ids are the scenarios' names; any other model
-    answers with the scenario given at the start.
+    :mod:`partstream.testing.served` has the paths. The model ids are the names of the scenarios; all other models
+    answer with the default scenario.
 
     Args:
-        port: The port to listen on; 0 for any that is free.
-        scenario: What answers where a request does not say, as `NAME` or `NAME=VALUE`.
-        replay: A recorded stream that answers every request, in the place of scenarios; always streamed.
-        pace: Seconds between two pieces of the answer.
-        fault: What goes wrong where a request does not say, as `NAME[=VALUE]`, several with commas between them.
+        port: The port to listen on; 0 for any free port.
+        scenario: The default scenario, as `NAME` or `NAME=VALUE`.
+        replay: A recorded stream that answers every request instead of a scenario; always streamed.
+        pace: The default pace: seconds between two pieces of the answer.
+        fault: The default faults, as `NAME[=VALUE]`, separated by commas.
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
-        limits: What a client may ask of a connection.
+        limits: The limits of connections.
 
     Raises:
-        CallerError: An argument is not what it should be; its type says which.
+        CallerError: An argument is invalid; the type of the error says which.
         OSError: The recorded stream cannot be read.
     """
 
@@ -134,14 +134,14 @@ class ReplayUpstream:
         self._finished: EventEmitter[Exchange] = EventEmitter()
         self._failure: BaseException | None = None
 
-    # ---- what its owner sees ----
+    # ---- for the owner ----
 
     @property
     def port(self) -> int:
-        """The port that it listens on.
+        """The port that the upstream listens on.
 
         Raises:
-            CallerError: It does not listen.
+            CallerError: The upstream does not listen.
         """
         if self._server is None:
             raise CallerError("the replay upstream listens only inside its `async with` block")
@@ -150,14 +150,14 @@ class ReplayUpstream:
 
     @property
     def base_url(self) -> str:
-        """What a client takes for its base URL, with `/v1`."""
+        """The base URL for clients of the default protocol."""
         return self.base_url_of(DEFAULT_PROTOCOL)
 
     def base_url_of(self, protocol: str) -> str:
-        """What a client that speaks `protocol` takes for its base URL.
+        """The base URL for clients of a protocol.
 
         Raises:
-            CallerError: It is not served, or the upstream does not listen.
+            CallerError: The upstream does not serve the protocol, or does not listen.
         """
         if protocol not in BASE_PATHS:
             raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
@@ -165,29 +165,29 @@ class ReplayUpstream:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """The last 1,000 requests with what became of them, in the order in which they came."""
+        """The last 1,000 requests with their replies, in order of arrival."""
         return list(self._exchanges)
 
     @property
     def requests(self) -> list[ReceivedRequest]:
-        """The last 1,000 requests, in the order in which they came."""
+        """The last 1,000 requests, in order of arrival."""
         return [exchange.request for exchange in self._exchanges]
 
     @property
     def open_streams(self) -> int:
-        """How many replies are under way, those that stall included."""
+        """The number of unfinished replies, including those that stall."""
         return sum(exchange.delivery.outcome is None for exchange in self._exchanges)
 
     @property
     def on_did_finish_exchange(self) -> Event[Exchange]:
-        """Fires when a reply has ended, whichever way."""
+        """Fires when a reply has ended, with any result."""
         return self._finished.event
 
     async def until(self, condition: Callable[[], object], timeout: float = 5.0) -> None:
-        """Returns as soon as `condition` holds; it is asked whenever a request comes, proceeds or ends.
+        """Returns as soon as `condition` holds; checks it whenever a request arrives, proceeds or ends.
 
         Raises:
-            TimeoutError: It did not within `timeout` seconds.
+            TimeoutError: The condition did not hold within `timeout` seconds.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -198,17 +198,17 @@ class ReplayUpstream:
             raise TimeoutError(f"not within {timeout:g} seconds; the exchanges: {states}") from error
 
     async def wait_for_end(self, number: int | None = None, timeout: float = 5.0) -> Exchange:
-        """Waits until the reply to a request has ended, and says how and when.
+        """Waits until the reply to a request has ended, and returns the exchange.
 
-        This is how to learn that a client closed its connection in the middle: `delivery.outcome` is then
-        `client_closed` and `delivery.ended_at` the moment in which the upstream saw it.
+        If a client disconnected during the reply, `delivery.outcome` is `client_closed` and `delivery.ended_at` is the
+        time at which the upstream noticed.
 
         Args:
-            number: Which request; None for the last that has come, or else the first to come.
-            timeout: Seconds to wait at the most.
+            number: The number of the request; None for the last request, or for the first if none has arrived.
+            timeout: The maximum time to wait, in seconds.
 
         Raises:
-            TimeoutError: It did not end in time.
+            TimeoutError: The reply did not end in time.
         """
         wanted = number or max(self._received, 1)
 
@@ -224,7 +224,7 @@ class ReplayUpstream:
         return ended[0]
 
     def _exchange(self, number: int) -> Exchange | None:
-        """The exchange of that number, if it has come and is still kept."""
+        """The exchange with that number, if it exists and is still kept."""
         index = number - (self._received - len(self._exchanges)) - 1
         return self._exchanges[index] if 0 <= index < len(self._exchanges) else None
 
@@ -257,7 +257,7 @@ class ReplayUpstream:
     def _forget(self, connection: asyncio.Task[None]) -> None:
         self._connections.discard(connection)
         if not connection.cancelled():
-            # A mistake of ours; raised at the end of the block, where someone sees it.
+            # A bug of the upstream; raised at the end of the block, where somebody sees it.
             self._failure = self._failure or connection.exception()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -308,20 +308,20 @@ class ReplayUpstream:
         return plan.steps
 
     def _change(self) -> None:
-        """Wakes everyone who waits in :meth:`until`."""
+        """Wakes all tasks that wait in :meth:`until`."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
 
 def _nothing() -> None:
-    """For a delivery that nobody waits for."""
+    """The progress callback of a delivery that nobody waits for."""
 
 
 def _json_or_none(body: bytes) -> Any:
     try:
         return loads(body) if body else None
     except JSONDecodeError:
-        return None  # the client is told so; what came is of no further use
+        return None  # the reply reports the error
 
 
 def _redacted(name: str, value: str) -> str:
