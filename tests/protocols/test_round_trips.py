@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import recordings
+from conversation.strategies import MESSAGES
 from partstream.errors import CallerError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, CitationMode, Reply, StreamOptions, StreamOutput
@@ -109,6 +110,20 @@ def test_a_made_up_request_survives_every_protocol(protocol: Protocol, asked: As
     losses = _losses(protocol).request
     assert request_form(read, losses) == request_form(asked, losses)
     assert read.unmapped == {}, "a request holds what its own reader does not know"
+
+
+@every_server
+@given(messages=MESSAGES)
+@moderate
+def test_any_conversation_says_the_same_when_it_is_written_again(
+    protocol: Protocol, messages: list[ChatMessage]
+) -> None:
+    asked = Asked("small", (*messages, ChatMessage.user("Hi")), RequestOptions())
+    once = read_question(protocol, write_question(protocol, asked))
+    again = read_question(protocol, write_question(protocol, once))
+    losses = _losses(protocol).request
+    assert request_form(again, losses) == request_form(once, losses)
+    assert once.unmapped == {}
 
 
 @every_writer

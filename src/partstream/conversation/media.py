@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from partstream.parts import DataPart
 
-__all__ = ["Media", "MediaKind", "data_url", "file_name", "read_media", "sniff"]
+__all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "file_name", "read_media", "sniff"]
 
 
 class MediaKind(StrEnum):
@@ -37,6 +37,9 @@ class Media(NamedTuple):
     media_type: str
     text: str = ""
 
+
+URI_LIST: Final = "text/uri-list"
+"""The media type of a part that holds the address of something in place of its bytes (RFC 2483)."""
 
 _UNKNOWN: Final = "application/octet-stream"
 

@@ -96,6 +96,12 @@ def test_metadata_that_holds_no_state_is_not_carried():
     assert "encrypted_content" not in _output(part, include=["reasoning.encrypted_content"])[0]
 
 
+def test_what_a_provider_lists_wrongly_breaks_nothing():
+    part = ThinkingPart("Hm.", "t1", {"reasoning_items": ["a", None, 3, {"id": 3}]})
+    (item,) = _output(part, include=["reasoning.encrypted_content"])
+    assert item["summary"][0]["text"] == "Hm."
+
+
 def test_damaged_state_is_what_a_server_gave():
     parts = _answer(ThinkingPart("Hm.", "rs_1", {**OWN, "reasoning_items": [OWN]}), TextPart("a"))
     item, *others = _output(*parts)

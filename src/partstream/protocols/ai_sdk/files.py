@@ -7,18 +7,17 @@ from base64 import b64decode
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import sniff
+from partstream.conversation.media import URI_LIST, sniff
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import DataPart
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
 
-__all__ = ["URI_LIST", "data_chunk", "data_part", "file_part"]
+__all__ = ["data_chunk", "data_part", "file_part"]
 
 _BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
 _WRAPPINGS: Final = 2
 _UNKNOWN: Final = "application/octet-stream"
-URI_LIST: Final = "text/uri-list"  # RFC 2483
 _MEDIA_TYPE: Final = "application/vnd.vercel.{}+json"
 _DATA: Final = "data-"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")

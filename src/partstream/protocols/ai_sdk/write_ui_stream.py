@@ -10,7 +10,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from partstream.conversation.media import data_url
+from partstream.conversation.media import URI_LIST, data_url
 from partstream.json_codec import dumps
 from partstream.protocols.ai_sdk.chunks import (
     beside,
@@ -22,7 +22,7 @@ from partstream.protocols.ai_sdk.chunks import (
     whole_text,
 )
 from partstream.protocols.ai_sdk.errors import error_text
-from partstream.protocols.ai_sdk.files import URI_LIST, data_chunk
+from partstream.protocols.ai_sdk.files import data_chunk
 from partstream.protocols.ai_sdk.write_response import ChunkForms, ChunkWriter
 from partstream.protocols.ai_sdk.written_usage import known, written_usage
 from partstream.protocols.protocol import WriteResponse

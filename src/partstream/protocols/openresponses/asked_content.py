@@ -9,7 +9,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import file_name, sniff
+from partstream.conversation.media import URI_LIST, file_name, sniff
 from partstream.errors import InvalidRequestError
 from partstream.parts import DataPart, TextPart
 from partstream.protocols.openresponses.asked_fields import described, optional_text
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from partstream.parts import ToolResultContent
     from partstream.protocols.openresponses.asked_fields import Counts
 
-__all__ = ["URL_MIME_TYPE", "read_content"]
-
-URL_MIME_TYPE: Final = "text/uri-list"
-"""The media type of a part that holds the address of an image or a file in place of its bytes (RFC 2483)."""
+__all__ = ["read_content"]
 
 _UNKNOWN: Final = "application/octet-stream"
 
@@ -109,7 +106,7 @@ def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> 
         return None
     if url[:5].lower() == "data:":
         return _bytes(url, f"{where}.{name}")
-    return DataPart.text(url, URL_MIME_TYPE)
+    return DataPart.text(url, URI_LIST)
 
 
 def _bytes(value: str, where: str) -> DataPart:

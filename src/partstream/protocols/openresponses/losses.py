@@ -35,19 +35,20 @@ def _sources(form: ResponseForm) -> ResponseForm:
     """Each source as the annotation that it becomes, once for the same words of a message."""
     parts: list[ResponsePart] = []
     length = 0
-    cited: list[Mapping[str, Any]] = []
+    cited: set[tuple[Any, ...]] = set()
     for part in form.parts:
         source = source_of(part) if isinstance(part, DataPart) else None
         if source is not None:
             annotation = annotation_of(source, length)
-            if annotation not in cited:
-                cited.append(annotation)
+            words = tuple(annotation.get(name) for name in ("url", "start_index", "end_index", "index"))
+            if words not in cited:
+                cited.add(words)
                 parts.append(DataPart.json(annotation, part.mime_type))  # type: ignore[union-attr]
             continue
         if isinstance(part, TextPart):
             length += len(part.value)
         else:
-            length, cited = 0, []
+            length, cited = 0, set()
         parts.append(part)
     return replace(form, parts=tuple(parts))
 
@@ -98,16 +99,17 @@ class _Thoughts:
             self._parts.append(ThinkingPart("", None, {ITEMS: list(self._items)}))
         elif isinstance(state, str):
             self._open = self._open or ThinkingPart("", item.get("id") or part_id)
-            self._close({"encrypted_content": state})
+            self._close(state)
         else:
             self._close()
 
-    def _close(self, state: Mapping[str, Any] = {}) -> None:
+    def _close(self, encrypted: str | None = None) -> None:
         if self._open is None:
             return
         value, given = self._open.value, self._open.id
         own = given if given and given not in self._used and not MADE_UP.fullmatch(given) else None
-        known = {"id": own, **state} if own else dict(state)
+        said = {"id": own, "encrypted_content": encrypted}
+        known = {name: value for name, value in said.items() if value is not None}
         self._used |= {own} if own else set()
         self._items.append(known)
         self._parts.append(ThinkingPart(value, own, {**known, ITEMS: list(self._items)}))

@@ -7,6 +7,7 @@ terminal event holds the whole response.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
@@ -14,6 +15,7 @@ from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.life import State
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
@@ -33,7 +35,7 @@ from partstream.protocols.openresponses.written_items import (
 from partstream.protocols.protocol import WriteResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from partstream.outputs import Asked, Reply, StreamOutput
 
@@ -52,8 +54,7 @@ class OpenResponsesWriter:
         self._open: Message | Reasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
-        self._begun = False
-        self._ended = False
+        self._state = State.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
         """Takes the next output and returns the events that say it.
@@ -61,16 +62,19 @@ class OpenResponsesWriter:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
-        if self._ended:
+        if self._state is State.FINISHED:
             raise AdapterUsageError("written to after the Finish")
-        if not self._begun:
-            self._begun = True
-            if isinstance(output, Finish):
-                self._name(output)
-            self._events.add("response.created", response=self._snapshot("in_progress"))
-            self._events.add("response.in_progress", response=self._snapshot("in_progress"))
+        if self._state is State.IDLE:
+            self._begin(output)
         _WRITERS[type(output)](self, output)
         return self._events.take()
+
+    def _begin(self, output: StreamOutput) -> None:
+        self._state = State.OPEN
+        if isinstance(output, Finish):
+            self._name(output)
+        self._events.add("response.created", response=self._snapshot("in_progress"))
+        self._events.add("response.in_progress", response=self._snapshot("in_progress"))
 
     def _text(self, part: TextPart) -> None:
         if part.value:
@@ -92,6 +96,8 @@ class OpenResponsesWriter:
         if isinstance(listed, list | tuple):
             new, self._listed = listed[self._listed :], len(listed)
         for item in new:
+            if not isinstance(item, Mapping | None):
+                continue
             state = opaque_text(item, metadata, foreign=self._wants_state)
             item_id = (item or metadata).get("id") or part_id
             if item is not None and item.get("type") == COMPACTION and state is not None:
@@ -119,7 +125,7 @@ class OpenResponsesWriter:
         """What the upstream said and no part holds has no place here either."""
 
     def _finish(self, finish: Finish) -> None:
-        self._ended = True
+        self._state = State.FINISHED
         self._name(finish)
         self._response |= {"output": self._items.done, "usage": written_usage(finish)}
         _ENDINGS[finish.outcome](self, finish)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.openresponses.fields import Wire, identifier
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart, ToolCallPart
-    from partstream.protocols.openresponses.fields import Wire
 
 __all__ = [
     "COMPACTION",
@@ -169,7 +169,7 @@ def source_of(part: DataPart) -> Wire | None:
         source = loads(part.data)
     except JSONDecodeError:
         return None
-    return source if isinstance(source, dict) and isinstance(source.get("url"), str) else None
+    return source if isinstance(source, dict) and identifier(source, "url") is not None else None
 
 
 def annotation_of(source: Wire, length: int) -> Wire:
