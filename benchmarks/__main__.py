@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from benchmarks import competitors, imports, machine, race, report, scaling, sidecar, targets, tokens
+from benchmarks import cancelling, competitors, imports, machine, race, report, scaling, sidecar, targets, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         imported = imports.import_time(few)
         status.update("counting tokens")
         counting = tokens.measure_counting(few)
+        status.update("cancelling")
+        cancelled = cancelling.measure(rounds)
         status.update("the sidecar")
         of_sidecar = sidecar.measure(few, events * 2)
     return report.Results(
@@ -78,8 +80,9 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         large=large,
         imported=imported,
         counting=counting,
+        cancelled=cancelled,
         sidecar=of_sidecar,
-        targets=targets.judge(raced, grown, peaks, large, imported, counting),
+        targets=targets.judge(raced, grown, peaks, large, imported, counting, cancelled),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import sidecar, tokens
+from benchmarks import cancelling, sidecar, tokens
 from benchmarks.competitors import FLOOR
 from benchmarks.grids import Grid, draw
 
@@ -38,6 +38,7 @@ class Results:
         large: Nanoseconds a byte.
         imported: See :func:`benchmarks.imports.import_time`.
         counting: Of tokens.
+        cancelled: From cancelling a request to its closed connection.
         sidecar: Its start, its memory and its work.
         targets: What was to be reached.
     """
@@ -51,6 +52,7 @@ class Results:
     large: Mapping[str, float]
     imported: Mapping[str, Any]
     counting: tokens.Counting
+    cancelled: Mapping[str, cancelling.Delay]
     sidecar: sidecar.Sidecar
     targets: Sequence[Target]
 
@@ -74,6 +76,7 @@ class Results:
             "large_event_nanoseconds_per_byte": dict(self.large),
             "import": dict(self.imported),
             "counting": self.counting.as_json(),
+            "cancelling_milliseconds": cancelling.as_json(self.cancelled),
             "sidecar": self.sidecar.as_json(),
             "targets": [target.as_json() for target in self.targets],
         }
@@ -87,6 +90,7 @@ def grids(results: Results) -> list[Grid]:
         _grown(results.grown),
         _peaks(results.peaks),
         *tokens.grids(results.counting),
+        cancelling.grid(results.cancelled),
         *sidecar.grids(results.sidecar),
         _others(results),
     ]

@@ -12,6 +12,7 @@ from benchmarks.tokens import ANSWERED, EDITED, ESTIMATED, EXACT, NEW
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from benchmarks.cancelling import Delay
     from benchmarks.tokens import Counting
 
 __all__ = ["Target", "judge"]
@@ -72,6 +73,7 @@ def judge(
     large: Mapping[str, float],
     imported: Mapping[str, Any],
     counting: Counting,
+    cancelled: Mapping[str, Delay],
 ) -> list[Target]:
     """All targets with what was measured; those that could not be measured are left out."""
     return [
@@ -84,6 +86,7 @@ def judge(
         Target("import partstream", imported["import"], 60.0, "ms"),
         Target("packages that it loads", len(imported["packages"]), 0, ""),
         *_counting(counting),
+        *(Target(f"cancelled {situation}", delay.median, 100.0, "ms") for situation, delay in cancelled.items()),
     ]
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.cancelling import SITUATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAMS = ("text", "tools", "mixed")
@@ -140,6 +141,12 @@ def test_the_sidecar_is_measured_at_work(results):
     work = results["sidecar"]["work"]
     assert work["parts of an answer"]["unit"] == "a second"
     assert all(row["figure"] > 0 for row in work.values())
+
+
+def test_cancelling_is_measured_in_every_situation(results):
+    delays = results["cancelling_milliseconds"]
+    assert delays.keys() == SITUATIONS.keys()
+    assert all(0 < delay["lower"] <= delay["median"] <= delay["longest"] for delay in delays.values())
 
 
 def test_the_machine_is_named(results):
