@@ -1,4 +1,4 @@
-"""Writes the TypeScript types of the protocol between extension and sidecar, from its table of methods."""
+"""Makes the TypeScript types of the protocol between extension and sidecar from its table of methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCALARS = {
 _HEAD = """\
 // Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire*}.py: edit those and run it again.
 
-/** Raised with every change that an older peer would misunderstand. */
+/** Increases with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = %d;
 """
 

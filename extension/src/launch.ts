@@ -2,19 +2,19 @@
 import { homedir } from "node:os";
 import { delimiter } from "node:path";
 import { type Candidate, findPython, type Python, PythonNotFoundError, type Run, type Search } from "./python";
-import type { Configuration } from "./protocol.generated";
+import type { SidecarConfiguration } from "./protocol.generated";
 import type { SidecarCommand } from "./sidecar";
 
 /** What was decided; equal plans need no new process. */
 export interface Plan {
   readonly python: Python;
-  readonly configuration: Configuration;
+  readonly configuration: SidecarConfiguration;
   readonly folder: string | undefined;
 }
 
 export interface Surroundings {
   readonly candidates: () => AsyncIterable<Candidate>;
-  readonly configuration: () => Configuration;
+  readonly configuration: () => SidecarConfiguration;
   readonly folder: () => string | undefined;
   readonly run: Run;
 }

@@ -1,6 +1,6 @@
 // Written by scripts/generate.py from src/partstream/hosts/vscode/{methods,wire*}.py: edit those and run it again.
 
-/** Raised with every change that an older peer would misunderstand. */
+/** Increases with every change that an older peer would misunderstand. */
 export const PROTOCOL_VERSION = 1;
 
 /** The codes of error responses. */
@@ -17,11 +17,11 @@ export const ErrorCode = {
 } as const;
 
 /**
- * How one answer ended; null is what nobody said.
+ * How one answer ended; a fact that was not reported is null.
  *
- * `endedAt` is in seconds since 1970, `provider` what the log calls the provider, `model` the model's own id.
- * An `incomplete` answer was stopped by a limit or a filter; of a `truncated` one the upstream's bytes ended early.
- * `answeredBy` is the model as the upstream names it, `error` the name of the error's class.
+ * `endedAt` is in seconds since 1970, `provider` is the provider's name in the log, `model` is the model's own id. A
+ * limit or a filter stopped an `incomplete` answer; the upstream's bytes of a `truncated` answer ended too early.
+ * `answeredBy` is the upstream's name of the model that answered, `error` is the name of the error's class.
  */
 export interface AnswerEnd {
   endedAt: number;
@@ -40,11 +40,11 @@ export interface AnswerEnd {
 export type AnswerOutcome = "completed" | "incomplete" | "failed" | "truncated" | "cancelled";
 
 /**
- * What one answer took, in tokens; null is what nobody knows.
+ * The usage of one answer, in tokens; an unknown number is null.
  *
- * `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
- * `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
- * few words what the upstream took out of the conversation by itself.
+ * `model` is the model's name, `endedAt` is in seconds since 1970, `cost` is in US dollars by the model's list prices,
+ * `source` is that of the least certain number, `maxInputTokens` is the model's input limit. Each of `edits` describes
+ * in a few words a cut that the upstream itself made to the conversation.
  */
 export interface AnswerUsage {
   model: string;
@@ -59,10 +59,10 @@ export interface AnswerUsage {
 }
 
 /**
- * A rule of the contract of a response stream that a provider broke since it was loaded, and how often.
+ * A rule of the contract that a provider has broken since it was loaded, and how often.
  *
- * A part that breaks a MUST was dropped. `place` is the line of its code that broke the rule first, as `file:line`, or
- * null where that is unknown.
+ * A part that breaks a MUST was dropped. `place` is the line of the provider's code that first broke the rule, as
+ * `file:line`; null if unknown.
  */
 export interface BrokenRule {
   provider: string;
@@ -81,10 +81,10 @@ export interface ConversationUsage {
 }
 
 /**
- * How the texts of a model are counted now.
+ * How texts are currently counted for a model.
  *
- * `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
- * what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
+ * `model` is the model's id in the extension. `source` tells whether a tokenizer counts or an estimate is made;
+ * `factor` multiplies estimates: null for providers that do not learn, 1 before anything is learnt.
  */
 export interface Counting {
   group: string | null;
@@ -95,7 +95,7 @@ export interface Counting {
   factor: number | null;
 }
 
-/** The models that were listed so far. */
+/** How texts are counted for the models listed so far. */
 export interface CountingResult {
   models: Counting[];
 }
@@ -106,16 +106,16 @@ export interface DayUsage {
   sums: UsageSums;
 }
 
-/** How the last answers ended, the newest first, and what the providers that are loaded do wrong. */
+/** How the last answers ended, newest first, and the rules that the loaded providers broke. */
 export interface DiagnosticsResult {
   answers: AnswerEnd[];
   brokenRules: BrokenRule[];
 }
 
 /**
- * An answer ended, and the sums that it belongs to.
+ * An answer that ended, with the sums of its conversation and its day.
  *
- * `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
+ * `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
  * machine's clock.
  */
 export interface DidAnswerParams {
@@ -128,7 +128,7 @@ export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" |
 
 export type TokenCountSource = "reported" | "counted" | "estimated";
 
-/** The last answers and conversations of this process, and the last days of this user, the newest first. */
+/** The last answers and conversations of this process, and the last days of this user, newest first. */
 export interface UsageResult {
   answers: AnswerUsage[];
   conversations: ConversationUsage[];
@@ -136,10 +136,10 @@ export interface UsageResult {
 }
 
 /**
- * What several answers took together: only what is known is added up.
+ * The sums of several answers' known numbers.
  *
- * `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
- * with numbers that the upstream did not report.
+ * `cost` is null if no answer has one. `withoutCost` is the number of answers without a cost; `estimated` is the
+ * number of answers whose tokens the upstream did not report.
  */
 export interface UsageSums {
   answers: number;
@@ -180,7 +180,7 @@ export interface DataPart {
   data: string;
 }
 
-/** What a tool gave: `LanguageModelToolResultPart`; only in messages of a request. */
+/** The result of a tool call: `LanguageModelToolResultPart`; only in messages of a request. */
 export interface ToolResultPart {
   type: "tool_result";
   callId: string;
@@ -206,7 +206,7 @@ export interface Tool {
   inputSchema?: Record<string, unknown> | null;
 }
 
-/** What goes with the messages: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 required. */
+/** The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required. */
 export interface RequestOptions {
   tools?: Tool[];
   toolMode?: 1 | 2;
@@ -216,9 +216,9 @@ export interface RequestOptions {
 }
 
 /**
- * A provider of the user's own: `source` is `module:attribute` or `path/to/file.py`.
+ * A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
  *
- * `name` stands before its model ids (`name/id`); without one it is the file's or the module's name.
+ * `name` stands before the model ids (`name/id`); by default, it is the name of the file or module.
  */
 export interface ProviderSource {
   source: string;
@@ -226,17 +226,17 @@ export interface ProviderSource {
 }
 
 /**
- * What the settings say; a change of them needs a new process.
+ * The settings of the sidecar; a change needs a new process.
  *
- * `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, where somebody set them.
+ * `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if somebody set them.
  */
-export interface Configuration {
+export interface SidecarConfiguration {
   providers: ProviderSource[];
   proxy?: string;
   proxyStrictSSL?: boolean;
 }
 
-/** Who starts the sidecar. */
+/** The program that starts the sidecar. */
 export interface ClientInfo {
   name: string;
   version: string;
@@ -247,10 +247,10 @@ export interface InitializeParams {
   protocolVersion: number;
   clientInfo: ClientInfo;
   vscodeVersion: string;
-  configuration: Configuration;
+  configuration: SidecarConfiguration;
 }
 
-/** What answers: the version of Partstream, and of the Python that runs it with its path. */
+/** The sidecar: the version of Partstream, and the version and path of the Python that runs it. */
 export interface ServerInfo {
   name: string;
   version: string;
@@ -258,7 +258,7 @@ export interface ServerInfo {
   executable: string;
 }
 
-/** The sidecar speaks this version and is ready. */
+/** The sidecar is ready and speaks this protocol version. */
 export interface InitializeResult {
   protocolVersion: number;
   serverInfo: ServerInfo;
@@ -271,33 +271,34 @@ export interface VersionMismatchData {
 }
 
 /**
- * One group of chatLanguageModels.json, sent whole with every request that concerns it.
+ * One group of chatLanguageModels.json, sent whole with every request for its models.
  *
- * So a sidecar that was restarted needs no reminder. `id` is the extension's own stable key of the group (VS Code
- * does not tell the group's name). `configuration` holds the group's keys, the secrets in clear: it is never logged.
- * A group with the key `provider` is served by that provider file, every other one by the built-in gateway.
+ * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group (VS Code
+ * does not tell the group's name). `configuration` holds the group's keys and values, with secrets in clear text: it
+ * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
+ * all others.
  */
 export interface Group {
   id: string;
   configuration: Record<string, unknown>;
 }
 
-/** Asks for the models of one group, or with `group` null for those of the providers in the configuration. */
+/** Asks for the models of a group; with `group` null, for those of the providers in the configuration. */
 export interface InformationParams {
   group: Group | null;
   silent: boolean;
 }
 
-/** What a model can do. */
+/** The capabilities of a model. */
 export interface LanguageModelChatCapabilities {
   imageInput: boolean;
   toolCalling: boolean | number;
 }
 
 /**
- * One model: `LanguageModelChatInformation`; `id` is unique within its group, and is what requests name.
+ * One model: `LanguageModelChatInformation`; requests name the model by `id`, which is unique within its group.
  *
- * `extra` holds further fields for the object that VS Code gets (`isUserSelectable`, `configurationSchema`, ...).
+ * `extra` holds further fields of the object for VS Code (`isUserSelectable`, `configurationSchema`, ...).
  */
 export interface LanguageModelChatInformation {
   id: string;
@@ -312,13 +313,13 @@ export interface LanguageModelChatInformation {
   extra: Record<string, unknown>;
 }
 
-/** A provider that could not list its models; its traceback went to the log. */
+/** A provider that could not list its models; the log has its traceback. */
 export interface ProviderError {
   provider: string;
   message: string;
 }
 
-/** The models of all providers that work, and what is wrong with the others. */
+/** The models of the providers that work, and the errors of those that fail. */
 export interface InformationResult {
   models: LanguageModelChatInformation[];
   errors: ProviderError[];
@@ -334,10 +335,10 @@ export interface ResponseParams {
 }
 
 /**
- * The answer is whole; a field is left out where the provider did not say it.
+ * The answer is complete; a field is absent if the provider did not report it.
  *
- * `finishReason` is why the model stopped in one word for all providers, `providerFinishReason` the provider's own
- * word; `responseId` and `model` are the upstream's names of the response and of the model that answered.
+ * `finishReason` is why the model stopped, in one term for all providers; `providerFinishReason` is the provider's own
+ * term; `responseId` and `model` are the upstream's names of the response and of the model that answered.
  */
 export interface ResponseResult {
   finishReason?: FinishReason;
@@ -351,26 +352,26 @@ export interface ResponseProgress {
   parts: ResponsePart[];
 }
 
-/** Something happened in the request that carries `token` as its `progressToken`. */
+/** The progress of the request whose `progressToken` is `token`. */
 export interface ProgressParams {
   token: number | string;
   value: ResponseProgress;
 }
 
-/** What is to be counted: exactly one of the two fields. */
+/** A text or a message to count: exactly one of the two fields. */
 export interface TokenCountItem {
   text?: string;
   message?: RequestMessage;
 }
 
-/** Asks for the tokens of many texts and messages at once, as the model counts them. */
+/** Asks for the model's token counts of many texts and messages at once. */
 export interface TokenCountParams {
   group: Group | null;
   model: string;
   items: TokenCountItem[];
 }
 
-/** A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated. */
+/** A number of tokens and its source: reported by the upstream, counted by a tokenizer, or estimated. */
 export interface TokenCount {
   count: number;
   source: TokenCountSource;
@@ -381,12 +382,12 @@ export interface TokenCountResult {
   counts: TokenCount[];
 }
 
-/** The list of the group with this id may have changed; null: of the providers in the configuration. */
+/** The models of the group with this id may have changed; null stands for the providers in the configuration. */
 export interface ModelsDidChangeParams {
   group: string | null;
 }
 
-/** These models of the group with this id (null: of the providers in the configuration) count otherwise now. */
+/** Token counts have changed for models of the group with this id; null stands for the configuration's providers. */
 export interface TokenCountsDidChangeParams {
   group: string | null;
   models: string[];
@@ -394,14 +395,14 @@ export interface TokenCountsDidChangeParams {
 
 export type LogLevel = "trace" | "debug" | "info" | "warning" | "error";
 
-/** A line (or a traceback) for the output channel; `source` names who says it. */
+/** A line (or a traceback) for the output channel; `source` is the name of the logger. */
 export interface LogParams {
   level: LogLevel;
   message: string;
   source: string;
 }
 
-/** Names the request that nobody waits for any more. */
+/** Names the request to cancel. */
 export interface CancelParams {
   id: number | string;
 }
@@ -409,7 +410,7 @@ export interface CancelParams {
 export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | "Unspecified";
 
 /**
- * The data of the error `LanguageModelFailed`; a field is null where nothing is known.
+ * The data of the error `LanguageModelFailed`; an unknown field is null.
  *
  * `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds.
  */
@@ -425,29 +426,29 @@ export interface ErrorData {
 
 /** Requests to the sidecar. */
 export interface Requests {
-  /** Opens the conversation; a sidecar of another protocol version refuses with ProtocolVersionMismatch. */
+  /** Opens the connection; a sidecar of another protocol version refuses with ProtocolVersionMismatch. */
   "initialize": { params: InitializeParams; result: InitializeResult };
-  /** Lists the models of a group; a provider that fails stands among the errors and does not fail the request. */
+  /** Lists the models of a group; the result names the providers that failed, and the request succeeds. */
   "languageModels/information": { params: InformationParams; result: InformationResult };
-  /** Answers a conversation; the parts stream as $/progress, the result says that the answer is whole. */
+  /** Answers a conversation; the parts stream as $/progress, and the result completes the answer. */
   "languageModels/response": { params: ResponseParams; result: ResponseResult };
-  /** Counts tokens, many texts at once; a count that fails is an estimate, never an error. */
+  /** Counts the tokens of many texts at once; an estimate replaces a count that fails. */
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
-  /** Gives the tokens and costs of the last answers, conversations and days. */
+  /** Returns the tokens and costs of the last answers, conversations and days. */
   "languageModels/usage": { params: null; result: UsageResult };
-  /** Tells how tokens are counted, for the debug information; asks nobody and loads nothing. */
+  /** Returns how tokens are counted, for the debug information; asks no provider and loads none. */
   "languageModels/counting": { params: null; result: CountingResult };
-  /** Tells how the last answers ended and which rules providers broke, for the debug information. */
+  /** Returns how the last answers ended and which rules providers broke, for the debug information. */
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
-  /** Cancels what runs and releases what is held; afterwards only exit is accepted. */
+  /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
 }
 
 /** Notifications to the sidecar. */
 export interface NotificationsToSidecar {
-  /** Ends the process: status 0 after shutdown, otherwise 1. */
+  /** Ends the process, with status 0 after shutdown, otherwise 1. */
   "exit": null;
-  /** Cancels a request, which is answered at once with RequestCancelled; nothing more of it is sent. */
+  /** Cancels a request: its response is RequestCancelled, sent at once, and no progress follows. */
   "$/cancelRequest": CancelParams;
 }
 
@@ -455,11 +456,11 @@ export interface NotificationsToSidecar {
 export interface NotificationsToExtension {
   /** Carries the next parts of a running answer. */
   "$/progress": ProgressParams;
-  /** Says that a list of models may have changed; never sent because of languageModels/information itself. */
+  /** Announces that a list of models may have changed; never sent because of languageModels/information itself. */
   "languageModels/didChange": ModelsDidChangeParams;
-  /** Says that texts of these models count noticeably otherwise than they did before. */
+  /** Announces that token counts of texts have noticeably changed for some models. */
   "languageModels/tokenCountsDidChange": TokenCountsDidChangeParams;
-  /** Tells what an answer took, when it has ended. */
+  /** Announces the usage of an answer that has ended. */
   "languageModels/didAnswer": DidAnswerParams;
   /** Carries a line for the output channel. */
   "log": LogParams;

@@ -6,8 +6,8 @@ from partstream.rpc.connection import (
     Connection,
     Malformed,
     Notification,
-    Reply,
     Request,
+    Response,
     encode_error,
     encode_notification,
     encode_result,
@@ -30,9 +30,9 @@ def test_messages_come_out_as_they_were_encoded_wherever_the_bytes_are_cut(reque
         received += connection.receive(data[start:cut])
         start = max(start, cut)
     assert received == [
-        Reply(request_id, result),
+        Response(request_id, result),
         Notification("n", params),
-        Reply(request_id, None, {"code": -1, "message": "no"}),
+        Response(request_id, None, {"code": -1, "message": "no"}),
     ]
 
 
@@ -42,8 +42,8 @@ def test_messages_come_out_as_they_were_encoded_wherever_the_bytes_are_cut(reque
         (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1}}', Request(7, "m", {"a": 1})),
         (b'{"jsonrpc":"2.0","id":"s","method":"m"}', Request("s", "m")),
         (b'{"jsonrpc":"2.0","method":"m"}', Notification("m")),
-        (b'{"jsonrpc":"2.0","id":null,"error":{"code":1}}', Reply(None, None, {"code": 1})),
-        (b'{"jsonrpc":"2.0","id":7,"result":null}', Reply(7)),
+        (b'{"jsonrpc":"2.0","id":null,"error":{"code":1}}', Response(None, None, {"code": 1})),
+        (b'{"jsonrpc":"2.0","id":7,"result":null}', Response(7)),
     ],
 )
 def test_each_kind_of_message_is_told_apart(body, message):

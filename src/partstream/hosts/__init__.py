@@ -1,1 +1,1 @@
-"""Who runs a provider: one folder or module a host; a host knows people and processes, never a protocol's wire."""
+"""Hosts run providers: one folder or module per host; a host knows people and processes, never a wire protocol."""

@@ -1,6 +1,6 @@
-"""JSON-RPC 2.0 without I/O: bytes in, messages out, and messages to bytes; knows no method and keeps no request.
+"""JSON-RPC 2.0 without I/O: decodes bytes into messages and encodes messages; knows no method and keeps no request.
 
-What the peer does wrong comes out as :class:`Malformed`, with the code that JSON-RPC 2.0 section 5.1 gives it.
+A peer's mistake comes out as a :class:`Malformed` with its code from JSON-RPC 2.0 section 5.1.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = [
     "Incoming",
     "Malformed",
     "Notification",
-    "Reply",
     "Request",
     "RequestId",
+    "Response",
     "StandardErrorCode",
     "encode_error",
     "encode_notification",
@@ -37,11 +37,11 @@ __all__ = [
 ]
 
 RequestId: TypeAlias = int | str
-"""How a request and its answer find each other."""
+"""The id that connects a request with its response."""
 
 
 class StandardErrorCode(IntEnum):
-    """The codes of JSON-RPC 2.0 section 5.1."""
+    """The error codes of JSON-RPC 2.0 section 5.1."""
 
     PARSE_ERROR = -32700
     INVALID_REQUEST = -32600
@@ -52,7 +52,7 @@ class StandardErrorCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The peer asks, and waits for exactly one answer with this id."""
+    """A request of the peer, which waits for exactly one response with this id."""
 
     id: RequestId
     method: str
@@ -61,15 +61,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """The peer tells; there is no answer."""
+    """A notification of the peer, which gets no response."""
 
     method: str
     params: Any = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The peer answers a request of ours; the id is None when it could not read ours."""
+class Response:
+    """The peer's response to a request of ours; the id is None if the peer could not read ours."""
 
     id: RequestId | None
     result: Any = None
@@ -78,13 +78,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """The peer sent what is not a message; owed is an error response with these fields.
+    """The peer sent an invalid message, and gets an error response with these fields.
 
     Attributes:
-        id: The request's id, or None when it could not be read.
+        id: The request's id, or None if it could not be read.
         code: One of the standard codes.
         message: What was got and what was expected.
-        is_fatal: Whether nothing more can be read from this connection.
+        is_fatal: Whether no further message can be read from the connection.
     """
 
     id: RequestId | None
@@ -93,12 +93,12 @@ class Malformed:
     is_fatal: bool = False
 
 
-Incoming: TypeAlias = Request | Notification | Reply | Malformed
-"""What comes out of a connection."""
+Incoming: TypeAlias = Request | Notification | Response | Malformed
+"""A message from the peer."""
 
 
 class Connection:
-    """Reads one peer's bytes."""
+    """Decodes the bytes of one peer."""
 
     __slots__ = ("_decoder",)
 
@@ -106,17 +106,17 @@ class Connection:
         self._decoder = FrameDecoder(max_body_size)
 
     def receive(self, data: bytes) -> list[Incoming]:
-        """Takes more bytes, cut anywhere, and returns the messages that are complete now."""
+        """Takes more bytes, split anywhere, and returns the messages that are now complete."""
         return [_read_frame(frame) for frame in self._decoder.feed(data)]
 
 
 def encode_result(request_id: RequestId, result: object) -> bytes:
-    """The frame of a successful answer."""
+    """The frame of a successful response."""
     return encode_frame(dumps({"jsonrpc": "2.0", "id": request_id, "result": result}))
 
 
 def encode_error(request_id: RequestId | None, code: int, message: str, data: Mapping[str, Any] | None = None) -> bytes:
-    """The frame of a failure; `request_id` is None where the request's id could not be read."""
+    """The frame of an error response; `request_id` is None if the request's id could not be read."""
     error: dict[str, Any] = {"code": int(code), "message": message}
     if data is not None:
         error["data"] = data
@@ -165,7 +165,7 @@ def _read_message(message: Mapping[str, Any]) -> Incoming:
 def _read_valid(message: Mapping[str, Any], request_id: RequestId | None) -> Incoming:
     method = message.get("method")
     if method is None and ("result" in message or "error" in message):
-        return Reply(request_id, message.get("result"), message.get("error"))
+        return Response(request_id, message.get("result"), message.get("error"))
     if not isinstance(method, str):
         return _invalid(request_id, f"got the method {method!r}, expected a string")
     if "id" not in message:

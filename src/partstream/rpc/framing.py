@@ -1,6 +1,6 @@
-"""Bytes to message bodies and back, in the framing of LSP 3.17 ("Base Protocol"); knows nothing of JSON.
+"""Splits bytes into message bodies and frames bodies, as in LSP 3.17 ("Base Protocol"); knows no JSON.
 
-A frame is `Content-Length: N`, perhaps further header fields, an empty line, and N bytes. Lines end with CR LF.
+A frame is `Content-Length: N`, optional further header fields, an empty line, and N bytes. Lines end with CR LF.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Final, TypeAlias
 __all__ = ["DEFAULT_MAX_BODY_SIZE", "Frame", "FrameDecoder", "FrameTooLarge", "MalformedHeader", "encode_frame"]
 
 DEFAULT_MAX_BODY_SIZE: Final = 256 * 1024 * 1024
-"""Bytes. A conversation with many images is the largest message there is."""
+"""The most bytes of a body. The largest messages are conversations with many images."""
 
 MAX_HEADER_SIZE: Final = 4096
-"""Bytes; the headers in use take about 30."""
+"""The most bytes of a header. Real headers have about 30."""
 
 _END_OF_HEADER = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class FrameTooLarge:
-    """A body over the limit; its bytes are skipped and the frames after it are read.
+    """A body over the limit; the decoder skips its bytes and reads the frames after it.
 
     Attributes:
-        size: The bytes announced.
-        limit: The bytes allowed.
+        size: The bytes of the body, by its header.
+        limit: The most bytes of a body.
     """
 
     size: int
@@ -34,11 +34,11 @@ class FrameTooLarge:
 
 @dataclass(frozen=True, slots=True)
 class MalformedHeader:
-    """A header that does not say where its frame ends: nothing after it can be read.
+    """A header without a valid length: no later frame can be read.
 
     Attributes:
         got: The start of the header.
-        reason: What is wrong with it.
+        reason: The mistake in the header.
     """
 
     got: bytes
@@ -46,11 +46,11 @@ class MalformedHeader:
 
 
 Frame: TypeAlias = bytes | FrameTooLarge | MalformedHeader
-"""What a decoder gives: a body, or what was wrong with the frame in its place."""
+"""The output of a decoder: a body, or the reason why a frame has none."""
 
 
 class FrameDecoder:
-    """Cuts a stream of bytes into frames, whatever the pieces it arrives in."""
+    """Splits a stream of bytes into frames, in whichever pieces the bytes arrive."""
 
     __slots__ = ("_broken", "_header", "_limit", "_missing", "_pieces", "_skipping")
 
@@ -63,7 +63,7 @@ class FrameDecoder:
         self._broken = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Takes more bytes and returns the frames that are complete now; nothing after a malformed header."""
+        """Takes more bytes and returns the frames that are now complete; none after a malformed header."""
         frames: list[Frame] = []
         position = 0
         while position < len(data) and not self._broken:
@@ -122,7 +122,7 @@ def encode_frame(body: bytes) -> bytes:
 
 
 def _content_length(header: bytes) -> int | str:
-    """The length that a header gives, or what is wrong with it."""
+    """The length in a header, or the mistake in the header."""
     for line in header.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         if not colon:

@@ -1,8 +1,8 @@
-"""What waits to be written, in a fair order: messages first, then the streams in turn; does no I/O.
+"""Orders the output to one peer fairly: messages first, then the streams in turn; does no I/O.
 
-Items are bytes when they come in, so what waits is measured in bytes of the wire and nothing fails later. A stream
-is a request's own queue: its items go out joined as arrays in as few notifications as the turns allow, and its
-last message goes out after all its items.
+Items are bytes when they come in, so sizes are bytes on the wire and nothing fails later. A stream is a request's own
+queue: its items go out joined as arrays in as few notifications as the turns allow, and its last message follows all
+its items.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
 __all__ = ["BACKLOG_LIMIT", "HIGH_WATER", "LOW_WATER", "BacklogError", "ItemStream", "MinorMessages", "Outbox"]
 
 HIGH_WATER: Final = 64 * 1024
-"""Bytes. A stream that holds more asks its producer to wait."""
+"""Bytes. The producer of a stream that holds more should wait."""
 
 LOW_WATER: Final = 16 * 1024
-"""Bytes. A producer that waits goes on below this."""
+"""Bytes. A waiting producer continues when its stream holds no more than this."""
 
 BACKLOG_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes. A stream that holds more takes no further item from a producer that does not wait."""
+"""Bytes. A stream that holds more refuses further items from a producer that does not wait."""
 
 BATCH_SIZE: Final = 64 * 1024
-"""Bytes, about, that are written in one piece: what a message may have to wait behind."""
+"""Bytes that are written in one piece, about: a message may have to wait for one piece."""
 
 SHARE: Final = 16 * 1024
-"""Bytes, about, that one stream puts into one notification before it is the next one's turn."""
+"""Bytes that a stream puts into one notification before the next stream's turn, about."""
 
 
 MINOR_LIMIT: Final = 1024 * 1024
-"""Bytes of minor messages that wait at most; further ones are dropped."""
+"""The most bytes of minor messages that wait; further messages are dropped."""
 
 
 class BacklogError(CallerError):
-    """A producer went on while its consumer was far behind.
+    """A producer did not wait although its consumer was far behind.
 
     Attributes:
         size: The bytes that wait.
-        limit: The bytes allowed.
+        limit: The most bytes that may wait.
     """
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(
-            f"{size:,} bytes of the answer wait for a slow reader, at most {limit:,} are kept: "
+            f"{size:,} bytes of the answer wait for a slow reader, expected at most {limit:,}: "
             "await `progress.drain()` between reports"
         )
         self.size = size
@@ -56,7 +56,7 @@ class BacklogError(CallerError):
 
 
 class _Queue(Protocol):
-    """Something that has a turn."""
+    """A queue that takes turns."""
 
     has_turn: bool
 
@@ -84,7 +84,7 @@ class ItemStream:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more items."""
+        """Whether the stream refuses further items."""
         return self._closed
 
     @property
@@ -96,7 +96,7 @@ class ItemStream:
         """Adds one item, a JSON text.
 
         Raises:
-            BacklogError: Too much waits already.
+            BacklogError: The stream already holds more than :data:`BACKLOG_LIMIT`.
         """
         if self.size > BACKLOG_LIMIT:
             raise BacklogError(self.size, BACKLOG_LIMIT)
@@ -105,7 +105,7 @@ class ItemStream:
         self._outbox.schedule(self)
 
     def when_low(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, as soon as the stream holds little again or is closed."""
+        """Calls `callback` once, as soon as the stream holds at most :data:`LOW_WATER` bytes or is closed."""
         if self._closed or self.size <= LOW_WATER:
             callback()
         else:
@@ -119,13 +119,13 @@ class ItemStream:
         self._tell()
 
     def discard(self, message: bytes) -> None:
-        """Closes the stream and throws away what waits; `message`, a frame, goes out now."""
+        """Closes the stream and drops its waiting items; `message`, a frame, goes out now."""
         self._items.clear()
         self.size = 0
         self.finish(message)
 
     def take(self) -> bytes:
-        """Its next notification, and the last message when nothing is left before it."""
+        """The next notification, followed by the last message once no items are left."""
         items: list[bytes] = []
         taken = 0
         while self._items and taken < SHARE:
@@ -143,7 +143,7 @@ class ItemStream:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something to take."""
+        """Whether something waits to be taken."""
         return bool(self._items) or self._last is not None
 
     def _tell(self) -> None:
@@ -153,7 +153,7 @@ class ItemStream:
 
 
 class MinorMessages:
-    """Messages that may be dropped when the reader is slow; made by :meth:`Outbox.open_minor`."""
+    """A queue of messages that are dropped if the reader is slow; made by :meth:`Outbox.open_minor`."""
 
     __slots__ = ("_frames", "_outbox", "_size", "has_turn")
 
@@ -164,7 +164,7 @@ class MinorMessages:
         self.has_turn = False  # kept by the outbox
 
     def put(self, frame: bytes) -> bool:
-        """Adds a message; False when too much waits already and it was dropped."""
+        """Adds a message; returns False if too much waits and the message was dropped."""
         if self._size + len(frame) > MINOR_LIMIT and self._frames:
             return False
         self._frames.append(frame)
@@ -182,15 +182,15 @@ class MinorMessages:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something to take."""
+        """Whether something waits to be taken."""
         return bool(self._frames)
 
 
 class Outbox:
-    """All that waits to be written to one peer.
+    """All output to one peer that waits to be written.
 
     Attributes:
-        on_waiting: Called when something waits and nothing did before; to be set by who writes.
+        on_waiting: Called when the outbox is no longer empty; set by the writer.
     """
 
     __slots__ = ("_messages", "_turns", "on_waiting")
@@ -201,22 +201,22 @@ class Outbox:
         self._turns: deque[_Queue] = deque()
 
     def post(self, frame: bytes) -> None:
-        """Adds a message that goes before all items."""
+        """Adds a message that goes out before all items."""
         idle = not self.is_waiting
         self._messages.append(frame)
         if idle:
             self.on_waiting()
 
     def open(self, head: bytes, tail: bytes) -> ItemStream:
-        """A new stream; its notifications are `head`, items with commas between them, `tail`."""
+        """Makes a stream; its notifications are `head`, then items separated by commas, then `tail`."""
         return ItemStream(self, head, tail)
 
     def open_minor(self) -> MinorMessages:
-        """A queue for messages that may be dropped; it has its turn like a stream."""
+        """Makes a queue for messages that may be dropped; it takes turns like a stream."""
         return MinorMessages(self)
 
     def schedule(self, queue: _Queue) -> None:
-        """Gives a queue its turn; called by the queue."""
+        """Gives a queue a turn; called by the queue."""
         if queue.has_turn:
             return
         queue.has_turn = True
@@ -227,11 +227,11 @@ class Outbox:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something to take."""
+        """Whether something waits to be taken."""
         return bool(self._messages or self._turns)
 
     def take(self) -> bytes:
-        """The next piece to write: frames of about :data:`BATCH_SIZE` bytes together, or nothing."""
+        """The next piece to write: frames of about :data:`BATCH_SIZE` bytes in all; empty if nothing waits."""
         pieces: list[bytes] = []
         size = 0
         while size < BATCH_SIZE and self.is_waiting:
@@ -250,4 +250,4 @@ class Outbox:
 
 
 def _nothing() -> None:
-    """What waits when nobody writes yet stays where it is."""
+    """Does nothing: until a writer is set, the output waits."""

@@ -1,8 +1,8 @@
-"""Joins an event loop to the process's standard input and output; knows nothing of what the bytes mean.
+"""Connects an event loop with the process's standard input and output; does not know what the bytes mean.
 
-A thread reads and a thread writes, on every platform: asyncio cannot wait for the pipes that a parent process gives
-on Windows, nor for files anywhere, and one way that is tested beats two. A thread costs about 50 microseconds a
-piece, and the host on the other side collects parts for 30 ms anyway.
+One thread reads and one writes, on every platform: asyncio cannot wait for a parent process's pipes on Windows, nor
+for files anywhere, and one tested way is better than two. A thread adds about 50 microseconds per piece, and the host
+at the other end collects parts for 30 ms anyway.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "Writer", "claim_standard_streams"]
 
 READ_SIZE: Final = 64 * 1024
-"""Bytes asked for at once."""
+"""The most bytes of one read."""
 
 READ_AHEAD: Final = 16
-"""Pieces that may wait for the event loop before reading pauses."""
+"""The pieces that may wait for the event loop before reading pauses."""
 
 
 def claim_standard_streams() -> tuple[int, int]:
     """Takes standard input and output for the protocol; returns their new file descriptors.
 
-    From here on whatever prints goes to standard error, child processes included, and whoever reads standard input
-    finds its end: user code can neither corrupt the protocol nor steal from it.
+    From now on, all prints go to standard error, also those of child processes, and reading standard input gives its
+    end: user code can neither corrupt the protocol nor take bytes from it.
     """
     sys.stdout.flush()
     reading, writing = os.dup(0), os.dup(1)
@@ -54,8 +54,8 @@ class Reader:
     """Reads a file descriptor to its end and hands the pieces to the event loop.
 
     Args:
-        descriptor: What to read.
-        loop: Where the two functions are called.
+        descriptor: The file descriptor.
+        loop: The event loop that calls the two functions.
         on_data: Takes each piece.
         on_end: Called once, after the last piece.
     """
@@ -74,8 +74,8 @@ class Reader:
         self._ahead = threading.Semaphore(READ_AHEAD)
 
     def start(self) -> None:
-        """Begins to read."""
-        # A daemon: nothing can interrupt a read, and the process must be able to end in the middle of one.
+        """Starts reading."""
+        # A daemon: a read cannot be interrupted, and the process must be able to end during one.
         threading.Thread(target=self._run, name="partstream-reader", daemon=True).start()
 
     def _run(self) -> None:
@@ -84,7 +84,7 @@ class Reader:
             try:
                 data = os.read(self._descriptor, READ_SIZE)
             except OSError:
-                data = b""  # the pipe broke: the peer is gone, which is an end like any other
+                data = b""  # the pipe broke: the peer has gone, which is an end like any other
             if not _call_soon(self._loop, self._deliver, data) or not data:
                 return
 
@@ -100,10 +100,10 @@ class Writer:
     """Writes to a file descriptor, one piece at a time; while the peer does not read, the next piece waits.
 
     Args:
-        descriptor: Where to write.
-        loop: The event loop that the other methods are called on.
-        take: Gives the next piece, empty when there is none.
-        on_broken: Called once when the peer is gone.
+        descriptor: The file descriptor.
+        loop: The event loop on which the other methods are called.
+        take: Returns the next piece; empty if there is none.
+        on_broken: Called once when the peer has gone.
     """
 
     def __init__(
@@ -123,17 +123,17 @@ class Writer:
         self._when_idle: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Begins to write what :meth:`wake` announces."""
+        """Starts writing; :meth:`wake` announces output."""
         threading.Thread(target=self._run, name="partstream-writer", daemon=True).start()
 
     def wake(self) -> None:
-        """Says that there is something to take; taken once in this turn of the loop, however often it is said."""
+        """Announces that output waits; several calls in one turn of the loop have the effect of one."""
         if not self._busy and not self._broken:
             self._busy = True
             self._loop.call_soon(self._next)
 
     def when_idle(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, when everything is written or nothing can be written any more."""
+        """Calls `callback` once, when all output is written or the peer has gone."""
         if self._busy:
             self._when_idle.append(callback)
         else:
@@ -168,7 +168,7 @@ class Writer:
 
 
 def _call_soon(loop: AbstractEventLoop, callback: Callable[..., None], *arguments: object) -> bool:
-    """Calls on the loop's thread; False when the loop has ended, and with it the reason to call."""
+    """Calls `callback` on the loop's thread; returns False if the loop has ended."""
     try:
         loop.call_soon_threadsafe(callback, *arguments)
     except RuntimeError:

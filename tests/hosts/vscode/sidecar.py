@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.json_codec import dumps, loads
-from partstream.rpc.connection import Connection, Notification, Reply
+from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.framing import encode_frame
 from partstream.usage import USAGE_MIME_TYPE
 
@@ -55,7 +55,7 @@ class Sidecar:
     def notify(self, method: str, params: object = None) -> None:
         self.write(frame({"jsonrpc": "2.0", "method": method, "params": params}))
 
-    def wait(self, request_id: int | None) -> Reply:
+    def wait(self, request_id: int | None) -> Response:
         """The answer to a request."""
         return self.until(lambda message: _answers(message, request_id))
 

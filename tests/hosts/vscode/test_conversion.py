@@ -60,7 +60,7 @@ def test_a_part_of_an_unknown_type_is_skipped_and_logged_with_its_place(caplog):
         ({"type": 1}, "p: got dict, expected an object with a `type`"),
         ({"type": "text"}, "p.value: got nothing, expected a string"),
         ({"type": "tool_call", "callId": "c", "name": "n", "input": []}, "p.input: got an array, expected an object"),
-        ({"type": "data", "mimeType": "m", "data": "?"}, "p.data: got text that cannot be read"),
+        ({"type": "data", "mimeType": "m", "data": "?"}, "p.data: got invalid base64"),
     ],
 )
 def test_a_part_of_the_wrong_shape_is_refused_with_its_place(value, said):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from partstream import ChatMessage, Tool
-from partstream.rpc.connection import Notification, Reply
+from partstream.rpc.connection import Notification, Response
 from partstream.tokens import MessageCounter, estimate_tokens
 
 from .sidecar import Sidecar, frame, initialization, running
@@ -387,8 +387,8 @@ def test_providers_that_fail_are_named_and_the_others_still_work(write):
         assert "ZeroDivisionError" in messages["listing"]
         assert "got no provider, expected one LanguageModelChatProvider" in messages["empty"]
         assert messages["script"] == "the provider script failed: SystemExit: 3"
-        assert messages["nowhere"] == "nowhere.py: got no file there, expected a Python file"
-        assert "got no module of that name" in messages["no_such_module"]
+        assert messages["nowhere"] == "nowhere.py: got no such file, expected a Python file"
+        assert "got no such module" in messages["no_such_module"]
         sidecar.until_logged("raise RuntimeError('no GPU')")
         assert sidecar.ask("good/echo", "hi") == "hi"
 
@@ -468,7 +468,7 @@ def test_a_broken_edit_keeps_the_version_before_and_is_reported(write):
         assert sidecar.ask("own/provider", "?") == "one"
         write("this is no Python")
         assert sidecar.ask("own/provider", "?") == "one"
-        sidecar.until_logged("the version before goes on")
+        sidecar.until_logged("the version before is still used")
         result = sidecar.information()
         assert len(result["models"]) == 1
         assert "SyntaxError" in result["errors"][0]["message"]
@@ -585,8 +585,8 @@ def test_a_model_described_with_something_that_is_not_json_fails_alone(write):
         (b"{not json", -32700, "expected JSON"),
         (b"[]", -32600, "batches are not supported"),
         (b'{"jsonrpc":"1.0","id":1,"method":"x"}', -32600, "expected '2.0'"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"x"}', -32601, "got the request 'x', which there is not"),
-        (b'{"jsonrpc":"2.0","id":1,"method":"$/progress"}', -32601, "which there is not"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x"}', -32601, "unknown request 'x'"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"$/progress"}', -32601, "unknown request"),
         (b'{"jsonrpc":"2.0","id":1,"method":"initialize"}', -32600, "only once"),
         (
             b'{"jsonrpc":"2.0","id":1,"method":"languageModels/information","params":{"group":null,"silent":1}}',
@@ -599,7 +599,7 @@ def test_malformed_messages_are_answered_and_the_conversation_goes_on(body, code
     with running() as sidecar:
         sidecar.messages.clear()
         sidecar.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        error = sidecar.until(lambda message: isinstance(message, Reply)).error
+        error = sidecar.until(lambda message: isinstance(message, Response)).error
         assert error["code"] == code
         assert said in error["message"]
         sidecar.messages.clear()

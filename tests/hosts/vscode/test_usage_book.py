@@ -24,14 +24,19 @@ def _answer(**changes):
     }
 
 
+def _added(book, answer, conversation):
+    book.add(answer, conversation)
+    return book.with_sums(answer, conversation)
+
+
 def test_answers_are_added_up_by_conversation_and_by_day():
     book = UsageBook()
     book.add(_answer(), "a")
-    told = book.add(_answer(inputTokens=300), "a")
-    assert told["conversation"]["inputTokens"] == 400
-    assert told["day"]["outputTokens"] == 20
-    told = book.add(_answer(endedAt=NOON + DAY), "b")
-    assert (told["conversation"]["answers"], told["day"]["answers"]) == (1, 1)
+    sums = _added(book, _answer(inputTokens=300), "a")
+    assert sums["conversation"]["inputTokens"] == 400
+    assert sums["day"]["outputTokens"] == 20
+    sums = _added(book, _answer(endedAt=NOON + DAY), "b")
+    assert (sums["conversation"]["answers"], sums["day"]["answers"]) == (1, 1)
     result = book.result()
     assert [one["inputTokens"] for one in result["answers"]] == [100, 300, 100]
     assert [one["day"] for one in result["days"]] == ["2026-03-05", "2026-03-04"]
@@ -39,18 +44,18 @@ def test_answers_are_added_up_by_conversation_and_by_day():
 
 
 def test_an_answer_without_a_conversation_counts_for_the_day_alone():
-    told = UsageBook().add(_answer(), None)
-    assert told["conversation"] is None
-    assert told["day"]["answers"] == 1
+    sums = _added(UsageBook(), _answer(), None)
+    assert sums["conversation"] is None
+    assert sums["day"]["answers"] == 1
 
 
 def test_nothing_unknown_becomes_a_number():
     book = UsageBook()
-    told = book.add(_answer(cost=None, cachedTokens=None, source="estimated"), "a")
-    assert told["conversation"]["cost"] is None
-    assert (told["day"]["withoutCost"], told["day"]["estimated"], told["day"]["cachedTokens"]) == (1, 1, 0)
-    told = book.add(_answer(), "a")
-    assert (told["conversation"]["cost"], told["conversation"]["withoutCost"]) == (0.5, 1)
+    sums = _added(book, _answer(cost=None, cachedTokens=None, source="estimated"), "a")
+    assert sums["conversation"]["cost"] is None
+    assert (sums["day"]["withoutCost"], sums["day"]["estimated"], sums["day"]["cachedTokens"]) == (1, 1, 0)
+    sums = _added(book, _answer(), "a")
+    assert (sums["conversation"]["cost"], sums["conversation"]["withoutCost"]) == (0.5, 1)
 
 
 def test_the_sums_go_on_where_an_earlier_process_stopped():
@@ -60,8 +65,8 @@ def test_the_sums_go_on_where_an_earlier_process_stopped():
     ]
     book = UsageBook()
     book.remember(rows)
-    told = book.add(_answer(), "a")
-    assert (told["conversation"]["inputTokens"], told["day"]["inputTokens"], told["day"]["cost"]) == (1100, 1100, 0.75)
+    sums = _added(book, _answer(), "a")
+    assert (sums["conversation"]["inputTokens"], sums["day"]["inputTokens"], sums["day"]["cost"]) == (1100, 1100, 0.75)
     assert [one["sums"]["inputTokens"] for one in book.result()["days"]] == [1100, 7]
 
 

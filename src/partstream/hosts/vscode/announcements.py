@@ -1,8 +1,8 @@
-"""Tells the extension what happens without having been asked for; may be called on any thread."""
+"""The events that the sidecar announces to the extension on its own; may be announced on any thread."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.rpc.connection import encode_notification
 
@@ -13,15 +13,31 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.rpc.outbox import Outbox
 
-__all__ = ["Announcements"]
+__all__ = ["Announcements", "HostListener"]
+
+
+class HostListener(Protocol):
+    """Hears of events at the providers, on any thread. `group` is a group's id; None means the user's own providers."""
+
+    def models_did_change(self, group: str | None) -> None:
+        """The list of models may have changed."""
+        ...
+
+    def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
+        """The counts of texts have changed for these models."""
+        ...
+
+    def did_answer(self, params: wire.DidAnswerParams) -> None:
+        """An answer ended."""
+        ...
 
 
 class Announcements:
-    """A :class:`partstream.hosts.vscode.listening.HostListener` that writes notifications.
+    """A :class:`HostListener` that sends notifications.
 
     Args:
-        loop: Where messages are put into their queue: a provider may tell of changes from a thread of its own.
-        outbox: Their queue.
+        loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.
+        outbox: The queue.
     """
 
     def __init__(self, loop: AbstractEventLoop, outbox: Outbox) -> None:
@@ -29,18 +45,18 @@ class Announcements:
         self._outbox = outbox
 
     def models_did_change(self, group: str | None) -> None:
-        """`languageModels/didChange`."""
+        """Sends `languageModels/didChange`."""
         params: wire.ModelsDidChangeParams = {"group": group}
         self._post("languageModels/didChange", params)
 
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
-        """`languageModels/tokenCountsDidChange`; nothing where it concerns no model."""
+        """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""
         params: wire.TokenCountsDidChangeParams = {"group": group, "models": list(models)}
         if models:
             self._post("languageModels/tokenCountsDidChange", params)
 
     def did_answer(self, params: wire.DidAnswerParams) -> None:
-        """`languageModels/didAnswer`."""
+        """Sends `languageModels/didAnswer`."""
         self._post("languageModels/didAnswer", params)
 
     def _post(self, method: str, params: Any) -> None:

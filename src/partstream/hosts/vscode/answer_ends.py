@@ -1,4 +1,4 @@
-"""How the last answers ended, for the debug information: facts of the end, and nothing of what was said."""
+"""How the last answers ended, for the debug information: facts about the ends, and no text of the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["AnswerEnds", "answer_end"]
 
 _KEPT: Final = 20
-"""Answers whose ends are kept."""
+"""The number of answers whose ends are kept."""
 
 
 class AnswerEnds:
@@ -24,11 +24,11 @@ class AnswerEnds:
         self._ends: deque[wire.AnswerEnd] = deque(maxlen=_KEPT)
 
     def add(self, end: wire.AnswerEnd) -> None:
-        """Takes in one more."""
+        """Adds the end of an answer."""
         self._ends.appendleft(end)
 
     def result(self) -> list[wire.AnswerEnd]:
-        """The newest first."""
+        """The ends, newest first."""
         return list(self._ends)
 
 
@@ -44,15 +44,15 @@ def answer_end(
     """How an answer ended.
 
     Args:
-        provider: How the log calls the provider.
-        model_id: The model as its provider names it.
-        finish: What the provider said of the end, or None.
-        error: What the provider raised, or None.
-        cancelled: Whether nobody waited for the answer any more when it ended.
+        provider: The provider's name in the log.
+        model_id: The model's id at its provider.
+        finish: The end that the provider reported, or None.
+        error: The error that the provider raised, or None.
+        cancelled: Whether the request had been cancelled when the answer ended.
         now: Seconds since 1970.
     """
     reason = None if finish is None else finish.reason
-    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # which knows nothing
+    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # an error without any facts
     return {
         "endedAt": now,
         "provider": provider,

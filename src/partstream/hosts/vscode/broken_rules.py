@@ -1,4 +1,4 @@
-"""Which rules of the contract a hosted provider breaks: counted, and each logged when it is broken first."""
+"""Counts the rules of the contract that a hosted provider breaks, and logs each rule the first time."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class _Broken:
 
 
 class BrokenRules:
-    """The rules that one version of a provider has broken, in all its answers so far.
+    """The rules that one version of a provider has broken so far, in all its answers.
 
     Args:
-        provider: How the log calls the provider.
+        provider: The provider's name in the log.
     """
 
     def __init__(self, provider: str) -> None:
@@ -36,7 +36,7 @@ class BrokenRules:
         self._broken: dict[str, _Broken] = {}
 
     def note(self, violation: Violation) -> None:
-        """Counts a violation; logs it if it is the first of its rule."""
+        """Counts a violation; logs it if it is the first one of its rule."""
         known = self._broken.get(violation.rule.id)
         if known is None:
             known = self._broken[violation.rule.id] = _Broken(violation)
@@ -44,7 +44,7 @@ class BrokenRules:
         known.count += 1
 
     def result(self) -> list[wire.BrokenRule]:
-        """All of them, in the order in which they were broken first; without what the parts said."""
+        """All broken rules, in the order of their first violations; without the content of parts."""
         return [
             {
                 "provider": self._provider,
@@ -62,7 +62,7 @@ class BrokenRules:
         is_dropped = level == "MUST" and violation.index is not None
         _logger.log(
             _LOG_LEVELS[level],
-            "the provider %s broke the rule %s%s It is logged once; the debug information counts it.",
+            "the provider %s broke the rule %s%s This rule is logged only once; the debug information counts it.",
             self._provider,
             violation,
             " The part was dropped." if is_dropped else "",

@@ -1,6 +1,7 @@
-"""Wire shapes to the library's values and back, one row a part type; knows no method, no process and no provider.
+"""Converts wire shapes to the library's values and back, with a row for each type of part.
 
-A part of a type that has no row is logged and skipped: a newer VS Code may send more than this version knows.
+Knows no method, no process and no provider. A part of an unknown type is logged and skipped: a newer VS Code may send
+types that this version does not know.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """One part type both ways.
+    """The conversion of one type of part, both ways.
 
     Attributes:
         tag: The `type` on the wire.
         part: The library's class.
         shape: The TypedDict on the wire.
-        decode: From a checked wire value and its place.
-        encode: To the wire.
-        in_response: Whether a provider may report it.
+        decode: Makes a part of a checked wire value and its place.
+        encode: Makes the wire value of a part.
+        in_response: Whether a provider may report such parts.
     """
 
     tag: str
@@ -61,7 +62,7 @@ class PartRow:
 
 
 def thinking_text(part: ThinkingPart) -> str:
-    """The text of a thinking part; a provider may give an array of strings, as in VS Code, which are joined."""
+    """The text of a thinking part. A provider may report an array of strings, as in VS Code; they are joined."""
     value: object = part.value
     return value if isinstance(value, str) else "".join(cast("list[str]", value))
 
@@ -70,7 +71,7 @@ def _decode_bytes(value: str, where: str) -> bytes:
     try:
         return b64decode(value, validate=True)
     except ValueError as error:
-        raise InvalidParamsError(where, f"text that cannot be read ({error})", "base64") from error
+        raise InvalidParamsError(where, f"invalid base64 ({error})", "base64") from error
 
 
 def _decode_tool_result(value: wire.ToolResultPart, where: str) -> ToolResultPart:
@@ -122,7 +123,7 @@ PART_ROWS = (
         in_response=False,
     ),
 )
-"""Every part type."""
+"""The rows of all types of parts."""
 
 _ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
 _ROW_BY_PART = {row.part: row for row in PART_ROWS}
@@ -130,15 +131,15 @@ _RESPONSE_ROW_BY_PART = {row.part: row for row in PART_ROWS if row.in_response}
 
 
 def encode_part(part: MessagePart) -> Mapping[str, Any]:
-    """A part as it crosses the pipe."""
+    """The wire value of a part."""
     return _ROW_BY_PART[type(part)].encode(part)
 
 
 def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:
-    """A part that a provider reports, as it crosses the pipe.
+    """The wire value of a part that a provider reports.
 
     Raises:
-        TypeError: It is no part, or one that only messages may hold.
+        TypeError: `part` is not a part, or one that only messages may hold.
     """
     row = _RESPONSE_ROW_BY_PART.get(type(part)) or next(
         (row for base in type(part).__mro__ if (row := _RESPONSE_ROW_BY_PART.get(base))), None
@@ -150,10 +151,10 @@ def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:
 
 
 def decode_part(value: object, where: str) -> MessagePart | None:
-    """A part from the pipe, or None for a type that this version does not know; that is logged.
+    """Makes a part of a wire value; logs an unknown type and returns None for it.
 
     Raises:
-        InvalidParamsError: It is no part, or its fields have another shape.
+        InvalidParamsError: `value` is not a part, or its fields have the wrong shape.
     """
     kind = value.get("type") if isinstance(value, dict) else None
     if not isinstance(kind, str):
@@ -167,19 +168,19 @@ def decode_part(value: object, where: str) -> MessagePart | None:
 
 
 def decode_parts(values: Iterable[object], where: str) -> tuple[MessagePart, ...]:
-    """All parts of an array, without those of unknown types."""
+    """Makes the parts of an array, without those of unknown types."""
     decoded = (decode_part(value, f"{where}[{index}]") for index, value in enumerate(values))
     return tuple(part for part in decoded if part is not None)
 
 
 def decode_message(value: wire.RequestMessage, where: str) -> ChatMessage:
-    """A message of a request that was checked against its shape."""
+    """Makes a message of a wire value that was checked against its shape."""
     content = decode_parts(value["content"], f"{where}.content")
     return ChatMessage(Role(value["role"]), content, value.get("name") or None)
 
 
 def decode_options(value: wire.RequestOptions) -> RequestOptions:
-    """The options of a request that was checked against its shape."""
+    """Makes the options of a wire value that was checked against its shape."""
     return RequestOptions(
         tools=tuple(
             Tool(tool["name"], tool["description"], tool.get("inputSchema")) for tool in value.get("tools", ())
@@ -192,7 +193,7 @@ def decode_options(value: wire.RequestOptions) -> RequestOptions:
 
 
 def encode_finish(finish: Finish | None) -> wire.ResponseResult:
-    """How an answer ended, as it crosses the pipe: only what the provider said."""
+    """The wire value of an answer's end: only the facts that the provider reported."""
     result: wire.ResponseResult = {}
     if finish is None:
         return result
@@ -208,10 +209,10 @@ def encode_finish(finish: Finish | None) -> wire.ResponseResult:
 
 
 def encode_information(information: LanguageModelChatInformation) -> wire.LanguageModelChatInformation:
-    """A model as it crosses the pipe, under its own id.
+    """The wire value of a model, under its own id.
 
     Raises:
-        TypeError: `extra` holds something that JSON has no form for.
+        TypeError: `extra` holds a value that JSON cannot represent.
     """
     capabilities = information.capabilities
     extra: dict[str, Any] = loads(dumps(dict(information.extra)))

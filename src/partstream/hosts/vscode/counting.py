@@ -1,4 +1,4 @@
-"""Counts with a provider, never failing: what it cannot count is estimated; knows no wire."""
+"""Counts tokens with a provider and never fails: an estimate replaces a count that fails; knows no wire."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def count_all(
     items: Iterable[str | ChatMessage],
     token: CancellationToken,
 ) -> tuple[list[TokenCount], Exception | None]:
-    """The counts, and the first failure, in whose place an estimate stands: a failing count would end the turn."""
+    """The counts, and the first error. An estimate replaces a failed count, because an error would end the turn."""
     sourced = provider if isinstance(provider, SourcedTokenCounts) else None
     counts: list[TokenCount] = []
     failure: Exception | None = None
@@ -42,14 +42,14 @@ async def count_all(
 
 
 def estimate(item: str | ChatMessage) -> TokenCount:
-    """An estimate for a model of which nothing is known."""
+    """An estimate for an unknown model."""
     return TokenCount(estimate_tokens(item), CountSource.ESTIMATED)
 
 
 def counting_of(
     provider: LanguageModelChatProvider, models: Iterable[LanguageModelChatInformation]
 ) -> list[wire.Counting]:
-    """How a provider counts a text for each of its models; no text is looked at that anybody wrote."""
+    """How a provider counts texts, for each of its models; does not use anybody's texts."""
     return [
         {
             "group": None,
@@ -64,7 +64,7 @@ def counting_of(
 
 
 def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> CountSource:
-    """A provider that says nothing of it counts; one that fails is estimated in its place."""
+    """The source of a provider's counts: `counted` if it does not tell, `estimated` if it fails."""
     if not isinstance(provider, SourcedTokenCounts):
         return CountSource.COUNTED
     try:
@@ -74,6 +74,6 @@ def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInforma
 
 
 def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:
-    """The count of a model whose provider cannot count."""
+    """The count for a model whose provider fails to count."""
     counter = MessageCounter(family)
     return counter.count_text(item) if isinstance(item, str) else counter.count_message(item)

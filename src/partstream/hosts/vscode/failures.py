@@ -1,4 +1,4 @@
-"""Says what went wrong in the words of the wire; knows no request and writes no log."""
+"""Describes errors of providers in the shapes of the wire; knows no request and writes no log."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["ProviderFailedError", "error_data", "says_all", "sentence"]
 
 
 class ProviderFailedError(PartstreamError):
-    """A hosted provider raised; `__cause__` is what it raised.
+    """A hosted provider raised an error, which is also the `__cause__`.
 
     Attributes:
         provider: The provider's name.
-        error: What it raised.
+        error: The provider's error.
     """
 
     def __init__(self, provider: str, error: BaseException) -> None:
@@ -27,23 +27,23 @@ class ProviderFailedError(PartstreamError):
 
 
 def says_all(error: BaseException) -> bool:
-    """Whether the error was meant to be read by a person; any other one is a bug, to be found by its traceback."""
+    """Whether the error's message is written for a person; any other error is a bug, whose traceback is needed."""
     return isinstance(error, PartstreamError)
 
 
 def sentence(error: BaseException, provider: str) -> str:
-    """One sentence for a person; a bug is named with its type and the provider that has it."""
+    """One sentence for a person; for a bug, with the error's type and the provider's name."""
     if says_all(error):
         return str(error)
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"the provider {provider} failed: {said}"
+    described = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"the provider {provider} failed: {described}"
 
 
 def error_data(failure: ProviderFailedError) -> wire.ErrorData:
     """The data of the error response."""
     error = failure.error
     code = error.code if isinstance(error, LanguageModelError) else LanguageModelErrorCode.UNSPECIFIED
-    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # which knows nothing
+    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # an error without any facts
     return {
         "code": code.value,
         "message": sentence(error, failure.provider),

@@ -1,4 +1,4 @@
-"""Makes the built-in gateway provider from a group's configuration; the one place here that knows its fields."""
+"""Makes the built-in gateway provider from a group's configuration; no other module of this host knows its fields."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_setti
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 PROVIDER_KEY: Final = "provider"
-"""The field of a group that names a provider file, which answers in the gateway's place."""
+"""The field of a group that names a provider file, which then answers instead of the gateway."""
 
 
 @dataclass(frozen=True)
 class GatewaySurroundings:
-    """What a gateway needs beside its group.
+    """The things that a gateway needs beside its group.
 
     Attributes:
         editor: VS Code's own settings, under the names of ours.
-        learn: Told every key before it is used, so that nothing that is written holds it.
+        learn: Called with every key before its first use, so that no log and no message holds it.
         environment: The environment variables.
-        tokens: What is remembered of tokens.
+        tokens: The shared memory of tokens.
     """
 
     editor: Mapping[str, Any] = field(default_factory=dict)
@@ -45,14 +45,14 @@ class GatewaySurroundings:
 
 
 class GatewayLoader:
-    """Loads the gateway for one group; a changed configuration needs another loader.
+    """Loads the gateway for one group; a changed configuration needs a new loader.
 
     Attributes:
-        name: How the log and errors call it: the host that it speaks to.
+        name: The gateway's name in logs and errors: the host name of its server.
 
     Args:
-        configuration: The group's keys.
-        surroundings: What else it needs.
+        configuration: The keys and values of the group.
+        surroundings: The other things that the gateway needs.
     """
 
     def __init__(self, configuration: Mapping[str, Any], surroundings: GatewaySurroundings | None = None) -> None:
@@ -65,12 +65,12 @@ class GatewayLoader:
         return f"<gateway to {self.name}>"  # never the configuration: it holds keys
 
     def stamp(self) -> Stamp:
-        """That of the user's `partstream.toml`, which may say what the group does not."""
+        """The stamp of the user's `partstream.toml`, which may hold settings that the group leaves out."""
         from partstream.configuration.places import configuration_file  # noqa: PLC0415 - takes 0.1 s to import
 
         try:
             status = configuration_file(self._surroundings.environment).stat()
-        except (OSError, CallerError):  # no file, which is usual; what else is wrong is said when it is read
+        except (OSError, CallerError):  # no file, which is usual; reading the file reports any other problem
             return (0, 0, 0)
         return (status.st_mtime_ns, status.st_size, status.st_ino)
 
@@ -84,7 +84,7 @@ class GatewayLoader:
         from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 
-        # The empty field of the other kind of group is no setting of the gateway's.
+        # A group of the other kind has this field; here it is empty and not a setting of the gateway.
         group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
         surroundings = self._surroundings
         loaded = load_configuration(group=group, editor=surroundings.editor, environment=surroundings.environment)
@@ -101,8 +101,8 @@ class GatewayLoader:
         )
 
 
-def editor_settings(configuration: wire.Configuration) -> dict[str, Any]:
-    """What VS Code's own settings say, under the names of ours."""
+def editor_settings(configuration: wire.SidecarConfiguration) -> dict[str, Any]:
+    """VS Code's own settings, under the names of ours."""
     return {name: value for name, value in configuration.items() if name in _EDITOR_SETTINGS}
 
 

@@ -1,7 +1,7 @@
-"""Answers the questions of the wire with the providers it hosts; knows no connection and no bytes.
+"""Answers the requests of the wire with the hosted providers; knows no connection and no bytes.
 
-Without a group the question is for the user's own providers, and a model's id is `name/id`: unique whatever the
-others offer, and the same tomorrow when one of them is broken. In a group there is one provider, and its ids stay.
+A request without a group is for the user's own providers; a model's id is then `name/id`, which stays unique and the
+same whatever the other providers offer. A group has one provider, whose ids do not change.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.announcements import HostListener
     from partstream.hosts.vscode.hosted import Generation
-    from partstream.hosts.vscode.listening import HostListener
     from partstream.hosts.vscode.loading import ProviderLoader
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 __all__ = ["LIST_SECONDS", "ProviderHost"]
 
 LIST_SECONDS: Final = 20.0
-"""Seconds that one provider may take to list its models before the others' are shown without them."""
+"""The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 
 @dataclass(frozen=True, slots=True)
 class _HostedGroup:
-    """A group as it came last; a changed configuration makes another provider."""
+    """A group as it last came, and its provider; a changed configuration makes a new provider."""
 
     configuration: Mapping[str, Any]
     provider: HostedProvider
@@ -60,8 +60,8 @@ class ProviderHost:
 
     Args:
         sources: The user's own providers.
-        listener: Told what happens without having been asked for.
-        surroundings: What the built-in gateway needs beside a group.
+        listener: Hears of events at the providers.
+        surroundings: The things that the built-in gateway needs beside a group.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ProviderHost:
         self._telling: set[asyncio.Task[None]] = set()
 
     async def information(self, params: wire.InformationParams, token: CancellationToken) -> wire.InformationResult:
-        """Lists the models of a group or of the user's own providers; failures stand beside those that work."""
+        """Lists the models of a group or of the user's own providers, beside the errors of providers that fail."""
         group = params["group"]
         hosted = {"": self._of_group(group)} if group is not None else self._own
         lists = await asyncio.gather(*(self._list(one, params["silent"], token) for one in hosted.values()))
@@ -93,11 +93,11 @@ class ProviderHost:
     async def respond(
         self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken
     ) -> wire.ResponseResult:
-        """Answers a conversation, with a usage at its end; gives how the answer ended.
+        """Answers a conversation, with a usage as the last part; returns how the answer ended.
 
         Raises:
-            ProviderFailedError: The provider failed, or there is no such model.
-            InvalidParamsError: A part of a message has another shape.
+            ProviderFailedError: The provider failed, or the model is unknown.
+            InvalidParamsError: A part of a message has the wrong shape.
         """
         from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
 
@@ -114,7 +114,7 @@ class ProviderHost:
         return encode_finish(answer.finish)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
-        """Counts tokens; where the provider cannot, an estimate stands in its place."""
+        """Counts tokens; an estimate replaces a count that fails."""
         items = [_countable(item, f"params.items[{index}]") for index, item in enumerate(params["items"])]
         try:
             hosted, generation, model = await self._find(params["group"], params["model"], token)
@@ -122,17 +122,17 @@ class ProviderHost:
             return {"counts": [_encoded(estimate(item)) for item in items]}
         async with hosted.using(generation):
             counts, failure = await count_all(generation.provider, model, items, token)
-        if failure is not None:  # said once, however many texts there are
-            hosted.failed(failure, "could not count tokens, which are estimated now")
+        if failure is not None:  # logged once for all texts
+            hosted.failed(failure, "could not count tokens: they are estimated")
         return {"counts": [_encoded(count) for count in counts]}
 
     async def usage(self) -> wire.UsageResult:
-        """What the last answers, conversations and days took."""
+        """The usage of the last answers, conversations and days."""
         await self._learn_of_others()
         return self._book.result()
 
     def counting(self) -> wire.CountingResult:
-        """How the models that were listed so far are counted."""
+        """How texts are counted for the models listed so far."""
         hosted = [(None, name, one) for name, one in self._own.items()]
         groups = [(group_id, "", group.provider) for group_id, group in self._groups.items()]
         models: list[wire.Counting] = []
@@ -145,7 +145,7 @@ class ProviderHost:
         return {"models": models}
 
     def diagnostics(self) -> wire.DiagnosticsResult:
-        """How the last answers ended, and which rules of the contract the providers broke that are loaded."""
+        """How the last answers ended, and the rules of the contract that the loaded providers broke."""
         loaded = [one.loaded for one in self._hosted()]
         broken = [generation.broken_rules.result() for generation in loaded if generation is not None]
         return {"answers": self._ends.result(), "brokenRules": list(chain.from_iterable(broken))}
@@ -199,16 +199,16 @@ class ProviderHost:
         if answer is not None:
             conversation = conversation_of(options)
             self._book.add(answer, conversation)
-            telling = asyncio.create_task(self._tell_usage(answer, conversation))  # nobody waits for the ledger
+            telling = asyncio.create_task(self._tell_usage(answer, conversation))  # the answer must not wait for it
             self._telling.add(telling)
             telling.add_done_callback(self._telling.discard)
 
     async def _tell_usage(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
         await self._learn_of_others()
-        self._listener.did_answer(self._book.told(answer, conversation))
+        self._listener.did_answer(self._book.with_sums(answer, conversation))
 
     async def _learn_of_others(self) -> None:
-        """Other windows answer at the same time: the sums of a day are those of all."""
+        """Adds the answers of other windows, which belong to the sums of a day too."""
         self._book.remember(await self._surroundings.tokens.usage_of_others(DAYS))
 
     async def _list(
@@ -226,7 +226,7 @@ class ProviderHost:
             late = LanguageModelError(f"{hosted.name} did not list its models within {LIST_SECONDS:g} s")
             failure = hosted.failed(late, "is late")
         except TypeError as error:
-            failure = hosted.failed(error, "described a model with something that JSON has no form for")
+            failure = hosted.failed(error, "described a model with a value that JSON cannot represent")
         return models, [{"provider": hosted.name, "message": str(failure)}] if failure is not None else []
 
     async def _find(
@@ -246,7 +246,7 @@ class ProviderHost:
 
 
 def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, str]]:
-    """Each source under a name of its own; a second one of the same name gets a number."""
+    """The sources with unique names; a further source of the same name gets a number."""
     named: dict[str, str] = {}
     for source in sources:
         wanted = (source.get("name") or default_name(source["source"])).replace("/", "-")

@@ -1,6 +1,6 @@
-"""One provider that the sidecar hosts: loaded when first needed, loaded anew when its source changed.
+"""One provider that the sidecar hosts: loaded when first needed, and loaded again when its source changes.
 
-A broken edit keeps what worked before. Knows no wire and no connection.
+After a broken edit, the version before keeps working. Knows no wire and no connection.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 
 
 class Generation:
-    """A provider as one load gave it, and the models that it listed last.
+    """The provider from one load of the source, and the models that it last listed.
 
     Attributes:
         provider: The provider.
-        models: Its models by their own ids; empty until it was asked.
-        broken_rules: What of the contract it has broken.
+        models: The provider's models by their own ids; empty until it was first asked.
+        broken_rules: The rules of the contract that the provider has broken.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Generation:
             self._subscriptions.append(corrected(lambda family: on_did_correct(self._ids_of(family))))
 
     def begin(self) -> None:
-        """Counts a request that runs on it."""
+        """Counts a request that starts."""
         self._running += 1
 
     def end(self) -> None:
@@ -66,11 +66,11 @@ class Generation:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it was replaced and its last request has ended."""
+        """Whether the generation was replaced and its last request has ended."""
         return self._retired and self._running == 0
 
     def retire(self) -> None:
-        """Says that another generation took its place."""
+        """Records that another generation has replaced this one."""
         self._retired = True
         for subscription in self._subscriptions:
             subscription.dispose()
@@ -89,13 +89,13 @@ class HostedProvider:
     """One provider of the configuration or of a group.
 
     Attributes:
-        name: How the log and errors call it.
+        name: The provider's name in logs and errors.
 
     Args:
-        name: See above.
-        loader: Makes it.
-        on_did_change: Called when its list of models may have changed, never because it was just listed.
-        on_did_correct: Called with the ids of models that count texts otherwise than before.
+        name: The provider's name in logs and errors.
+        loader: Makes the provider.
+        on_did_change: Called when the list of models may have changed, but not while the models are being listed.
+        on_did_correct: Called with the ids of models whose counts of texts have changed.
     """
 
     def __init__(
@@ -117,19 +117,19 @@ class HostedProvider:
 
     @property
     def failure(self) -> ProviderFailedError | None:
-        """Why the source as it is now could not be loaded, or None."""
+        """The error of loading the current source, or None."""
         return self._failure
 
     @property
     def loaded(self) -> Generation | None:
-        """The provider as it was loaded last; None while it was not."""
+        """The generation that was loaded last, or None."""
         return self._generation
 
     async def list_models(self, silent: bool, token: CancellationToken) -> Sequence[LanguageModelChatInformation]:
         """Asks the provider for its models.
 
         Raises:
-            ProviderFailedError: It could not be loaded, or raised.
+            ProviderFailedError: The provider could not be loaded, or raised.
         """
         self._listing += 1
         try:
@@ -141,33 +141,33 @@ class HostedProvider:
     async def find_model(
         self, model_id: str, token: CancellationToken
     ) -> tuple[Generation, LanguageModelChatInformation]:
-        """The model and the generation that has it, which is asked for its list if it does not know the model yet.
+        """The model and the generation that has it. A generation that does not know the model is asked for its list.
 
         Raises:
-            ProviderFailedError: It could not be loaded, raised, or has no such model.
+            ProviderFailedError: The provider could not be loaded, raised, or does not have the model.
         """
         generation = await self.current()
         if model_id not in generation.models:
             await self._list(generation, True, token)
         model = generation.models.get(model_id)
         if model is None:
-            raise self.failed(UnknownModelError(model_id, tuple(generation.models)), "was asked for another's model")
+            raise self.failed(UnknownModelError(model_id, tuple(generation.models)), "got a request for another model")
         return generation, model
 
     async def current(self, *, retry: bool = False) -> Generation:
-        """The provider as its source is now, or as it was before an edit that broke it.
+        """The generation of the current source, or the one before if the current source is broken.
 
         Args:
-            retry: Whether a source that failed is tried again although it did not change: what it needs may be
-                there now.
+            retry: Whether to load an unchanged source again that failed before: the things that it needs may exist
+                now.
 
         Raises:
-            ProviderFailedError: No version of the source could be loaded yet.
+            ProviderFailedError: No version of the source has been loaded so far.
         """
         if self._loading is None and self._must_load(retry):
             self._loading = asyncio.create_task(self._load())
         if self._loading is not None:
-            # Shielded: whoever stops waiting must not stop what the others wait for.
+            # Shielded: a caller that stops waiting must not stop the load that others wait for.
             await asyncio.shield(self._loading)
         if self._generation is None:
             assert self._failure is not None  # noqa: S101 - for the type checker: one of the two is there
@@ -176,7 +176,7 @@ class HostedProvider:
 
     @asynccontextmanager
     async def using(self, generation: Generation) -> AsyncIterator[None]:
-        """Keeps a generation open while a request runs on it, also when it is replaced meanwhile."""
+        """Keeps a generation open while a request runs on it, even if the generation is replaced meanwhile."""
         generation.begin()
         try:
             yield
@@ -185,7 +185,7 @@ class HostedProvider:
             await self._close_if_finished(generation)
 
     def failed(self, error: BaseException, what: str) -> ProviderFailedError:
-        """Logs what happened under this provider's name, and returns the error that says so."""
+        """Logs an error with this provider's name, and returns it as a ProviderFailedError."""
         traceback = None if says_all(error) else error
         _logger.error("the provider %s %s: %s", self.name, what, error, exc_info=traceback)
         failure = ProviderFailedError(self.name, error)
@@ -193,14 +193,14 @@ class HostedProvider:
         return failure
 
     async def aclose(self) -> None:
-        """Closes the provider; it is loaded again if it is used again."""
+        """Closes the provider; the next use loads it again."""
         generation, self._generation = self._generation, None
         if generation is not None:
             generation.retire()
             await self._close_if_finished(generation)
 
     async def _close_if_finished(self, generation: Generation) -> None:
-        """Closes a generation that was replaced, once nothing runs on it."""
+        """Closes a replaced generation once no request runs on it."""
         if not generation.is_finished:
             return
         try:
@@ -214,24 +214,24 @@ class HostedProvider:
 
     async def _load(self) -> None:
         old = self._generation
-        # Taken before the load: an edit while it runs is seen by the next request.
+        # Taken before the load: the next request notices an edit during the load.
         self._stamp = self._loader.stamp()
         try:
-            # In a thread: what the user's file imports may take seconds, and the other requests go on.
+            # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
             provider = await asyncio.to_thread(self._loader.load)
             self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
         except (Exception, SystemExit) as error:
-            # A script that ends with `sys.exit(main())` must not end the others.
-            kept = "the version before goes on" if old is not None else "it is left out"
-            self._failure = self.failed(error, f"could not be loaded, {kept}")
+            # A script that ends with `sys.exit(main())` must not end the other providers.
+            consequence = "the version before is still used" if old is not None else "it is left out"
+            self._failure = self.failed(error, f"could not be loaded ({consequence})")
             return
         finally:
             self._loading = None
         self._failure = None
         if self._stamp is None:
-            self._stamp = self._loader.stamp()  # a module's file is known only now
+            self._stamp = self._loader.stamp()  # a module's file is known only after the load
         if old is not None:
-            _logger.info("the provider %s was loaded anew: its source changed", self.name)
+            _logger.info("the provider %s was loaded again: its source changed", self.name)
             old.retire()
             await self._close_if_finished(old)
             self._changed()

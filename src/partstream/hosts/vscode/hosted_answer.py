@@ -1,4 +1,4 @@
-"""One answer of a hosted provider: checked by the contract, with a usage at its end; knows no connection."""
+"""One answer of a hosted provider: checked against the contract, with a usage as its last part; knows no connection."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = ["HostedAnswer"]
 
 
 class HostedAnswer:
-    """One call of a provider, from its start until nothing of it is reported any more.
+    """One call of a provider, from its start until its last part has been reported.
 
     Args:
         hosted: The provider.
-        generation: The version of it that answers; kept open by the caller meanwhile.
-        model: One of its models.
+        generation: The generation of the provider that answers; the caller keeps it open meanwhile.
+        model: The model that answers.
         messages: The conversation.
-        options: What goes with it.
-        progress: Where the parts go.
-        token: Cancelled when nobody waits for the answer any more.
+        options: The request's tools and other options.
+        progress: Takes the parts.
+        token: Cancelled when the host no longer waits for the answer.
     """
 
     def __init__(
@@ -55,28 +55,28 @@ class HostedAnswer:
         self._options = options
         self._token = token
         self._watch = UsageWatch(progress)
-        # A call of an unknown tool is mostly the model's invention. It passes, so that Copilot can tell the model.
+        # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
         self._error: Exception | None = None
 
     @property
     def finish(self) -> Finish | None:
-        """How the provider said that its answer ended; None where it did not."""
+        """How the provider reported that its answer ended; None while it has not."""
         return self._checked.said_finish
 
     @property
     def usage(self) -> Mapping[str, Any]:
-        """The usage that went to the host with the answer; empty where none did."""
+        """The usage that VS Code got with the answer; empty if it got none."""
         return self._watch.usage or {}
 
     async def run(self) -> None:
-        """Calls the provider; what it reports goes on at once, a usage last.
+        """Calls the provider, hands on its parts at once, and reports a usage last.
 
         Raises:
-            ProviderFailedError: The provider raised.
+            ProviderFailedError: The provider raised an error.
         """
         provider = self._generation.provider
-        # The first listener of the token: what the provider reports when it hears of the cancellation is late already.
+        # The first listener of the token: parts that the provider reports on hearing of the cancellation are too late.
         subscription = self._token.on_cancellation_requested(self._checked.cancel)
         try:
             await provider.provide_language_model_chat_response(
@@ -90,20 +90,20 @@ class HostedAnswer:
             subscription.dispose()
         self._checked.complete()
         if self._watch.usage is None and not self._token.is_cancellation_requested:
-            self._watch.report(self._said_usage() or await self._counted_usage())
+            self._watch.report(self._reported_usage() or await self._counted_usage())
 
     def end(self, now: float) -> wire.AnswerEnd:
-        """How it ended, for the debug information; `now` in seconds since 1970."""
+        """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
         return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
 
-    def _said_usage(self) -> DataPart | None:
-        """The usage part of the tokens that the provider said with the end of its answer, or None."""
+    def _reported_usage(self) -> DataPart | None:
+        """The part with the usage that the provider reported with the end of its answer, or None."""
         return None if self.finish is None or self.finish.usage is None else usage_part(self.finish.usage)
 
     async def _counted_usage(self) -> DataPart:
-        """The usage part of an answer whose provider says nothing of its tokens."""
-        said = [*self._messages, self._watch.answer()]
-        [*prompt, answer], _ = await count_all(self._generation.provider, self._model, said, self._token)
+        """The usage part of an answer whose provider reported no usage."""
+        messages = [*self._messages, self._watch.answer()]
+        [*prompt, answer], _ = await count_all(self._generation.provider, self._model, messages, self._token)
         usage = counted_usage(prompt, answer, self._watch.length, self._model, self._options)
         return DataPart.json(usage, USAGE_MIME_TYPE)

@@ -1,7 +1,7 @@
-"""Finds a provider of the user's own in a file or a module, always as its source is now; knows no request.
+"""Finds a user's own provider in the current source of a file or a module; knows no request.
 
-The source is compiled anew on every load: Python's cache of compiled files goes by whole seconds and the length,
-and an edit that keeps both would be missed.
+Every load compiles the source again: Python's cache of compiled files compares whole seconds and the length, and would
+miss an edit that keeps both.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["ProviderLoader", "ProviderNotFoundError", "SourceLoader", "Stamp", "default_name"]
 
 Stamp: TypeAlias = tuple[int, int, int] | None
-"""What a file's edit changes: modification time in nanoseconds, length, inode; None while there is no file."""
+"""The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""
 
 _ATTRIBUTE = "provider"
 
 
 class ProviderNotFoundError(CallerError):
-    """The source that the configuration names holds no provider.
+    """The source in the configuration holds no provider.
 
     Attributes:
-        source: What the configuration says.
-        expected: What would do.
+        source: The source, as the configuration names it.
+        expected: A description of the sources that are valid.
     """
 
     def __init__(self, source: str, got: str, expected: str) -> None:
@@ -43,14 +43,14 @@ class ProviderNotFoundError(CallerError):
 
 
 class ProviderLoader(Protocol):
-    """Makes one provider, again whenever its stamp changes."""
+    """Makes a provider, and makes it again whenever the stamp changes."""
 
     def stamp(self) -> Stamp:
-        """Differs from the last one when :meth:`load` would give another provider."""
+        """A value that changes when :meth:`load` would return another provider."""
         ...
 
     def load(self) -> LanguageModelChatProvider:
-        """Makes the provider; may take long, and raise anything that the user's code raises."""
+        """Makes the provider; may take long, and raises any error of the user's code."""
         ...
 
 
@@ -72,7 +72,7 @@ class SourceLoader:
         self._path = Path(self._place).expanduser() if self._is_file else None
 
     def stamp(self) -> Stamp:
-        """The stamp of the file; None for a module that was not found yet."""
+        """The stamp of the file; None for a module before its first load."""
         if self._path is None:
             return None
         try:
@@ -82,11 +82,11 @@ class SourceLoader:
         return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     def load(self) -> LanguageModelChatProvider:
-        """Runs the source and picks the provider out of it.
+        """Runs the source and returns its provider.
 
         Raises:
-            ProviderNotFoundError: There is no such file or module, or not exactly one provider in it.
-            Exception: Whatever the source raises when it runs.
+            ProviderNotFoundError: The file or module does not exist, or does not hold exactly one provider.
+            Exception: Any error that the source raises when it runs.
         """
         module = _run(self._file_spec() if self._is_file else self._module_spec())
         found = _pick(module, self._attribute, self._source)
@@ -96,7 +96,7 @@ class SourceLoader:
         assert self._path is not None  # noqa: S101 - for the type checker: it is a file
         path = self._path.absolute()
         if not path.is_file():
-            raise ProviderNotFoundError(self._source, "no file there", "a Python file")
+            raise ProviderNotFoundError(self._source, "no such file", "a Python file")
         _make_importable(path.parent)
         # Two files of the same name in different folders are two modules.
         return _spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path)
@@ -104,7 +104,7 @@ class SourceLoader:
     def _module_spec(self) -> ModuleSpec:
         spec = importlib.util.find_spec(self._place)
         if spec is None:
-            raise ProviderNotFoundError(self._source, "no module of that name", "an importable module or a .py file")
+            raise ProviderNotFoundError(self._source, "no such module", "an importable module or a .py file")
         if spec.origin is None or not spec.origin.endswith(".py"):
             return spec
         self._path = Path(spec.origin)
@@ -114,13 +114,13 @@ class SourceLoader:
 
 
 def default_name(source: str) -> str:
-    """What a provider is called when the configuration gives it no name: the file's or the module's."""
+    """The name of a provider without one in the configuration: the name of its file or module."""
     place, _ = _split(source)
     return Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
 
 
 def _split(source: str) -> tuple[str, str | None]:
-    # The colon of a Windows drive is no separator: it is followed by a path, never by a name.
+    # The colon of a Windows drive is not a separator: a path follows it, never a name.
     place, colon, attribute = source.rpartition(":")
     if colon and attribute.isidentifier():
         return place, attribute
@@ -140,7 +140,7 @@ def _make_importable(folder: Path) -> None:
 
 
 def _run(spec: ModuleSpec) -> ModuleType:
-    """Runs a module; on failure the one of that name that ran before stays in place."""
+    """Runs a module; on failure, the module that had this name before stays in place."""
     assert spec.loader is not None  # noqa: S101 - for the type checker: found modules have one
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(spec.name)
@@ -191,5 +191,5 @@ def _is_provider_class(value: object) -> bool:
 
 
 def _is_own_provider_class(value: object, module: ModuleType) -> bool:
-    # An imported class is a base to build on, not what the file offers.
+    # An imported class is a base class, not a provider that the file offers.
     return _is_provider_class(value) and getattr(value, "__module__", None) == module.__name__

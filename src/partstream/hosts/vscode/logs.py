@@ -1,6 +1,6 @@
-"""Sends Python's log to the extension's output channel, or to standard error while there is no extension.
+"""Sends Python's log to the extension's output channel, or to standard error while no extension is connected.
 
-Not to both: the extension shows standard error too, where whatever a provider prints arrives.
+Never to both: the extension also shows standard error, where a provider's prints arrive.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _LEVELS: tuple[tuple[int, wire.LogLevel], ...] = (
     (logging.DEBUG, "debug"),
     (0, "trace"),
 )
-"""The lowest of Python's levels for each of the wire's."""
+"""The lowest Python level for each level of the wire."""
 
 
 class ChannelHandler(logging.Handler):
-    """Writes records as `log` notifications; may be called on any thread.
+    """Sends log records as `log` notifications; may be called on any thread.
 
     Args:
-        loop: Where messages are put into their queue.
-        messages: Their queue; what it cannot hold is counted, and the count is told when there is room again.
-        redactor: Takes secrets out.
+        loop: The event loop on which messages are queued.
+        messages: The queue. Messages that it cannot hold are counted, and the count is logged once there is room.
+        redactor: Removes secrets.
     """
 
     def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: Redactor) -> None:
@@ -49,15 +49,15 @@ class ChannelHandler(logging.Handler):
         self._left_out = 0
 
     def open_channel(self) -> None:
-        """Says that the extension listens from now on."""
+        """Sends all further records to the extension."""
         self._open = True
 
     def close_channel(self) -> None:
-        """Says that nobody listens any more."""
+        """Writes all further records to standard error."""
         self._open = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one record."""
+        """Sends one record."""
         try:
             self._write(record)
         except Exception:
@@ -73,8 +73,8 @@ class ChannelHandler(logging.Handler):
 
     def _put(self, level: wire.LogLevel, text: str, source: str) -> None:
         if self._left_out:
-            said = f"{self._left_out} lines were left out: the reader of the log is slow"
-            if not self._messages.put(_notification("warning", said, "partstream")):
+            text_of_gap = f"left out {self._left_out} lines of the log: its reader is too slow"
+            if not self._messages.put(_notification("warning", text_of_gap, "partstream")):
                 self._left_out += 1
                 return
             self._left_out = 0

@@ -1,7 +1,7 @@
-"""The one table of everything the extension and the sidecar say to each other; knows no transport and no handler.
+"""The table of all methods between the extension and the sidecar; knows no transport and no handler.
 
-The style is LSP's: `initialize` first, `$/progress` and `$/cancelRequest` for any request, `shutdown` then `exit`
-last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from it.
+The protocol follows LSP: `initialize` first, `$/progress` and `$/cancelRequest` for any request, `shutdown` and `exit`
+last. `scripts/generate.py` writes `extension/src/protocol.generated.ts` from this table.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "PROTOCOL_VERSION", "Direction", "ErrorCode", "Method"]
 
 PROTOCOL_VERSION = 1
-"""Raised with every change that an older peer would misunderstand; peers of different versions refuse each other."""
+"""Increases with every change that an older peer would misunderstand; peers of different versions refuse each other."""
 
 
 class Direction(StrEnum):
-    """Who sends it."""
+    """The direction in which a method is sent."""
 
     TO_SIDECAR = "to sidecar"
     TO_EXTENSION = "to extension"
@@ -46,15 +46,15 @@ class ErrorCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row.
+    """A method of the protocol.
 
     Attributes:
         name: The method's name on the wire.
-        direction: Who sends it.
-        params: The TypedDict of the parameters, or None when it has none.
-        result: The TypedDict of the result, None for a result of null; meaningless for a notification.
-        is_request: Whether it is answered; a notification is not.
-        doc: What it is for, in one sentence.
+        direction: The direction in which the method is sent.
+        params: The TypedDict of the parameters, or None for a method without parameters.
+        result: The TypedDict of the result, or None for a result of null; has no meaning for a notification.
+        is_request: Whether the method is a request, which gets a response; otherwise it is a notification.
+        doc: The method's purpose, in one sentence.
     """
 
     name: str
@@ -78,51 +78,51 @@ _ROWS = (
         "initialize",
         wire.InitializeParams,
         wire.InitializeResult,
-        "Opens the conversation; a sidecar of another protocol version refuses with ProtocolVersionMismatch.",
+        "Opens the connection; a sidecar of another protocol version refuses with ProtocolVersionMismatch.",
     ),
     _request(
         "languageModels/information",
         wire.InformationParams,
         wire.InformationResult,
-        "Lists the models of a group; a provider that fails stands among the errors and does not fail the request.",
+        "Lists the models of a group; the result names the providers that failed, and the request succeeds.",
     ),
     _request(
         "languageModels/response",
         wire.ResponseParams,
         wire.ResponseResult,
-        "Answers a conversation; the parts stream as $/progress, the result says that the answer is whole.",
+        "Answers a conversation; the parts stream as $/progress, and the result completes the answer.",
     ),
     _request(
         "languageModels/tokenCount",
         wire.TokenCountParams,
         wire.TokenCountResult,
-        "Counts tokens, many texts at once; a count that fails is an estimate, never an error.",
+        "Counts the tokens of many texts at once; an estimate replaces a count that fails.",
     ),
     _request(
         "languageModels/usage",
         None,
         wire.UsageResult,
-        "Gives the tokens and costs of the last answers, conversations and days.",
+        "Returns the tokens and costs of the last answers, conversations and days.",
     ),
     _request(
         "languageModels/counting",
         None,
         wire.CountingResult,
-        "Tells how tokens are counted, for the debug information; asks nobody and loads nothing.",
+        "Returns how tokens are counted, for the debug information; asks no provider and loads none.",
     ),
     _request(
         "languageModels/diagnostics",
         None,
         wire.DiagnosticsResult,
-        "Tells how the last answers ended and which rules providers broke, for the debug information.",
+        "Returns how the last answers ended and which rules providers broke, for the debug information.",
     ),
-    _request("shutdown", None, None, "Cancels what runs and releases what is held; afterwards only exit is accepted."),
-    _notification("exit", Direction.TO_SIDECAR, None, "Ends the process: status 0 after shutdown, otherwise 1."),
+    _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
+    _notification("exit", Direction.TO_SIDECAR, None, "Ends the process, with status 0 after shutdown, otherwise 1."),
     _notification(
         "$/cancelRequest",
         Direction.TO_SIDECAR,
         wire.CancelParams,
-        "Cancels a request, which is answered at once with RequestCancelled; nothing more of it is sent.",
+        "Cancels a request: its response is RequestCancelled, sent at once, and no progress follows.",
     ),
     _notification(
         "$/progress", Direction.TO_EXTENSION, wire.ProgressParams, "Carries the next parts of a running answer."
@@ -131,19 +131,19 @@ _ROWS = (
         "languageModels/didChange",
         Direction.TO_EXTENSION,
         wire.ModelsDidChangeParams,
-        "Says that a list of models may have changed; never sent because of languageModels/information itself.",
+        "Announces that a list of models may have changed; never sent because of languageModels/information itself.",
     ),
     _notification(
         "languageModels/tokenCountsDidChange",
         Direction.TO_EXTENSION,
         wire.TokenCountsDidChangeParams,
-        "Says that texts of these models count noticeably otherwise than they did before.",
+        "Announces that token counts of texts have noticeably changed for some models.",
     ),
     _notification(
         "languageModels/didAnswer",
         Direction.TO_EXTENSION,
         wire.DidAnswerParams,
-        "Tells what an answer took, when it has ended.",
+        "Announces the usage of an answer that has ended.",
     ),
     _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
 )

@@ -1,4 +1,4 @@
-"""Runs the sidecar as a process: joins the session to the standard streams, and ends with the extension."""
+"""Runs the sidecar as a process: connects the session with the standard streams, and ends with the extension."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 __all__ = ["run"]
 
 FLUSH_SECONDS: Final = 1.0
-"""Seconds that the last answers have to get out."""
+"""The seconds that the last responses have to be written."""
 
 END_SECONDS: Final = 2.0
-"""Seconds after which the process ends although a thread of a provider is still running."""
+"""The seconds after which the process ends even if a provider's thread still runs."""
 
 
 def run() -> int:
@@ -63,7 +63,7 @@ def _route_logs(handler: logging.Handler) -> None:
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
-    # It tells of every request by its URL, which the person did not ask to have in the log.
+    # httpx logs the URL of every request, which nobody asked for.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
@@ -74,11 +74,11 @@ async def _flush(writer: Writer) -> None:
         async with asyncio.timeout(FLUSH_SECONDS):
             await idle.wait()
     except TimeoutError:
-        sys.stderr.write("the last answers were not read in time\n")
+        sys.stderr.write(f"the extension did not read the last responses within {FLUSH_SECONDS:g} s\n")
 
 
 def _end_in_time(status: int) -> None:
-    """Bounds the interpreter's own end, which waits for every thread that a provider started."""
+    """Limits the time of the interpreter's end, which waits for every thread that a provider started."""
     timer = threading.Timer(END_SECONDS, os._exit, (status,))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""Where a hosted provider reports its parts: into the request's own stream of the outbox; knows no provider."""
+"""The progress of a hosted provider: puts parts into the request's stream of the outbox; knows no provider."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StreamProgress", "open_progress_stream"]
 
 
 def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
-    """A stream whose items go out as the parts of `$/progress` with this token."""
+    """Opens a stream whose items go out as the parts of `$/progress` with this token."""
     head = b'{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"parts":[' % dumps(token)
     return outbox.open(head, b"]}}}")
 
@@ -31,26 +31,26 @@ class StreamProgress:
         self._stream = stream
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on one part.
+        """Puts a part into the stream.
 
         Raises:
-            TypeError: It is no part, a part that only messages may hold, or holds what JSON has no form for.
+            TypeError: `part` is not a part, is a part for messages only, or holds a value that JSON cannot represent.
             BacklogError: The provider never waits and the reader is far behind.
         """
         item = dumps(encode_response_part(part))
-        # Of a request that was cancelled while its usage was counted there is nobody to tell.
+        # Nobody waits for the parts of a request that was cancelled while its usage was counted.
         if not self._stream.closed:
             self._stream.put(item)
 
     async def drain(self) -> None:
-        """Returns at once while the reader keeps up; otherwise when it has caught up."""
+        """Waits until the reader has caught up; returns at once if it keeps up."""
         if not self._stream.is_full:
             return
         low: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def go_on() -> None:
+        def resume() -> None:
             if not low.done():
                 low.set_result(None)
 
-        self._stream.when_low(go_on)
+        self._stream.when_low(resume)
         await low

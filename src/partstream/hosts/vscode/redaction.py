@@ -1,4 +1,4 @@
-"""Takes secrets out of everything that is written for people; what of a group is secret, the table of settings says."""
+"""Removes secrets from all texts for people; the table of settings tells which values of a group are secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REDACTED: Final = "[redacted]"
 
 
 class Redactor:
-    """Knows the secrets that were sent so far: those of the groups, and the keys that their settings name."""
+    """Knows the secrets so far: those in the groups, and the keys that their settings name."""
 
     __slots__ = ("_groups", "_secrets")
 
@@ -35,13 +35,13 @@ class Redactor:
         self._learn(secrets_of_settings(group["configuration"]))
 
     def learn_secret(self, secret: str) -> None:
-        """Remembers a secret that came from elsewhere than a group."""
+        """Remembers a secret from another place than a group."""
         if len(secret) >= SHORTEST_SECRET:
             self._learn({secret})
 
     def _learn(self, found: set[str]) -> None:
         if not found.issubset(self._secrets):
-            # The longest first: one may be the beginning of another.
+            # Longest first: a secret may be the beginning of another.
             self._secrets = tuple(sorted(found.union(self._secrets), key=len, reverse=True))
 
     def redact(self, text: str) -> str:
@@ -51,7 +51,7 @@ class Redactor:
         return text
 
     def redact_values(self, value: Any) -> Any:
-        """A JSON value with every text redacted, at any depth; the names of fields stay."""
+        """A JSON value with all texts redacted, at any depth; field names do not change."""
         if isinstance(value, str):
             return self.redact(value)
         if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""One conversation with one extension: who may ask what when, cancellation, and the end; knows no provider.
+"""One connection with one extension: which requests are allowed when, cancellation, and the end; knows no provider.
 
-Requests run side by side, each in its own task, and each is answered exactly once.
+Requests run at the same time, each in its own task, and each gets exactly one response.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from partstream.rpc.connection import (
     Connection,
     Malformed,
     Notification,
-    Reply,
     Request,
+    Response,
     encode_error,
     encode_result,
 )
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["GRACE_SECONDS", "RefusedError", "Session"]
 
 GRACE_SECONDS: Final = 1.0
-"""Seconds that a provider has to return after its token was cancelled, before its task is cancelled too."""
+"""The seconds that a provider has to return after its token was cancelled; then its task is cancelled too."""
 
 RELEASE_SECONDS: Final = 3.0
-"""Seconds that everything together has to end in when the conversation does."""
+"""The seconds that all requests and providers together have to end when the connection ends."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -59,18 +59,18 @@ class _State(StrEnum):
 _REFUSALS: Mapping[tuple[_State, bool], tuple[ErrorCode, str]] = {
     (_State.NEW, False): (ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
     (_State.READY, True): (ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
-    (_State.SHUT_DOWN, True): (ErrorCode.INVALID_REQUEST, "expected nothing but `exit` after `shutdown`"),
-    (_State.SHUT_DOWN, False): (ErrorCode.INVALID_REQUEST, "expected nothing but `exit` after `shutdown`"),
+    (_State.SHUT_DOWN, True): (ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
+    (_State.SHUT_DOWN, False): (ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
 }
-"""What a request is refused with, by the state and by whether it is `initialize`; no row: it is served."""
+"""The refusal of a request, by the state and by whether it is `initialize`; a request without a row is served."""
 
 
 class RefusedError(CallerError):
-    """A request that is not served.
+    """The session refuses a request.
 
     Attributes:
-        code: The code of the answer.
-        data: Its data, or None.
+        code: The code of the error response.
+        data: The data of the error response, or None.
     """
 
     def __init__(self, code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
@@ -80,7 +80,7 @@ class RefusedError(CallerError):
 
 
 class _Running:
-    """A request that was not answered yet."""
+    """A request without a response so far."""
 
     __slots__ = ("id", "source", "stream", "task")
 
@@ -95,11 +95,11 @@ class Session:
     """Serves one peer on the running event loop.
 
     Args:
-        outbox: Where everything that the peer shall read is put.
-        redactor: Learns the secrets that come in, and takes them out of every error.
-        on_ready: Called once when the conversation is open.
-        on_exit: Called with the status that the process shall end with, when the peer says or shows that it is done.
-        connection: Reads the peer's bytes.
+        outbox: Takes all messages for the peer.
+        redactor: Learns the secrets that come in, and removes them from every error.
+        on_ready: Called once when the connection is open.
+        on_exit: Called with the exit status of the process, when the peer sends `exit` or has gone.
+        connection: Decodes the peer's bytes.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Session:
         self._receivers: Mapping[type, Callable[[Any], None]] = {
             Request: self._on_request,
             Notification: self._on_notification,
-            Reply: self._on_reply,
+            Response: self._on_response,
             Malformed: self._on_malformed,
         }
         self._handlers: Mapping[str, Callable[[Any, _Running], Awaitable[object]]] = {
@@ -143,16 +143,16 @@ class Session:
         }
 
     def receive(self, data: bytes) -> None:
-        """Takes more bytes of the peer."""
+        """Takes more bytes from the peer."""
         for message in self._connection.receive(data):
             self._receivers[type(message)](message)
 
     def end_of_input(self) -> None:
-        """Says that the peer is gone."""
+        """Records that the peer has gone."""
         self._exit(None)
 
     async def aclose(self) -> None:
-        """Cancels what runs and closes the providers; takes no longer than :data:`RELEASE_SECONDS`."""
+        """Cancels all requests and closes the providers; takes at most :data:`RELEASE_SECONDS`."""
         for running in list(self._running.values()):
             self._cancel(running)
         ending = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -172,7 +172,7 @@ class Session:
     def _begin(self, request: Request) -> None:
         self._admit(request)
         if request.method == "initialize":
-            # At once, not in a task: requests may follow in the same bytes.
+            # At once and not in a task: further requests may follow in the same bytes.
             self._outbox.post(encode_result(request.id, self._initialize(request.params)))
             return
         if request.method == "shutdown":
@@ -184,15 +184,15 @@ class Session:
         running.task.add_done_callback(self._tasks.discard)
 
     def _admit(self, request: Request) -> None:
-        """Raises what a request that cannot be served is answered with."""
+        """Raises a refusal if the request cannot be served."""
         refusal = _REFUSALS.get((self._state, request.method == "initialize"))
         if refusal is not None:
             raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
         method = METHODS.get(request.method)
         if method is None or not method.is_request or method.direction is not Direction.TO_SIDECAR:
-            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"got the request {request.method!r}, which there is not")
+            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
         if request.id in self._running:
-            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a request that still runs")
+            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
         if method.params is not None:
             check(request.params, method.params, "params")
 
@@ -211,7 +211,7 @@ class Session:
                 self._outbox.post(answer)
 
     def _failure(self, request_id: RequestId, error: Exception) -> bytes:
-        """The error response that says what happened, without secrets."""
+        """The error response to a request, without secrets."""
         message = self._redactor.redact(str(error))
         if isinstance(error, ProviderFailedError):
             data = self._redactor.redact_values(error_data(error))
@@ -255,7 +255,7 @@ class Session:
         result = await self._host.information(params, running.source.token)
         for error in result["errors"]:
             error["message"] = self._redactor.redact(error["message"])
-        for model in result["models"]:  # what they say of the settings names what stands there
+        for model in result["models"]:  # notes about settings quote values of the group
             shown = {"tooltip": model["tooltip"], "warningText": model["extra"].get("warningText")}
             redacted = self._redactor.redact_values(shown)
             model["tooltip"] = redacted["tooltip"]
@@ -292,24 +292,24 @@ class Session:
         if handler is None:
             # LSP: `$/` marks what a peer may ignore.
             if not notification.method.startswith("$/"):
-                _logger.warning("ignored the notification %r, which there is not", notification.method[:80])
+                _logger.warning("ignored the unknown notification %r", notification.method[:80])
             return
         shape = METHODS[notification.method].params
         try:
             if shape is not None:
                 check(notification.params, shape, "params")
         except InvalidParamsError as error:
-            _logger.warning("ignored a notification %s: %s", notification.method, error)
+            _logger.warning("ignored the notification %r: %s", notification.method, error)
             return
         handler(notification.params)
 
     def _cancel_request(self, params: wire.CancelParams) -> None:
         running = self._running.get(params["id"])
-        if running is not None:  # otherwise its answer is on its way
+        if running is not None:  # otherwise its response is on its way
             self._cancel(running)
 
     def _cancel(self, running: _Running) -> None:
-        """Answers at once; then tells the provider, and ends its task when it does not return by itself."""
+        """Sends the response at once, cancels the provider's token, and later cancels a task that has not returned."""
         del self._running[running.id]
         if running.stream is not None:
             running.stream.discard(_cancelled(running.id))
@@ -318,7 +318,7 @@ class Session:
         try:
             running.source.cancel()
         except Exception:
-            _logger.exception("a provider failed when it was told of a cancellation")
+            _logger.exception("a provider's listener failed when its request was cancelled")
         task = running.task
         if task is not None:
             timer = self._loop.call_later(GRACE_SECONDS, task.cancel)
@@ -327,14 +327,14 @@ class Session:
     def _exit(self, _: None) -> None:
         self._on_exit(0 if self._state is _State.SHUT_DOWN else 1)
 
-    def _on_reply(self, reply: Reply) -> None:
-        _logger.warning("ignored an answer to the id %r: nothing was asked", reply.id)
+    def _on_response(self, response: Response) -> None:
+        _logger.warning("ignored a response with the id %r: the sidecar sends no requests", response.id)
 
     def _on_malformed(self, malformed: Malformed) -> None:
         message = self._redactor.redact(malformed.message)
         self._outbox.post(encode_error(malformed.id, malformed.code, message))
         if malformed.is_fatal:
-            _logger.error("the connection is beyond repair: %s", message)
+            _logger.error("the connection cannot continue: %s", message)
             self._on_exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What all gateways of one sidecar share about tokens: the ledger's file, exact counters, and the usage of others."""
+"""The memory of tokens that all gateways of a sidecar share: ledger, exact counters, usage of other processes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["TokenMemory"]
 
 
 class TokenMemory:
-    """Opened when the first gateway is loaded: a sidecar that has none needs no database.
+    """Opens the ledger when the first gateway is loaded: a sidecar without a gateway needs no database.
 
     Args:
-        folder: Where the file is; None for the user's data folder.
+        folder: The folder of the ledger's file; None for the user's data folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -33,7 +33,7 @@ class TokenMemory:
         self._others: UsageOfOthers | None = None
 
     def open(self) -> tuple[Ledger, Counters]:
-        """The ledger, which belongs to the thread of the event loop, and the counters."""
+        """Opens the ledger, which belongs to the event loop's thread, and the counters; returns both."""
         from partstream.tokens import Counters  # noqa: PLC0415 - the first gateway's thread has the time for it
         from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - comes with it
 
@@ -43,15 +43,12 @@ class TokenMemory:
             return self._opened
 
     async def usage_of_others(self, days: int) -> list[UsageRow]:
-        """What answers of other processes took in the last days, today included, as far as it is new.
-
-        Nothing where nothing is remembered yet.
-        """
+        """The usage of other processes' answers in the last `days` days, including today, as far as it is new."""
         async with self._reading:
             return await asyncio.to_thread(self._usage_of_others, days)
 
     def close(self) -> None:
-        """Writes what is not written yet; waits for it a bounded time."""
+        """Writes the rows that are not yet written; waits for a limited time."""
         if self._opened is not None:
             self._opened[0].close()
 

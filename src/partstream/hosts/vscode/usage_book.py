@@ -1,6 +1,6 @@
-"""Adds up what answers took, by conversation and by day; knows no connection and reads no clock.
+"""Adds up the usage of answers, by conversation and by day; knows no connection and reads no clock.
 
-It holds the answers of this process, and those that the ledger remembers of others.
+Holds the answers of this process, and those of other processes in the ledger.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["DAYS", "UsageBook"]
 
 DAYS: Final = 30
-"""Days that are shown, and looked up in the ledger."""
+"""The number of days to show, and to look up in the ledger."""
 _ANSWERS: Final = 100
 _CONVERSATIONS: Final = 100
 
 
 class UsageBook:
-    """The sums."""
+    """The usage of the last answers, and its sums."""
 
     def __init__(self) -> None:
         self._answers: deque[wire.AnswerUsage] = deque(maxlen=_ANSWERS)
@@ -32,32 +32,28 @@ class UsageBook:
         self._days: dict[str, wire.UsageSums] = {}
 
     def remember(self, rows: Iterable[UsageRow]) -> None:
-        """Takes in what answers of other processes took, in any order."""
+        """Adds the usage of other processes' answers, in any order."""
         for row in sorted(rows, key=lambda row: row.time):
             self._add(_remembered(row), row.conversation)
 
-    def add(self, answer: wire.AnswerUsage, conversation: str | None) -> wire.DidAnswerParams:
-        """Takes an answer in.
+    def add(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
+        """Adds an answer.
 
         Args:
-            answer: What it took.
-            conversation: The digest of its conversation, or None where it belongs to none.
-
-        Returns:
-            The answer with the sums that it belongs to, as they are now.
+            answer: The usage of the answer.
+            conversation: The digest of its conversation, or None without a conversation.
         """
         self._answers.appendleft(answer)
         self._add(answer, conversation)
-        return self.told(answer, conversation)
 
-    def told(self, answer: wire.AnswerUsage, conversation: str | None) -> wire.DidAnswerParams:
-        """An answer that was taken in, with the sums that it belongs to, as they are now."""
+    def with_sums(self, answer: wire.AnswerUsage, conversation: str | None) -> wire.DidAnswerParams:
+        """An answer that was added, with the current sums of its conversation and of its day."""
         known = None if conversation is None else self._conversations.get(conversation)
         of_conversation = None if known is None else known["sums"]
         return {"answer": answer, "conversation": of_conversation, "day": self._days[_day_of(answer)]}
 
     def result(self) -> wire.UsageResult:
-        """All of it, the newest first."""
+        """All answers, conversations and days, newest first."""
         days = sorted(self._days, reverse=True)[:DAYS]
         return {
             "answers": list(self._answers),
@@ -72,7 +68,7 @@ class UsageBook:
             return
         known = self._conversations.pop(conversation, None)
         sums = _sum(known["sums"] if known is not None else None, answer)
-        is_late = known is not None and known["endedAt"] > answer["endedAt"]  # another process's, read after ours
+        is_late = known is not None and known["endedAt"] > answer["endedAt"]  # of another process, read after ours
         last = known if is_late and known is not None else answer
         self._conversations[conversation] = {"endedAt": last["endedAt"], "model": last["model"], "sums": sums}
         if len(self._conversations) > _CONVERSATIONS:
@@ -98,7 +94,7 @@ def _sum(sums: wire.UsageSums | None, answer: wire.AnswerUsage) -> wire.UsageSum
 
 
 def _remembered(row: UsageRow) -> wire.AnswerUsage:
-    """An answer of before; what was unknown of it adds nothing."""
+    """The usage of an answer in the ledger; an unknown number adds nothing."""
     return {
         "model": row.model,
         "endedAt": row.time,

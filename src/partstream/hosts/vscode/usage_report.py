@@ -1,7 +1,7 @@
-"""Gives every answer a usage, and reads what it says: the provider's own numbers, or numbers that are counted here.
+"""Gives every answer a usage, with the provider's numbers or with counts made here; knows no connection.
 
-Without a usage Copilot's context widget shows zeros, and its compaction of long conversations goes by nothing
-(`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`). Knows no connection.
+Without a usage, Copilot's context widget shows zeros, and its compaction of long conversations has no numbers
+(`ExtensionContributedChatEndpoint` in Copilot 0.67 reads the data part `usage`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage"]
 _COPILOT: Final = "github.copilot-chat"
 
 _KEPT: Final = 32_768
-"""Characters of an answer that are kept to be counted; the rest is taken to be like them, so that memory is bounded."""
+"""The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
 
 
 class UsageWatch:
-    """A progress that hands everything on, and notices whether a usage was among it.
+    """A progress that hands on all parts and notices a usage part.
 
     Attributes:
-        usage: The last one that was reported, as the host reads it; None while there is none.
+        usage: The content of the last usage part, or None.
     """
 
     __slots__ = ("_kept", "_left_out", "_parts", "_progress", "usage")
@@ -51,7 +51,7 @@ class UsageWatch:
         self._kept = self._left_out = 0
 
     def report(self, part: ResponsePart) -> None:
-        """Hands on one part."""
+        """Hands on a part."""
         self._progress.report(part)
         if isinstance(part, TextPart):
             self._keep(part, len(part.value))
@@ -63,7 +63,7 @@ class UsageWatch:
             self._parts.append(part)
 
     def answer(self) -> ChatMessage:
-        """What the model has said so far, as the message that it becomes in the next request; its beginning if long."""
+        """The answer so far, as the message in the next request; only the beginning of a long answer."""
         return ChatMessage.assistant(_joined(self._parts))
 
     def _keep(self, part: TextPart | ThinkingPart, length: int) -> None:
@@ -75,7 +75,7 @@ class UsageWatch:
 
     @property
     def length(self) -> float:
-        """How many times as long the texts of the answer are as those of :meth:`answer`; 1 for all but long ones."""
+        """The ratio of the whole answer's text length to that of :meth:`answer`; 1 except for a long answer."""
         return (self._kept + self._left_out) / self._kept if self._kept else 1.0
 
     async def drain(self) -> None:
@@ -84,14 +84,14 @@ class UsageWatch:
 
 
 def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
-    """The parts, texts that follow each other as one: a token may lie across the border of two."""
+    """The parts, with consecutive texts joined: a token may span the border between two."""
     joined: list[ResponsePart] = []
     for kind, group in groupby(parts, type):
         if kind is TextPart:
             joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
         elif kind is ThinkingPart:
             thoughts = [part for part in group if isinstance(part, ThinkingPart)]
-            joined += [part for part in thoughts if not part.value]  # they may carry what an upstream hides
+            joined += [part for part in thoughts if not part.value]  # they may carry hidden reasoning of an upstream
             joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
         else:
             joined += group
@@ -105,14 +105,14 @@ def counted_usage(
     model: LanguageModelChatInformation,
     options: RequestOptions,
 ) -> dict[str, Any]:
-    """The usage of an answer whose provider reported none; the whole is called an estimate.
+    """The usage of an answer whose provider reported none; its source is `estimated`.
 
     Args:
         messages: The tokens of each message of the prompt.
-        answer: Those of the answer, or of its beginning: VS Code takes all three numbers or none.
-        length: How many times as long the answer is.
-        model: Says how tools count.
-        options: Holds the tools.
+        answer: The tokens of the answer, or of its beginning. VS Code takes all three numbers or none.
+        length: The ratio of the answer's length to that of the counted beginning.
+        model: The model, whose family determines how tools count.
+        options: The options of the request, with its tools.
     """
     around = MessageCounter(model.family).count_request((), options.tools)
     prompt, completion = sum(messages, around).tokens, round(answer.tokens * length)
@@ -125,7 +125,7 @@ def counted_usage(
 
 
 def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> wire.AnswerUsage | None:
-    """What a usage says of an answer that ended now; None where it does not say both input and output."""
+    """The usage of an answer that ended now; None if `usage` lacks the input or the output."""
     prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if prompt is None or completion is None:
         return None
@@ -145,10 +145,10 @@ def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, 
 
 
 def conversation_of(options: RequestOptions) -> str | None:
-    """The digest of the conversation that a request belongs to; None for what Copilot asks by itself, such as a title.
+    """The digest of a request's conversation; None for Copilot's own requests, such as the one for a title.
 
-    Copilot names the conversation only in requests of the chat (facts of Copilot 0.67); those of another extension
-    are one conversation.
+    Copilot names the conversation only in requests of the chat (observed in Copilot 0.67). All requests of another
+    extension form one conversation.
     """
     named = options.model_options.get("_conversationId")
     if isinstance(named, str) and named:
@@ -158,7 +158,7 @@ def conversation_of(options: RequestOptions) -> str | None:
 
 
 def _usage(part: DataPart) -> dict[str, Any] | None:
-    """The content of a usage part; None for what the host would not read either."""
+    """The content of a usage part; None for content that VS Code would not read either."""
     try:
         usage = loads(part.data)
     except JSONDecodeError:

@@ -1,7 +1,7 @@
-"""Checks JSON values against the TypedDicts of the wire; knows no method and builds nothing.
+"""Checks JSON values against the TypedDicts of the wire; knows no method and makes no values.
 
-Parts (the unions of TypedDicts) are left to :mod:`partstream.hosts.vscode.conversion`, which skips the types that it
-does not know. Fields that a shape does not name are ignored: a newer peer may send more.
+Does not check parts (the unions of TypedDicts): :mod:`partstream.hosts.vscode.conversion` does, and skips unknown
+types. Ignores fields that a shape does not have: a newer peer may send more.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NAMES = {
 
 
 class InvalidParamsError(CallerError):
-    """The peer sent a value of another shape.
+    """The peer sent a value of the wrong shape.
 
     Attributes:
         where: The place, such as `params.messages[2].role`.
-        got: What was there, shortened; never a value that could be a secret.
-        expected: What should have been there.
+        got: A description of the value, shortened; never a value that could be a secret.
+        expected: A description of the expected value.
     """
 
     def __init__(self, where: str, got: str, expected: str) -> None:
@@ -42,10 +42,10 @@ class InvalidParamsError(CallerError):
 
 
 def check(value: object, shape: Any, where: str) -> None:
-    """Checks `value` and everything in it.
+    """Checks `value` and all values in it.
 
     Raises:
-        InvalidParamsError: It has another shape; the first place that differs.
+        InvalidParamsError: The first place with the wrong shape.
     """
     if is_typeddict(shape):
         _check_object(value, shape, where)
@@ -92,7 +92,7 @@ def _check_list(value: object, item: Any, where: str) -> None:
 
 @cache
 def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
-    """Each field of a TypedDict: its shape, and whether it must be there."""
+    """The fields of a TypedDict: the shape of each, and whether it is required."""
     fields = {}
     for name, hint in get_type_hints(shape, include_extras=True).items():
         optional = get_origin(hint) is NotRequired
@@ -120,6 +120,6 @@ def _expectation(shape: Any) -> str:
 
 
 def _describe(value: object) -> str:
-    # Only numbers and the like are shown: a string may be a key that slipped into the wrong field.
+    # Shows only numbers and booleans: a string may be a key in the wrong field.
     name = _NAMES.get(type(value), type(value).__name__)
     return repr(value) if isinstance(value, int | float) else name

@@ -1,10 +1,11 @@
-"""The shapes of everything that crosses the pipe between the extension and the sidecar, as TypedDicts.
+"""The shapes of all values that cross the pipe between the extension and the sidecar, as TypedDicts.
 
-The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Data
-only: which method carries which shape stands in :mod:`partstream.hosts.vscode.methods`, and how a shape becomes one
-of the library's values in :mod:`partstream.hosts.vscode.conversion`. The TypeScript types are generated from here.
+The field names are those of `@types/vscode` 1.140, so the extension hands its objects on without renaming. Only data:
+:mod:`partstream.hosts.vscode.methods` tells which method carries which shape, and
+:mod:`partstream.hosts.vscode.conversion` makes the library's values of them. The TypeScript types are generated from
+this module.
 
-Annotations are evaluated when the module loads (no `__future__` import): the generator and the validator read them.
+Annotations are evaluated at import (no `__future__` import): the generator and the validator read them.
 """
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -33,7 +34,6 @@ __all__ = [
     "BrokenRule",
     "CancelParams",
     "ClientInfo",
-    "Configuration",
     "ConversationUsage",
     "Counting",
     "CountingResult",
@@ -65,6 +65,7 @@ __all__ = [
     "ResponseProgress",
     "ResponseResult",
     "ServerInfo",
+    "SidecarConfiguration",
     "TextPart",
     "ThinkingPart",
     "TokenCount",
@@ -116,7 +117,7 @@ class DataPart(TypedDict):
 
 
 class ToolResultPart(TypedDict):
-    """What a tool gave: `LanguageModelToolResultPart`; only in messages of a request."""
+    """The result of a tool call: `LanguageModelToolResultPart`; only in messages of a request."""
 
     type: Literal["tool_result"]
     callId: str
@@ -145,7 +146,7 @@ class Tool(TypedDict):
 
 
 class RequestOptions(TypedDict):
-    """What goes with the messages: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 required."""
+    """The options of a request: `ProvideLanguageModelChatResponseOptions`; toolMode 1 is auto, 2 is required."""
 
     tools: NotRequired[list[Tool]]
     toolMode: NotRequired[Literal[1, 2]]
@@ -155,19 +156,19 @@ class RequestOptions(TypedDict):
 
 
 class ProviderSource(TypedDict):
-    """A provider of the user's own: `source` is `module:attribute` or `path/to/file.py`.
+    """A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
 
-    `name` stands before its model ids (`name/id`); without one it is the file's or the module's name.
+    `name` stands before the model ids (`name/id`); by default, it is the name of the file or module.
     """
 
     source: str
     name: NotRequired[str | None]
 
 
-class Configuration(TypedDict):
-    """What the settings say; a change of them needs a new process.
+class SidecarConfiguration(TypedDict):
+    """The settings of the sidecar; a change needs a new process.
 
-    `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, where somebody set them.
+    `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if somebody set them.
     """
 
     providers: list[ProviderSource]
@@ -176,7 +177,7 @@ class Configuration(TypedDict):
 
 
 class ClientInfo(TypedDict):
-    """Who starts the sidecar."""
+    """The program that starts the sidecar."""
 
     name: str
     version: str
@@ -188,11 +189,11 @@ class InitializeParams(TypedDict):
     protocolVersion: int
     clientInfo: ClientInfo
     vscodeVersion: str
-    configuration: Configuration
+    configuration: SidecarConfiguration
 
 
 class ServerInfo(TypedDict):
-    """What answers: the version of Partstream, and of the Python that runs it with its path."""
+    """The sidecar: the version of Partstream, and the version and path of the Python that runs it."""
 
     name: str
     version: str
@@ -201,7 +202,7 @@ class ServerInfo(TypedDict):
 
 
 class InitializeResult(TypedDict):
-    """The sidecar speaks this version and is ready."""
+    """The sidecar is ready and speaks this protocol version."""
 
     protocolVersion: int
     serverInfo: ServerInfo
@@ -215,11 +216,12 @@ class VersionMismatchData(TypedDict):
 
 
 class Group(TypedDict):
-    """One group of chatLanguageModels.json, sent whole with every request that concerns it.
+    """One group of chatLanguageModels.json, sent whole with every request for its models.
 
-    So a sidecar that was restarted needs no reminder. `id` is the extension's own stable key of the group (VS Code
-    does not tell the group's name). `configuration` holds the group's keys, the secrets in clear: it is never logged.
-    A group with the key `provider` is served by that provider file, every other one by the built-in gateway.
+    A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group (VS Code
+    does not tell the group's name). `configuration` holds the group's keys and values, with secrets in clear text: it
+    is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
+    all others.
     """
 
     id: str
@@ -227,23 +229,23 @@ class Group(TypedDict):
 
 
 class InformationParams(TypedDict):
-    """Asks for the models of one group, or with `group` null for those of the providers in the configuration."""
+    """Asks for the models of a group; with `group` null, for those of the providers in the configuration."""
 
     group: Group | None
     silent: bool
 
 
 class LanguageModelChatCapabilities(TypedDict):
-    """What a model can do."""
+    """The capabilities of a model."""
 
     imageInput: bool
     toolCalling: bool | int
 
 
 class LanguageModelChatInformation(TypedDict):
-    """One model: `LanguageModelChatInformation`; `id` is unique within its group, and is what requests name.
+    """One model: `LanguageModelChatInformation`; requests name the model by `id`, which is unique within its group.
 
-    `extra` holds further fields for the object that VS Code gets (`isUserSelectable`, `configurationSchema`, ...).
+    `extra` holds further fields of the object for VS Code (`isUserSelectable`, `configurationSchema`, ...).
     """
 
     id: str
@@ -259,14 +261,14 @@ class LanguageModelChatInformation(TypedDict):
 
 
 class ProviderError(TypedDict):
-    """A provider that could not list its models; its traceback went to the log."""
+    """A provider that could not list its models; the log has its traceback."""
 
     provider: str
     message: str
 
 
 class InformationResult(TypedDict):
-    """The models of all providers that work, and what is wrong with the others."""
+    """The models of the providers that work, and the errors of those that fail."""
 
     models: list[LanguageModelChatInformation]
     errors: list[ProviderError]
@@ -283,10 +285,10 @@ class ResponseParams(TypedDict):
 
 
 class ResponseResult(TypedDict):
-    """The answer is whole; a field is left out where the provider did not say it.
+    """The answer is complete; a field is absent if the provider did not report it.
 
-    `finishReason` is why the model stopped in one word for all providers, `providerFinishReason` the provider's own
-    word; `responseId` and `model` are the upstream's names of the response and of the model that answered.
+    `finishReason` is why the model stopped, in one term for all providers; `providerFinishReason` is the provider's own
+    term; `responseId` and `model` are the upstream's names of the response and of the model that answered.
     """
 
     finishReason: NotRequired[FinishReason]
@@ -302,21 +304,21 @@ class ResponseProgress(TypedDict):
 
 
 class ProgressParams(TypedDict):
-    """Something happened in the request that carries `token` as its `progressToken`."""
+    """The progress of the request whose `progressToken` is `token`."""
 
     token: int | str
     value: ResponseProgress
 
 
 class TokenCountItem(TypedDict):
-    """What is to be counted: exactly one of the two fields."""
+    """A text or a message to count: exactly one of the two fields."""
 
     text: NotRequired[str]
     message: NotRequired[RequestMessage]
 
 
 class TokenCountParams(TypedDict):
-    """Asks for the tokens of many texts and messages at once, as the model counts them."""
+    """Asks for the model's token counts of many texts and messages at once."""
 
     group: Group | None
     model: str
@@ -324,7 +326,7 @@ class TokenCountParams(TypedDict):
 
 
 class TokenCount(TypedDict):
-    """A number of tokens and where it comes from: the upstream said it, a tokenizer counted it, or it is estimated."""
+    """A number of tokens and its source: reported by the upstream, counted by a tokenizer, or estimated."""
 
     count: int
     source: TokenCountSource
@@ -337,13 +339,13 @@ class TokenCountResult(TypedDict):
 
 
 class ModelsDidChangeParams(TypedDict):
-    """The list of the group with this id may have changed; null: of the providers in the configuration."""
+    """The models of the group with this id may have changed; null stands for the providers in the configuration."""
 
     group: str | None
 
 
 class TokenCountsDidChangeParams(TypedDict):
-    """These models of the group with this id (null: of the providers in the configuration) count otherwise now."""
+    """Token counts have changed for models of the group with this id; null stands for the configuration's providers."""
 
     group: str | None
     models: list[str]
@@ -353,7 +355,7 @@ LogLevel: TypeAlias = Literal["trace", "debug", "info", "warning", "error"]
 
 
 class LogParams(TypedDict):
-    """A line (or a traceback) for the output channel; `source` names who says it."""
+    """A line (or a traceback) for the output channel; `source` is the name of the logger."""
 
     level: LogLevel
     message: str
@@ -361,7 +363,7 @@ class LogParams(TypedDict):
 
 
 class CancelParams(TypedDict):
-    """Names the request that nobody waits for any more."""
+    """Names the request to cancel."""
 
     id: int | str
 
@@ -370,7 +372,7 @@ LanguageModelErrorCode: TypeAlias = Literal["NotFound", "NoPermissions", "Blocke
 
 
 class ErrorData(TypedDict):
-    """The data of the error `LanguageModelFailed`; a field is null where nothing is known.
+    """The data of the error `LanguageModelFailed`; an unknown field is null.
 
     `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds.
     """

@@ -1,6 +1,6 @@
-"""The shapes of what the sidecar tells people: tokens, costs, how texts are counted, how answers ended, broken rules.
+"""The shapes of reports for people: tokens, costs, how texts are counted, how answers ended, broken rules.
 
-They belong to :mod:`partstream.hosts.vscode.wire`, which holds all others and hands these on.
+They belong to :mod:`partstream.hosts.vscode.wire`, which holds all other shapes and exports these too.
 """
 
 from typing import Literal, TypeAlias, TypedDict
@@ -28,11 +28,11 @@ TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
 
 
 class AnswerUsage(TypedDict):
-    """What one answer took, in tokens; null is what nobody knows.
+    """The usage of one answer, in tokens; an unknown number is null.
 
-    `model` is the model's name, `endedAt` in seconds since 1970, `cost` in US dollars by the model's list prices,
-    `source` that of the least sure number, `maxInputTokens` the input limit of the model. Each of `edits` says in a
-    few words what the upstream took out of the conversation by itself.
+    `model` is the model's name, `endedAt` is in seconds since 1970, `cost` is in US dollars by the model's list prices,
+    `source` is that of the least certain number, `maxInputTokens` is the model's input limit. Each of `edits` describes
+    in a few words a cut that the upstream itself made to the conversation.
     """
 
     model: str
@@ -47,10 +47,10 @@ class AnswerUsage(TypedDict):
 
 
 class UsageSums(TypedDict):
-    """What several answers took together: only what is known is added up.
+    """The sums of several answers' known numbers.
 
-    `cost` is null where no answer has one; `withoutCost` of the answers have none, and `estimated` of them count
-    with numbers that the upstream did not report.
+    `cost` is null if no answer has one. `withoutCost` is the number of answers without a cost; `estimated` is the
+    number of answers whose tokens the upstream did not report.
     """
 
     answers: int
@@ -63,9 +63,9 @@ class UsageSums(TypedDict):
 
 
 class DidAnswerParams(TypedDict):
-    """An answer ended, and the sums that it belongs to.
+    """An answer that ended, with the sums of its conversation and its day.
 
-    `conversation` is null for a request that belongs to none, such as that for a title; `day` is that of this
+    `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
     machine's clock.
     """
 
@@ -90,7 +90,7 @@ class DayUsage(TypedDict):
 
 
 class UsageResult(TypedDict):
-    """The last answers and conversations of this process, and the last days of this user, the newest first."""
+    """The last answers and conversations of this process, and the last days of this user, newest first."""
 
     answers: list[AnswerUsage]
     conversations: list[ConversationUsage]
@@ -98,10 +98,10 @@ class UsageResult(TypedDict):
 
 
 class Counting(TypedDict):
-    """How the texts of a model are counted now.
+    """How texts are currently counted for a model.
 
-    `model` is the id as the extension knows it. `source` says whether a tokenizer or an estimate does it, and `factor`
-    what estimates are multiplied with: null for providers that do not learn, 1 while nothing is known.
+    `model` is the model's id in the extension. `source` tells whether a tokenizer counts or an estimate is made;
+    `factor` multiplies estimates: null for providers that do not learn, 1 before anything is learnt.
     """
 
     group: str | None
@@ -113,7 +113,7 @@ class Counting(TypedDict):
 
 
 class CountingResult(TypedDict):
-    """The models that were listed so far."""
+    """How texts are counted for the models listed so far."""
 
     models: list[Counting]
 
@@ -122,11 +122,11 @@ AnswerOutcome: TypeAlias = Literal["completed", "incomplete", "failed", "truncat
 
 
 class AnswerEnd(TypedDict):
-    """How one answer ended; null is what nobody said.
+    """How one answer ended; a fact that was not reported is null.
 
-    `endedAt` is in seconds since 1970, `provider` what the log calls the provider, `model` the model's own id.
-    An `incomplete` answer was stopped by a limit or a filter; of a `truncated` one the upstream's bytes ended early.
-    `answeredBy` is the model as the upstream names it, `error` the name of the error's class.
+    `endedAt` is in seconds since 1970, `provider` is the provider's name in the log, `model` is the model's own id. A
+    limit or a filter stopped an `incomplete` answer; the upstream's bytes of a `truncated` answer ended too early.
+    `answeredBy` is the upstream's name of the model that answered, `error` is the name of the error's class.
     """
 
     endedAt: float
@@ -143,10 +143,10 @@ class AnswerEnd(TypedDict):
 
 
 class BrokenRule(TypedDict):
-    """A rule of the contract of a response stream that a provider broke since it was loaded, and how often.
+    """A rule of the contract that a provider has broken since it was loaded, and how often.
 
-    A part that breaks a MUST was dropped. `place` is the line of its code that broke the rule first, as `file:line`, or
-    null where that is unknown.
+    A part that breaks a MUST was dropped. `place` is the line of the provider's code that first broke the rule, as
+    `file:line`; null if unknown.
     """
 
     provider: str
@@ -158,7 +158,7 @@ class BrokenRule(TypedDict):
 
 
 class DiagnosticsResult(TypedDict):
-    """How the last answers ended, the newest first, and what the providers that are loaded do wrong."""
+    """How the last answers ended, newest first, and the rules that the loaded providers broke."""
 
     answers: list[AnswerEnd]
     brokenRules: list[BrokenRule]
