@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from partstream.parts import ResponsePart
+from partstream.settings.kinds import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,28 +94,21 @@ StreamOutput: TypeAlias = ResponsePart | Unmapped | Finish
 """An output of an adapter."""
 
 
-class ThinkingMode(StrEnum):
-    """How an adapter renders the model's reasoning."""
+class ThinkingMode(Choice):
+    """How the model's thinking is rendered."""
 
-    PART = "part"
-    """As thinking parts."""
-    TEXT = "text"
-    """As part of the visible answer, for consumers without thinking parts."""
-    OFF = "off"
-    """Not at all."""
+    PART = "part", "As thinking parts, which a host shows apart from the answer"
+    TEXT = "text", "As a quote in the answer, for hosts without thinking parts"
+    OFF = "off", "Not at all"
 
 
-class CitationMode(StrEnum):
-    """How an adapter renders the sources that a model cites."""
+class CitationMode(Choice):
+    """How the sources that a model cites are rendered."""
 
-    INLINE = "inline"
-    """As a link in the text, unless the text already holds the link."""
-    DATA = "data"
-    """As a data part of media type `application/vnd.vscode.citation+json` for each source."""
-    END = "end"
-    """As a list of links at the end of the answer."""
-    OFF = "off"
-    """Not at all."""
+    INLINE = "inline", "As a link in the text, unless the text already holds the link"
+    DATA = "data", "As a data part of media type `application/vnd.vscode.citation+json` for each source"
+    END = "end", "As a list of links at the end of the answer"
+    OFF = "off", "Not at all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,8 @@ class ReadResponse:
     """The corner that reads an answer.
 
     Attributes:
-        open: Makes the adapter of one response.
+        open: Makes the adapter of one response. Thinking as text is not its business: it is asked for thinking parts
+            then, see :mod:`partstream.protocols.thinking_text`.
         claim: Says how sure the protocol is that an event, with its kind or None, is one of its own.
         frequent: For the kinds of events that come by the thousand, the fields that the adapter's sink reads of them;
             see :func:`partstream.json_codec.make_event_decoder`. Without a tag, the kind is the empty string.

@@ -13,6 +13,7 @@ from partstream.errors import AdapterUsageError, UpstreamProtocolError
 from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder, make_event_decoder
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.thinking_text import open_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,7 +80,7 @@ class StreamReader:
         self._whole = False
         self._ends = row.ends
         self._tag = row.tag
-        self._stream = corner.open(options)
+        self._stream = open_response(corner, options)
         self._events_of = corner.events_of
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated

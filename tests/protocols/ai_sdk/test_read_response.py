@@ -182,7 +182,7 @@ def test_text_that_is_no_string_is_a_clear_error(value: Any) -> None:
 )
 def test_reasoning_is_shown_as_the_options_say(chunk: Chunk) -> None:
     assert read([chunk, chunk, *_end()]).outputs[:-1] == [ThinkingPart("hm", "r")] * 2
-    assert read([chunk, chunk, *_end()], thinking=ThinkingMode.TEXT).outputs[:-1] == [TextPart("hm")] * 2
+    assert read([chunk, chunk, *_end()], thinking=ThinkingMode.TEXT).text == "> hmhm\n\n"
     assert read([chunk, chunk, *_end()], thinking=ThinkingMode.OFF).outputs[:-1] == []
 
 

@@ -11,6 +11,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.data_lines import CODES
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
+from partstream.protocols.thinking_text import open_response
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]
@@ -22,7 +23,7 @@ USAGE = {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
 
 
 def read_chunks(chunks: Iterable[Chunk], protocol: str = "ai-sdk", options: StreamOptions = DEFAULTS) -> Result:
-    stream = PROTOCOLS[protocol].read_response().open(options)
+    stream = open_response(PROTOCOLS[protocol].read_response(), options)
     outputs: list[StreamOutput] = []
     for chunk in chunks:
         outputs += stream.feed(chunk)

@@ -174,7 +174,7 @@ THINKS_THEN_SAYS = spread(
 
 @pytest.mark.parametrize(
     ("mode", "text", "thinking"),
-    [(ThinkingMode.PART, "Yes", "Hm"), (ThinkingMode.TEXT, "HmYes", ""), (ThinkingMode.OFF, "Yes", "")],
+    [(ThinkingMode.PART, "Yes", "Hm"), (ThinkingMode.TEXT, "> Hm\n\nYes", ""), (ThinkingMode.OFF, "Yes", "")],
 )
 def test_thinking_goes_where_the_options_say(mode: ThinkingMode, text: str, thinking: str) -> None:
     result = read(THINKS_THEN_SAYS, thinking=mode)

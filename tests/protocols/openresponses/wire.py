@@ -9,9 +9,10 @@ from typing import Any
 from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.openresponses.read_response import OpenResponsesStream
+from partstream.protocols.openresponses.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import known_framings
+from partstream.protocols.thinking_text import open_response
 
 Event = dict[str, Any]
 OMIT: Any = object()
@@ -203,7 +204,7 @@ def read_bytes(chunks: Iterable[bytes], options: StreamOptions = DEFAULTS, frami
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = DEFAULTS) -> Result:
-    stream = OpenResponsesStream(options)
+    stream = open_response(READ_RESPONSE, options)
     outputs: list[StreamOutput] = []
     for one in events:
         outputs += stream.feed(one)

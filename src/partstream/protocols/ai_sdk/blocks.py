@@ -182,9 +182,7 @@ class Blocks:
             outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
 
     def _maker(self, block_id: str | None) -> Callable[[str], TextPart | ThinkingPart] | None:
-        if self._mode is ThinkingMode.PART:
-            return partial(ThinkingPart, id=block_id)
-        return TextPart if self._mode is ThinkingMode.TEXT else None
+        return partial(ThinkingPart, id=block_id) if self._mode is ThinkingMode.PART else None
 
 
 def _make_sink(

@@ -194,10 +194,8 @@ class TextEvents:
 
     def _new_slot(self, item: TextItem, channel: Channel, part_index: int | None) -> Slot:
         make: Callable[[str], TextPart | ThinkingPart] | None = TextPart
-        if channel.is_reasoning and self._options.thinking is ThinkingMode.PART:
-            make = partial(ThinkingPart, id=item.id)
-        elif channel.is_reasoning and self._options.thinking is ThinkingMode.OFF:
-            make = None
+        if channel.is_reasoning:
+            make = partial(ThinkingPart, id=item.id) if self._options.thinking is ThinkingMode.PART else None
         return item.add(Slot(channel, item.output_index, part_index, make))
 
     def _activate(self, slot: Slot, outputs: Outputs) -> Slot:

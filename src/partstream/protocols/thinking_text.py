@@ -1,0 +1,149 @@
+"""Shows a model's thinking as text, set off from its answer: once for all protocols, behind every adapter.
+
+An adapter gives thinking parts, or none; where a consumer wants text, what follows here makes a Markdown quote of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.outputs import ThinkingMode, Unmapped
+from partstream.parts import TextPart, ThinkingPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.errors import LanguageModelError
+    from partstream.outputs import ResponseStream, Sink, StreamOptions, StreamOutput
+    from partstream.protocols.protocol import ReadResponse
+
+__all__ = ["ThinkingAsText", "open_response"]
+
+_MARK: Final = "> "
+"""CommonMark 0.31 section 5.1: a line of a block quote."""
+_EMPTY_LINE: Final = ">\n"
+
+
+def open_response(corner: ReadResponse, options: StreamOptions) -> ResponseStream:
+    """The adapter of one response, with its thinking as the options want it.
+
+    Args:
+        corner: The corner of a protocol that reads answers.
+        options: How the response is rendered.
+    """
+    if options.thinking is not ThinkingMode.TEXT:
+        return corner.open(options)
+    return ThinkingAsText(corner.open(replace(options, thinking=ThinkingMode.PART)))
+
+
+class ThinkingAsText:
+    """An adapter whose thinking parts become text: a quote, with an empty line before and behind it.
+
+    What a server wants back of its thinking is left out: only a thinking part could carry it.
+
+    Args:
+        stream: The adapter that reads the response.
+
+    Attributes:
+        sink: None: there is no short way through the quote.
+    """
+
+    __slots__ = ("_quote", "_stream", "sink")
+
+    def __init__(self, stream: ResponseStream) -> None:
+        self._stream = stream
+        self._quote = _Quote()
+        self.sink: Sink | None = None
+
+    def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:
+        """Takes the next event and returns what it means."""
+        return self._shown(self._stream.feed(event))
+
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
+        """The same, appended to a list that is there already."""
+        outputs += self.feed(event)
+
+    def end(self, *, whole: bool = False) -> list[StreamOutput]:
+        """Says that no more events come."""
+        return self._shown(self._stream.end(whole=whole))
+
+    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+        """Ends the stream with an error that was met below it."""
+        return self._shown(self._stream.fail(error))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the :class:`partstream.outputs.Finish` is out."""
+        return self._stream.finished
+
+    @property
+    def failing(self) -> bool:
+        """Whether the upstream has reported an error and may still say more about it."""
+        return self._stream.failing
+
+    def _shown(self, outputs: Iterable[StreamOutput]) -> list[StreamOutput]:
+        shown: list[StreamOutput] = []
+        for output in outputs:
+            if isinstance(output, ThinkingPart):
+                shown += self._quote.say(output)
+            elif isinstance(output, Unmapped):
+                shown.append(output)
+            else:
+                shown += self._quote.close()
+                shown.append(output)
+                if isinstance(output, TextPart):
+                    self._quote.after(output.value)
+        return shown
+
+
+class _Quote:
+    """The quote that is being written, if any."""
+
+    __slots__ = ("_block", "_is_line_begun", "_is_open", "_tail")
+
+    def __init__(self) -> None:
+        self._is_open = False
+        self._is_line_begun = False
+        self._block: str | None = None
+        self._tail = "\n\n"
+
+    def after(self, text: str) -> None:
+        """Takes a text of the answer."""
+        self._tail = (self._tail + text)[-2:]
+
+    def say(self, part: ThinkingPart) -> list[StreamOutput]:
+        """A piece of thinking as text; nothing for one that only carries metadata."""
+        text = part.value
+        if not text:
+            return []
+        said = self._opened(part.id)
+        for number, line in enumerate(text.split("\n")):
+            if number:
+                said += "\n" if self._is_line_begun else _EMPTY_LINE
+                self._is_line_begun = False
+            if line:
+                said += line if self._is_line_begun else _MARK + line
+                self._is_line_begun = True
+        return [TextPart(said)]
+
+    def close(self) -> list[StreamOutput]:
+        """What stands between the quote and what follows; nothing where none is open."""
+        if not self._is_open:
+            return []
+        self._is_open = False
+        self._tail = "\n\n"
+        return [TextPart("\n\n" if self._is_line_begun else "\n")]
+
+    def _opened(self, block: str | None) -> str:
+        """What stands before the next piece: nothing within a block."""
+        if self._is_open and block == self._block:
+            return ""
+        said = _before(self._tail) if not self._is_open else ("\n" if self._is_line_begun else "") + _EMPTY_LINE
+        self._is_open, self._is_line_begun, self._block = True, False, block
+        return said
+
+
+def _before(tail: str) -> str:
+    """What makes an empty line behind a text."""
+    return "" if tail.endswith("\n\n") else "\n" if tail.endswith("\n") else "\n\n"
