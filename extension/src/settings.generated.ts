@@ -30,7 +30,7 @@ export const PLAIN_WORD = /^(?:[a-z]{1,12})$/;
 export const SEPARATORS = /[\s"'?&=:@/,;]+/;
 
 /** The settings for which the empty string is a value. */
-export const MAY_BE_EMPTY: readonly string[] = [];
+export const MAY_BE_EMPTY: readonly string[] = ["callIdPrefix"];
 
 /** What of every setting of a group is secret. */
 export const SETTINGS: Readonly<Record<string, SecretRow>> = {
@@ -120,7 +120,10 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
       team: { secrecy: "nothing" },
     },
   },
+  thinking: { secrecy: "nothing" },
+  citations: { secrecy: "nothing" },
   maxOutputTokens: { secrecy: "nothing" },
+  callIdPrefix: { secrecy: "nothing" },
   timeouts: {
     nesting: "object",
     isShort: false,

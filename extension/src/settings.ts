@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { ProviderSource } from "./protocol.generated";
+import { MAY_BE_EMPTY } from "./settings.generated";
 
 export interface Settings {
   readonly python: string;
@@ -67,7 +68,9 @@ export function resolveConfiguration(
   configuration: Readonly<Record<string, unknown>>,
   folder: string | undefined,
 ): Record<string, unknown> {
-  const given = Object.fromEntries(Object.entries(configuration).filter(([, value]) => (value ?? "") !== ""));
+  const given = Object.fromEntries(
+    Object.entries(configuration).filter(([name, value]) => (value ?? "") !== "" || isEmptyValue(name, value)),
+  );
   const { provider } = given;
   if (typeof provider !== "string") return given;
   const resolved = resolveSource(provider, folder);
@@ -75,4 +78,9 @@ export function resolveConfiguration(
     throw new Error(`The provider file ${provider} has a relative path: it needs an open, trusted folder.`);
   }
   return { ...given, provider: resolved };
+}
+
+/** An empty text is as good as none, because the dialog leaves them behind; but for some settings it is a value. */
+function isEmptyValue(name: string, value: unknown): boolean {
+  return value === "" && MAY_BE_EMPTY.includes(name);
 }

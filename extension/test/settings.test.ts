@@ -35,6 +35,7 @@ test("a provider may have a name", () => {
 test("a group's provider file is resolved, empty keys are left out, all others pass as they are", () => {
   assert.deepEqual(resolveConfiguration({ baseUrl: "x", apiKey: "k" }, undefined), { baseUrl: "x", apiKey: "k" });
   assert.deepEqual(resolveConfiguration({ provider: "", apiKey: null, models: [] }, undefined), { models: [] });
+  assert.deepEqual(resolveConfiguration({ callIdPrefix: "", proxy: "" }, undefined), { callIdPrefix: "" });
   assert.deepEqual(resolveConfiguration({ provider: "a.py" }, "/work"), { provider: join("/work", "a.py") });
   assert.throws(() => resolveConfiguration({ provider: "a.py" }, undefined), /a\.py.*trusted folder/);
 });

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from configuration.standing import PLACES, load_from
-from partstream.messages import RequestOptions
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import StreamOptions
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.registry import asked_protocols
 from partstream.settings.row import Place
 from partstream.testing import ReplayUpstream
@@ -74,6 +76,87 @@ def test_what_is_chosen_for_one_request_wins_and_a_body_of_ones_own_over_that(pr
             assert FIELDS[protocol] not in upstream.requests[-1].body
 
     run(test())
+
+
+# ---- thinking, citations, callIdPrefix ----
+
+
+ANSWER = "Six times seven is **42**."
+QUOTE = "> **Working it out**\n>\n> Six times seven is the same as six times five plus six times two: 30 + 12."
+
+
+@every_place
+@pytest.mark.parametrize("protocol", asked_protocols())
+@pytest.mark.parametrize(
+    ("settings", "text", "has_part"),
+    [
+        ({}, ANSWER, True),
+        ({"thinking": "part"}, ANSWER, True),
+        ({"thinking": "text"}, f"{QUOTE}\n\n{ANSWER}", False),
+        ({"thinking": "off"}, ANSWER, False),
+    ],
+)
+def test_thinking_is_shown_as_it_is_wanted(
+    place: Place, protocol: str, settings: dict[str, Any], text: str, has_part: bool, tmp_path: Path
+):
+    async def test() -> None:
+        async with asked(place, tmp_path, settings, protocol) as (_, provider):
+            answer = await ask(provider, "Hi", model_id="thinking")
+            assert answer.text == text
+            assert any(isinstance(part, ThinkingPart) for part in answer.parts) is has_part
+
+    run(test())
+
+
+SKYTREE = " The Tokyo Skytree is higher: 634 metres."
+
+
+@every_place
+@pytest.mark.parametrize(
+    ("citations", "links", "behind", "data"),
+    [("inline", 2, 1, 0), ("data", 0, 0, 2), ("end", 2, 2, 0), ("off", 0, 0, 0), (None, 2, 1, 0)],
+)
+def test_citations_are_shown_as_they_are_wanted(
+    place: Place, citations: str | None, links: int, behind: int, data: int, tmp_path: Path
+):
+    async def test() -> None:
+        settings = {} if citations is None else {"citations": citations}
+        async with asked(place, tmp_path, settings) as (_, provider):
+            answer = await ask(provider, "Hi", model_id="citations")
+            assert answer.text.count("](https://example.com/") == links
+            assert answer.text.partition(SKYTREE)[2].count("](https://") == behind
+            told = [part for part in answer.parts if isinstance(part, DataPart) and "citation" in part.mime_type]
+            assert len(told) == data
+
+    run(test())
+
+
+@every_place
+@pytest.mark.parametrize(
+    ("prefix", "settings"), [("", {"callIdPrefix": ""}), ("my-", {"callIdPrefix": "my-"}), ("gw-", {})]
+)
+def test_calls_have_the_prefix_that_is_wanted_and_lose_it_on_the_way_back(
+    place: Place, prefix: str, settings: dict[str, Any], tmp_path: Path
+):
+    async def test() -> None:
+        async with asked(place, tmp_path, settings) as (upstream, provider):
+            first = await ask(provider, "Hi", model_id="tools")
+            calls = [part for part in first.parts if isinstance(part, ToolCallPart)]
+            assert all(call.call_id.startswith(prefix) for call in calls)
+            history = [ChatMessage.user("Hi"), ChatMessage.assistant(calls)]
+            history.append(ChatMessage.user([ToolResultPart(call.call_id, [TextPart("sunny")]) for call in calls]))
+            await ask(provider, history, model_id="tools")
+            sent = [item["call_id"] for item in upstream.requests[-1].body["input"] if "call_id" in item]
+            assert set(sent) == {call.call_id.removeprefix(prefix) for call in calls}
+
+    run(test())
+
+
+def test_no_prefix_that_a_server_may_refuse():
+    with pytest.raises(ConfigurationError, match="callIdPrefix"):
+        GatewayConfiguration("https://host/v1", stream=StreamOptions(call_id_prefix="a b"))
+    with pytest.raises(ConfigurationError, match="expected one of part, text, off"):
+        GatewayConfiguration.from_json({"baseUrl": "https://host/v1", "thinking": "loud"})
 
 
 def test_no_longest_answer_of_nothing():

@@ -21,7 +21,7 @@ from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.consumer import LanguageModels
 from partstream.errors import LanguageModelError, LanguageModelErrorCode
 from partstream.messages import ChatMessage
-from partstream.outputs import StreamOptions, ThinkingMode
+from partstream.outputs import ThinkingMode
 from partstream.parts import DataPart, TextPart
 from partstream.provider import LanguageModelChatInformation
 from partstream.tokens import Counters
@@ -64,11 +64,6 @@ class _ExitCode(IntEnum):
 @click.option("--model", "model_id", required=True, metavar="M", help="The model's id on the server.")
 @click.option("--system", metavar="TEXT", help="Instructions for the model.")
 @click.option(
-    "--thinking",
-    type=click.Choice([mode.value for mode in ThinkingMode]),
-    help="How to show the model's thinking. Default: part in a terminal, otherwise off.",
-)
-@click.option(
     "--timeout-first-event",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
@@ -79,7 +74,6 @@ def command(
     prompt: str | None,
     model_id: str,
     system: str | None,
-    thinking: str | None,
     timeout_first_event: float | None,
     **options: Any,
 ) -> None:
@@ -87,16 +81,16 @@ def command(
 
     With PROMPT, prints one answer and exits with code 0, with 3 after a failure, or with 130 after Ctrl-C; use - to
     read the prompt from standard input. Without PROMPT, holds a conversation, one message per line, until /exit or
-    the end of the input; Ctrl-C stops an answer. Answers go to standard output; token counts and errors go to standard
-    error. Settings that no option gives come from the environment and your configuration file: see `partstream config
-    show`.
+    the end of the input; Ctrl-C stops an answer. Answers go to standard output, with the model's thinking only in a
+    terminal unless a setting says otherwise; token counts and errors go to standard error. Settings that no option
+    gives come from the environment and your configuration file: see `partstream config show`.
     """
-    mode = thinking or (ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF)
-    gateway = gateway_of(**options)
+    # A terminal shows thinking apart from the answer; who reads the output of a pipe wants the answer.
+    mode = ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF
+    gateway = gateway_of(defaults={"thinking": mode.value}, **options)
     configuration = replace(
         gateway,
         models=(_information(model_id),),
-        stream=StreamOptions(thinking=ThinkingMode(mode)),
         timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
     )
     first = [ChatMessage.system(system)] if system else []

@@ -59,14 +59,16 @@ def upstream_options(function: Callable[_Parameters, _Result]) -> Callable[_Para
     return cast("Callable[_Parameters, _Result]", with_options)
 
 
-def gateway_of(more: Mapping[str, Given] | None = None, **options: Any) -> GatewayConfiguration:
+def gateway_of(
+    more: Mapping[str, Given] | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
+) -> GatewayConfiguration:
     """The upstream that the options and all other places name; takes the arguments of :func:`configuration_of`.
 
     Raises:
         UsageError: An option is invalid, or there is no base URL.
         UnusableConfigurationError: A setting is invalid, in whichever place.
     """
-    configuration = configuration_of(more, **options)
+    configuration = configuration_of(more, defaults=defaults, **options)
     if "baseUrl" not in configuration.resolved.values:
         raise click.UsageError(
             f"no base URL: give --base-url, or set PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}"
@@ -78,13 +80,18 @@ def gateway_of(more: Mapping[str, Given] | None = None, **options: Any) -> Gatew
 
 
 def configuration_of(
-    more: Mapping[str, Given] | None = None, *, header_variables: tuple[str, ...], **options: Any
+    more: Mapping[str, Given] | None = None,
+    *,
+    header_variables: tuple[str, ...],
+    defaults: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Configuration:
     """The configuration that the options and all other places make.
 
     Args:
         more: Settings from further options of the command.
         header_variables: The options `--header-env`.
+        defaults: The command's own defaults, by the names of settings.
         options: The values of the other options, by the names of the settings that they set; None where not given.
 
     Raises:
@@ -98,7 +105,7 @@ def configuration_of(
     if header_variables:
         given["headers"] = Given(dict(header_of(pair) for pair in header_variables), "--header-env")
     try:
-        return load_configuration(command_line={**given, **(more or {})})
+        return load_configuration(command_line={**given, **(more or {})}, defaults=defaults)
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
 

@@ -91,6 +91,7 @@ def load_configuration(
     group: Mapping[str, Any] | None = None,
     editor: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> Configuration:
     """Reads all places.
 
@@ -99,6 +100,7 @@ def load_configuration(
         group: A VS Code group's own keys.
         editor: VS Code's own settings, under our names.
         environment: The environment variables; those of this process when left out.
+        defaults: What holds for this program when nobody sets it, where that is not the general default.
 
     Raises:
         ConfigurationError: A setting is unknown or of no use, wherever it stands; the message shows no secret.
@@ -111,5 +113,6 @@ def load_configuration(
         editor_layer(editor or {}),
         environment_layer(variables),
         file_layer(path, must_exist=bool(variables.get(FILE_VARIABLE))),
+        Layer(Place.DEFAULT, {name: Given(value, name) for name, value in (defaults or {}).items()}),
     )
     return Configuration(resolve(layers), path, variables)

@@ -98,7 +98,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     variables = {row.variable: row for row in SETTINGS.values() if Place.ENVIRONMENT in row.places}
     for variable, row in variables.items():
         text = environment.get(variable, "").strip()
-        if text:
+        if variable in environment and not is_left_out(row, text):
             given[row.name] = Given(text if row.kind.form is Form.TEXT else _json(text, variable), variable)
     others = sorted(
         name

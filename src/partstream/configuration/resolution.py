@@ -108,7 +108,7 @@ def _protocol(layers: Iterable[Layer]) -> str | None:
 
 def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, Value]:
     """Reads a layer by itself: a slip shall not wait until the layer is in force."""
-    rows = {name: row for name, row in settings_of(protocol).items() if layer.place in row.places}
+    rows = {name: row for name, row in settings_of(protocol).items() if layer.place in {*row.places, Place.DEFAULT}}
 
     def on_unknown(error: ConfigurationError) -> None:
         if layer.place is not Place.GROUP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from partstream.conversation.settings import REQUEST_ROWS
 from partstream.models.settings import MODEL_LIST_ROWS
+from partstream.outputs import CitationMode, ThinkingMode
 from partstream.protocols.registry import (
     BUILT_IN_PROTOCOLS,
     DEFAULT_PROTOCOL,
@@ -17,9 +19,9 @@ from partstream.protocols.registry import (
     asked_protocols,
     asking,
 )
-from partstream.settings.checks import fits_header, string
+from partstream.settings.checks import fits_header, shortened, string
 from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, text, whole
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
@@ -163,7 +165,36 @@ _FALLBACK_ROW: Final = Setting(
     dialog=Dialog("Fallback models"),
 )
 
+_PREFIX: Final = re.compile(r"[A-Za-z0-9_-]{0,32}")
+
+
+def _prefix(value: str, where: str) -> str:
+    if not _PREFIX.fullmatch(value):
+        raise ConfigurationError(where, shortened(value), "at most 32 letters, digits, hyphens and underscores")
+    return value
+
+
 _ANSWER_ROWS: Final = (
+    Setting(
+        "thinking",
+        choice(ThinkingMode),
+        "How the model's thinking is shown",
+        "part",
+        sets="stream.thinking",
+        is_bound=False,
+        option="--thinking",
+        dialog=Dialog("Thinking"),
+    ),
+    Setting(
+        "citations",
+        choice(CitationMode),
+        "How the sources that the model cites are shown",
+        "inline",
+        sets="stream.citations",
+        is_bound=False,
+        option="--citations",
+        dialog=Dialog("Citations"),
+    ),
     Setting(
         "maxOutputTokens",
         whole(),
@@ -173,6 +204,19 @@ _ANSWER_ROWS: Final = (
         option="--max-output-tokens",
         metavar="TOKENS",
         dialog=Dialog("Longest answer"),
+    ),
+    Setting(
+        "callIdPrefix",
+        text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
+        "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
+        "empty",
+        "gw-",
+        sets="stream.call_id_prefix",
+        is_bound=False,
+        may_be_empty=True,
+        option="--call-id-prefix",
+        metavar="TEXT",
+        dialog=Dialog("Prefix of call ids"),
     ),
 )
 """What a person wants of answers, whatever server gives them."""
