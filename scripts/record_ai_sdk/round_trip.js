@@ -119,7 +119,42 @@ async function interface_({ ai }, { chunks }) {
   return { message, messages: await ai.convertToModelMessages([message]) };
 }
 
-const KINDS = { stream, generate, models, prompt, interface: interface_ };
+/** The bytes of a stream as a page gets them: checked and taken apart by the SDK's own client. */
+async function browser({ ai, major }, { body }) {
+  const answer = { text: "", reasoning: "", calls: [], sources: [], files: [], errors: [] };
+  const call = ({ toolName, args, input }) => answer.calls.push({ name: toolName, input: args ?? input });
+  const response = new Response(body, { headers: { "content-type": "text/event-stream" } });
+  if (major < 5) {
+    await ai.processDataStream({
+      stream: response.body,
+      onTextPart: (text) => (answer.text += text),
+      onReasoningPart: (text) => (answer.reasoning += text),
+      onReasoningSignaturePart: ({ signature }) => (answer.signature = signature),
+      onToolCallPart: call,
+      onSourcePart: ({ url }) => answer.sources.push(url),
+      onFilePart: ({ mimeType }) => answer.files.push(mimeType),
+      onErrorPart: (error) => answer.errors.push(error),
+      onFinishMessagePart: ({ finishReason, usage }) => Object.assign(answer, { finish: finishReason, usage }),
+    });
+    return answer;
+  }
+  const transport = new ai.DefaultChatTransport({ fetch: async () => response });
+  const stream = await transport.sendMessages({ chatId: "made-up", messages: [], trigger: "submit-message" });
+  for await (const chunk of stream) {
+    if (chunk.type === "text-delta") answer.text += chunk.delta;
+    if (chunk.type === "reasoning-delta") answer.reasoning += chunk.delta;
+    if (chunk.type === "reasoning-end") answer.signature = chunk.providerMetadata?.anthropic.signature;
+    if (chunk.type === "tool-input-available") call(chunk);
+    if (chunk.type === "source-url") answer.sources.push(chunk.url);
+    if (chunk.type === "file") answer.files.push(chunk.mediaType);
+    if (chunk.type === "error") answer.errors.push(chunk.errorText);
+    if (chunk.type === "finish")
+      Object.assign(answer, { finish: chunk.finishReason, usage: chunk.messageMetadata?.totalUsage });
+  }
+  return answer;
+}
+
+const KINDS = { stream, generate, models, prompt, interface: interface_, browser };
 
 async function perform(job) {
   const [version] = await loadVersions([job.major]);

@@ -39,10 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["Exchange", "ReceivedRequest", "ReplayUpstream"]
 
 _KEPT_EXCHANGES: Final = 1000
-_SECRET_HEADERS: Final = frozenset(
-    {"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}.union(
-        *(endpoint.key_headers("key") for endpoint in ENDPOINTS.values())
-    )
+_ANY_KEY: Final = "0123"
+_SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}).union(
+    name
+    for endpoint in ENDPOINTS.values()
+    for name, value in endpoint.key_headers(_ANY_KEY).items()
+    if _ANY_KEY in value  # others say of what kind the key is
 )
 
 

@@ -2,21 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
 from typing import Any
 
-from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import Asked, Finish, Reply, StreamOptions, StreamOutput
 from partstream.protocols.ai_sdk.data_lines import CODES
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
 from partstream.protocols.thinking_text import open_response
+from partstream.protocols.translation import write_answer
+from partstream.usage import Usage
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]
 DEFAULTS = StreamOptions()
-USAGE = {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}
 
 
 # ---- feeding ----
@@ -97,165 +97,37 @@ _FRAMES: dict[str, Callable[[Iterable[Chunk]], list[bytes]]] = {
 
 # ---- writing an answer down ----
 
+SPENT = Usage(7, 3, 10)
+
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """How one stream of one version writes an answer."""
+    """The product's own writer of one stream.
+
+    Attributes:
+        protocol: What its chunks are read as.
+        written: The protocol whose writer it is; the same, but for the full stream of version 4, whose chunks are those
+            that the lines of the data stream stand for.
+        dialect: The version of the chunks, where there are several.
+    """
 
     protocol: str
-    start: list[Chunk]
-    text: Callable[[str, str], Chunk]
-    reasoning: Callable[[str, str], Chunk]
-    named_blocks: bool
-    call: Callable[[ToolCallPart, list[str]], list[Chunk]]
-    source: Callable[[str, str], Chunk]
-    error: Callable[[str], Chunk]
-    finish: Callable[[str], list[Chunk]]
+    written: str
+    dialect: str = ""
 
     def write(self, answer: Sequence[StreamOutput], size: int | None = 3) -> list[Chunk]:
-        """The chunks of an answer, a call's arguments in pieces of `size` characters."""
+        """The chunks of an answer, a call's arguments in pieces of `size` characters; tokens where it says none."""
         *parts, finish = answer
         assert isinstance(finish, Finish)
-        chunks = [*self.start]
-        for number, (kind, run) in enumerate(groupby(parts, type)):
-            chunks += self._block(str(number), kind, list(run), size)
-        if finish.error is not None:
-            return [*chunks, self.error(finish.error.message), *self.finish("error")]
-        if finish.outcome is Outcome.INCOMPLETE:
-            return [*chunks, *self.finish("length")]
-        has_calls = any(isinstance(part, ToolCallPart) for part in parts)
-        return [*chunks, *self.finish("tool-calls" if has_calls else "stop")]
-
-    def _block(self, block_id: str, kind: type, parts: list[Any], size: int | None) -> list[Chunk]:
-        if kind is ToolCallPart:
-            return [chunk for part in parts for chunk in self.call(part, _arguments(part, size))]
-        if kind is DataPart:
-            return [self.source(said["url"], said["title"]) for said in (json.loads(part.data) for part in parts)]
-        if kind is ThinkingPart:
-            return self._framed("reasoning", block_id, [self.reasoning(block_id, part.value) for part in parts])
-        assert kind is TextPart
-        return self._framed("text", block_id, [self.text(block_id, part.value) for part in parts])
-
-    def _framed(self, kind: str, block_id: str, chunks: list[Chunk]) -> list[Chunk]:
-        if not self.named_blocks:
-            return chunks
-        return [{"type": f"{kind}-start", "id": block_id}, *chunks, {"type": f"{kind}-end", "id": block_id}]
-
-
-def _arguments(part: ToolCallPart, size: int | None) -> list[str]:
-    text = json.dumps(part.input)
-    return [text[start : start + (size or len(text))] for start in range(0, len(text), size or len(text))]
-
-
-def _full_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
-    return [
-        {"type": "tool-input-start", "id": part.call_id, "toolName": part.name, "dynamic": False},
-        *({"type": "tool-input-delta", "id": part.call_id, "delta": piece} for piece in pieces),
-        {"type": "tool-input-end", "id": part.call_id},
-        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": part.input},
-    ]
-
-
-def _ui_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
-    return [
-        {"type": "tool-input-start", "toolCallId": part.call_id, "toolName": part.name},
-        *({"type": "tool-input-delta", "toolCallId": part.call_id, "inputTextDelta": piece} for piece in pieces),
-        {"type": "tool-input-available", "toolCallId": part.call_id, "toolName": part.name, "input": part.input},
-    ]
-
-
-def _old_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
-    return [
-        {"type": "tool-call-streaming-start", "toolCallId": part.call_id, "toolName": part.name},
-        *({"type": "tool-call-delta", "toolCallId": part.call_id, "argsTextDelta": piece} for piece in pieces),
-        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "args": part.input},
-    ]
-
-
-def _provider_call(part: ToolCallPart, pieces: list[str]) -> list[Chunk]:
-    return [
-        *_full_call(part, pieces)[:-1],
-        {"type": "tool-call", "toolCallId": part.call_id, "toolName": part.name, "input": "".join(pieces)},
-    ]
-
-
-def _old_usage() -> Chunk:
-    return {"promptTokens": 7, "completionTokens": 3}
-
-
-def _url_source(url: str, title: str) -> Chunk:
-    return {"sourceType": "url", "id": url, "url": url, "title": title}
+        asked = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect=self.dialect)
+        outputs = [*parts, replace(finish, usage=finish.usage or SPENT)]
+        return write_answer(PROTOCOLS[self.written], asked, outputs, Reply("r", 0, size))
 
 
 WRITERS: dict[str, Writer] = {
-    "full stream": Writer(
-        "ai-sdk",
-        [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": []}],
-        lambda block_id, piece: {"type": "text-delta", "id": block_id, "text": piece},
-        lambda block_id, piece: {"type": "reasoning-delta", "id": block_id, "text": piece},
-        True,
-        _full_call,
-        lambda url, title: {"type": "source", **_url_source(url, title)},
-        lambda message: {"type": "error", "error": {"name": "AI_APICallError", "message": message}},
-        lambda reason: [
-            {"type": "finish-step", "finishReason": reason, "usage": USAGE, "response": {"id": "r", "modelId": "m"}},
-            {"type": "finish", "finishReason": reason, "totalUsage": USAGE},
-        ],
-    ),
-    "full stream of 4": Writer(
-        "ai-sdk",
-        [{"type": "step-start", "messageId": "r", "request": {}, "warnings": []}],
-        lambda _, piece: {"type": "text-delta", "textDelta": piece},
-        lambda _, piece: {"type": "reasoning", "textDelta": piece},
-        False,
-        _old_call,
-        lambda url, title: {"type": "source", "source": _url_source(url, title)},
-        lambda message: {"type": "error", "error": {"name": "AI_APICallError", "message": message}},
-        lambda reason: [
-            {"type": "step-finish", "finishReason": reason, "usage": _old_usage(), "isContinued": False},
-            {"type": "finish", "finishReason": reason, "usage": _old_usage()},
-        ],
-    ),
-    "UI stream": Writer(
-        "ai-sdk-ui",
-        [{"type": "start", "messageId": "r"}, {"type": "start-step"}],
-        lambda block_id, piece: {"type": "text-delta", "id": block_id, "delta": piece},
-        lambda block_id, piece: {"type": "reasoning-delta", "id": block_id, "delta": piece},
-        True,
-        _ui_call,
-        lambda url, title: {"type": "source-url", "sourceId": url, "url": url, "title": title},
-        lambda message: {"type": "error", "errorText": message},
-        lambda reason: [{"type": "finish-step"}, {"type": "finish", "finishReason": reason}],
-    ),
-    "data stream": Writer(
-        "ai-sdk-data",
-        [{"type": "step-start", "messageId": "r"}],
-        lambda _, piece: {"type": "text-delta", "textDelta": piece},
-        lambda _, piece: {"type": "reasoning", "textDelta": piece},
-        False,
-        _old_call,
-        lambda url, title: {"type": "source", "source": _url_source(url, title)},
-        lambda message: {"type": "error", "error": message},
-        lambda reason: [
-            {"type": "step-finish", "finishReason": reason, "usage": _old_usage(), "isContinued": False},
-            {"type": "finish", "finishReason": reason, "usage": _old_usage()},
-        ],
-    ),
-    "provider's stream": Writer(
-        "ai-gateway",
-        [{"type": "stream-start", "warnings": []}, {"type": "response-metadata", "id": "r", "modelId": "m"}],
-        lambda block_id, piece: {"type": "text-delta", "id": block_id, "delta": piece},
-        lambda block_id, piece: {"type": "reasoning-delta", "id": block_id, "delta": piece},
-        True,
-        _provider_call,
-        lambda url, title: {"type": "source", **_url_source(url, title)},
-        lambda message: {"type": "error", "error": {"message": message}},
-        lambda reason: [
-            {
-                "type": "finish",
-                "finishReason": {"unified": reason, "raw": reason},
-                "usage": {"inputTokens": {"total": 7}, "outputTokens": {"total": 3}},
-            }
-        ],
-    ),
+    "full stream": Writer("ai-sdk", "ai-sdk"),
+    "full stream of 4": Writer("ai-sdk", "ai-sdk-data"),
+    "UI stream": Writer("ai-sdk-ui", "ai-sdk-ui"),
+    "data stream": Writer("ai-sdk-data", "ai-sdk-data"),
+    "provider's stream": Writer("ai-gateway", "ai-gateway", "3"),
 }

@@ -231,7 +231,7 @@ _TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
     LanguageModelErrorCode.NOT_FOUND: "model_not_found",
     LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
 }
-"""What an error is called that says no status and no code of a provider's own."""
+"""What an error is called that no upstream has given a status or a code."""
 
 
 def error_text(error: LanguageModelError) -> str:
@@ -245,7 +245,7 @@ def error_value(error: LanguageModelError) -> Chunk:
     upstream = error if isinstance(error, UpstreamError) else None
     said: Chunk = {
         "message": error_text(error),
-        "type": (upstream and upstream.provider_code) or _TYPE_OF_CODE.get(error.code),
+        "type": _TYPE_OF_CODE.get(error.code) if upstream is None else upstream.provider_code,
         "statusCode": upstream and upstream.http_status,
         "generationId": error.generation_id if isinstance(error, UpstreamHTTPError) else None,
     }
