@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conversation.samples import PNG
 from partstream.errors import (
@@ -12,10 +14,11 @@ from partstream.errors import (
     TruncatedStreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
+    UpstreamProtocolError,
 )
 from partstream.json_codec import dumps
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions, StreamOutput
+from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_gateway.errors import error_body
 from partstream.protocols.citations import CITATION_MIME_TYPE
@@ -258,6 +261,52 @@ def test_a_document_holds_what_the_stream_says_and_is_read_as_it() -> None:
     assert (finish.response_id, finish.model, finish.provider_metadata) == ("resp_1", "small", {"made": {"up": 1}})
     assert finish.usage is not None
     assert finish.usage.cache_write_tokens == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "error"),
+    [
+        ({"error": {"message": "Slow.", "type": "rate_limit_exceeded"}}, UpstreamFailureError),
+        ({"error": {"message": "Slow.", "statusCode": 429}}, UpstreamHTTPError),
+        ({"type": "error", "error": "It broke."}, UpstreamFailureError),
+        ({"object": "list", "data": []}, UpstreamProtocolError),
+        ({"content": "Hi"}, UpstreamProtocolError),
+        ({"content": [{"type": "text", "text": 1}]}, UpstreamProtocolError),
+    ],
+)
+def test_a_document_that_is_no_answer_is_an_error(document: Any, error: type[LanguageModelError]) -> None:
+    (finish,) = read_document(GATEWAY, dumps(document), StreamOptions())
+    assert isinstance(finish, Finish)
+    assert isinstance(finish.error, error)
+
+
+def test_what_a_document_holds_and_no_part_does_is_counted() -> None:
+    document = {"content": ["Hi", {"type": "odd"}, {"type": "text", "text": "so"}], "finishReason": "stop"}
+    first, second, text, _ = read_document(GATEWAY, dumps(document), StreamOptions())
+    assert (first, second) == (
+        Unmapped("content", {"type": "content", "value": "Hi"}),
+        Unmapped("odd", {"type": "odd"}),
+    )
+    assert text == TextPart("so")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "content", "error", "providerMetadata", "partstream", "id", "response"]),
+            inner | st.sampled_from(["text", "reasoning", "tool-call", "source", "file"]),
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["content", "error", "type", "usage", "warnings", "response"]), JSON))
+def test_whatever_a_document_holds_the_reader_says_what_became_of_it(document: Any) -> None:
+    *_, finish = read_document(GATEWAY, dumps(document), StreamOptions())
+    assert isinstance(finish, Finish)
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,13 @@ def _merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> Chunk:
 
 
 def chunks_of(document: Chunk) -> list[Chunk]:
-    """The chunks that a document stands for."""
-    if "error" in document and "content" not in document:
-        return [{"type": "error", "error": document}, {"type": "finish", "finishReason": "error"}]
+    """The chunks that a document stands for.
+
+    What is neither an answer nor an error comes out as it is, for the adapter to refuse.
+    """
+    if identifier(document, ("type",)) is not None or not isinstance(document.get("content"), list):
+        failed: list[Chunk] = [{"type": "error", "error": document}, {"type": "finish", "finishReason": "error"}]
+        return failed if document.get("error") and "type" not in document else [document]
     chunks: list[Chunk] = [{"type": "stream-start", "warnings": sequence(document, ("warnings",))}]
     for place, part in enumerate(sequence(document, ("content",))):
         if not isinstance(part, dict):

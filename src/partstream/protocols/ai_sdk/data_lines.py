@@ -99,9 +99,11 @@ def _chunk(line: bytes) -> bytes:
 
 
 def write_line(chunk: Chunk) -> bytes:
-    """The line of a chunk; one that has no code stands there as an object, which no client of the stream reads."""
-    code, name = _CODE_OF.get(chunk["type"], (b"", None))
-    rest = {one: value for one, value in chunk.items() if one != "type"}
-    if not code or (name is not None and rest.keys() != {name}):
-        return dumps(chunk) + b"\n"
-    return code + b":" + dumps(rest if name is None else rest[name]) + b"\n"
+    """The line of a chunk.
+
+    Raises:
+        KeyError: Its type has no code.
+    """
+    code, name = _CODE_OF[chunk["type"]]
+    value = {one: value for one, value in chunk.items() if one != "type"} if name is None else chunk[name]
+    return code + b":" + dumps(value) + b"\n"
