@@ -4,10 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-python check lint types lock bench wheel clean
-.DEFAULT_GOAL := check
+.PHONY: help setup demo test test-python check lint types lock bench wheel clean
+.DEFAULT_GOAL := help
 
-setup: $(STAMP)
+# What stands behind a double hash in this file.
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# $(call part,WHAT,COMMAND): says what begins, does it, and says how long that took and whether it went well.
+define part
+@echo "==> $(1)"; start=$$(date +%s); status=0; ( $(2) ) || status=$$?; \
+echo "<== $(1): $$(( $$(date +%s) - start )) s$$([ $$status -eq 0 ] || echo ", failed")"; exit $$status
+endef
+
+setup: $(STAMP) ## Install everything that Python needs into .venv
 
 $(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}"'
@@ -17,36 +27,41 @@ $(STAMP): pyproject.toml requirements.lock
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
 	touch $(STAMP)
 
-lock:
+lock: ## Renew requirements.lock, with hashes
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes --all-extras --group dev \
 		--no-header --upgrade pyproject.toml -o requirements.lock
 
-demo: setup
+demo: setup ## Show a whole conversation turn over real HTTP
 	$(BIN)/partstream demo
 
-# Everything: Python, the extension, and the packed extension in a real VS Code. What a machine cannot run is named.
-test: test-python
-	@if command -v npm >/dev/null; then \
-		$(MAKE) --no-print-directory test-extension e2e; \
+# What a machine cannot run is named.
+test: ## Run all tests: Python, the extension, and the packed extension in a real VS Code
+	@start=$$(date +%s); $(MAKE) --no-print-directory test-python && \
+	if command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory test-extension && $(MAKE) --no-print-directory e2e VSIX_IS_BUILT=1; \
 	else \
 		echo "left out: the extension's tests and the end-to-end run, because npm is missing"; \
-	fi
+	fi && echo "all parts: $$(( $$(date +%s) - start )) s"
+
+# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process.
+WORKERS ?= auto
+TESTS ?=
 
 # The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
-test-python: setup
+test-python: setup ## Run the tests of Python
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
-	$(BIN)/python -m pytest
+	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS))
 
-lint: setup
+lint: setup ## Check style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: setup ## Check types
 	$(BIN)/mypy
 
-check: lint types test
+check: lint types test ## Run lint, types and all tests: what a change must pass
 
-clean:
+clean: ## Remove everything that was built or installed here
 	rm -rf $(VENV) dist build artifacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The VS Code extension: needs Node 20 or newer and npm beside Python.
@@ -63,34 +78,33 @@ extension-libraries: setup
 	$(BIN)/python scripts/build_vsix.py --libraries-only
 
 # Afterwards extension/ can be loaded as it is, without packing it.
-extension: $(NODE_STAMP) extension-libraries
+extension: $(NODE_STAMP) extension-libraries ## Build the extension without packing it
 	cd $(EXTENSION) && npm run --silent typecheck && npm run --silent build
 
-test-extension: $(NODE_STAMP)
-	cd $(EXTENSION) && npm run --silent typecheck && npm run --silent lint && npm run --silent format && npm test --silent
+test-extension: $(NODE_STAMP) ## Run the tests of the extension
+	$(call part,tests of the extension,cd $(EXTENSION) && npm run --silent typecheck && npm run --silent lint && npm run --silent format && npm test --silent)
 
-vsix: $(NODE_STAMP) setup
-	$(BIN)/python scripts/build_vsix.py
+vsix: $(NODE_STAMP) setup ## Pack the extension: dist/partstream-*.vsix
+	$(call part,packing the extension,$(BIN)/python scripts/build_vsix.py)
 
-# What a user installs: dist/partstream-*.whl
-wheel: setup
+wheel: setup ## Build the wheel: dist/partstream-*.whl
 	rm -f dist/*.whl
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
 
 # Measures, shows and writes artifacts/bench.json; takes two to four minutes. Node is needed for the JavaScript floor only.
 .PHONY: bench bench-docs
 
-bench: setup
+bench: setup ## Measure beside others, in two to four minutes
 	$(BIN)/python -m benchmarks
 
 # The same, and the figures go into the page that explains them.
-bench-docs: setup
+bench-docs: setup ## Measure, and put the figures into docs/performance.md
 	$(BIN)/python -m benchmarks --docs docs/performance.md
 
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs
 
-tokens-accuracy: setup
+tokens-accuracy: setup ## Measure how far token estimates are from the truth
 	$(BIN)/python -m benchmarks.token_accuracy
 
 tokens-accuracy-docs: setup
@@ -106,14 +120,16 @@ define in_vscode
 @status=0; ./e2e/setup.sh || status=$$?; \
 if [ $$status -eq $(E2E_LEFT_OUT) ] && [ -z "$(E2E_REQUIRED)" ]; then exit 0; fi; \
 [ $$status -eq 0 ] || exit $$status; \
-$(MAKE) --no-print-directory vsix && node e2e/$(1)
+[ -n "$(VSIX_IS_BUILT)" ] || $(MAKE) --no-print-directory vsix || exit $$?; \
+start=$$(date +%s); echo "==> $(2)"; node e2e/$(1) || status=$$?; \
+echo "<== $(2): $$(( $$(date +%s) - start )) s$$([ $$status -eq 0 ] || echo ", failed")"; exit $$status
 endef
 
-e2e: setup
-	$(call in_vscode,run.js)
+e2e: setup ## Run the packed extension in a real VS Code
+	$(call in_vscode,run.js,checks in a real VS Code)
 
-bench-vscode: setup
-	$(call in_vscode,bench.js)
+bench-vscode: setup ## Measure the packed extension in a real VS Code
+	$(call in_vscode,bench.js,measuring in a real VS Code)
 
 # The published AI SDK at pinned versions: for its round trip in the tests, and to record tests/fixtures/ai_sdk anew.
 # Its version 7 asks for Node 22; where the packages bring a Node of their own, that one runs.
@@ -128,5 +144,5 @@ $(AI_SDK_STAMP): $(AI_SDK)/package-lock.json
 
 ai-sdk: $(AI_SDK_STAMP)
 
-record-ai-sdk: $(AI_SDK_STAMP)
+record-ai-sdk: $(AI_SDK_STAMP) ## Record the fixtures of the AI SDK anew
 	PATH="$$(echo $(CURDIR)/$(AI_SDK)/node_modules/node-linux-*/bin):$$PATH" node $(AI_SDK)/record.js
