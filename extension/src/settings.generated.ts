@@ -124,6 +124,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   citations: { secrecy: "nothing" },
   maxOutputTokens: { secrecy: "nothing" },
   callIdPrefix: { secrecy: "nothing" },
+  errors: { secrecy: "nothing" },
   timeouts: {
     nesting: "object",
     isShort: false,

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from configuration.standing import PLACES, load_from
+from partstream.errors import UpstreamHTTPError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import StreamOptions
+from partstream.outputs import Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.registry import asked_protocols
 from partstream.settings.row import Place
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import ConfigurationError, GatewayConfiguration, GatewayProvider
-from upstreams.upstreams import ask, run
+from upstreams.upstreams import ask, respond, run
 
 every_place = pytest.mark.parametrize("place", PLACES, ids=str)
 
@@ -148,6 +149,55 @@ def test_calls_have_the_prefix_that_is_wanted_and_lose_it_on_the_way_back(
             await ask(provider, history, model_id="tools")
             sent = [item["call_id"] for item in upstream.requests[-1].body["input"] if "call_id" in item]
             assert set(sent) == {call.call_id.removeprefix(prefix) for call in calls}
+
+    run(test())
+
+
+# ---- errors ----
+
+
+@every_place
+@pytest.mark.parametrize("protocol", asked_protocols())
+def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: Place, protocol: str, tmp_path: Path):
+    async def test() -> None:
+        for settings in ({}, {"errors": "reject"}):
+            async with asked(place, tmp_path, settings, protocol) as (_, provider):
+                rejected = await ask(provider, "fault:status=400")
+                assert (rejected.text, type(rejected.error)) == ("", UpstreamHTTPError)
+        async with asked(place, tmp_path, {"errors": "text"}, protocol) as (_, provider):
+            answer = await ask(provider, "fault:status=400")
+            assert (answer.text, answer.error) == (f"**Error:** {rejected.error}", None)
+            broken = await ask(provider, "Hi", model_id="failed")
+            said = "This answer begins well, and then\n\n**Error:** "
+            assert broken.text.startswith(said)
+            assert "The model broke while it was answering." in broken.text
+            assert broken.error is None
+
+    run(test())
+
+
+class Ends:
+    """A progress that is told how an answer ends."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def report(self, part: object) -> None:
+        self.told.append(part)
+
+    def finish(self, finish: Finish) -> None:
+        self.told.append(finish)
+
+
+def test_what_asks_for_the_end_is_told_the_error_behind_its_text(tmp_path: Path):
+    async def test() -> None:
+        async with asked(Place.GROUP, tmp_path, {"errors": "text"}) as (_, provider):
+            progress = Ends()
+            await respond(provider, "fault:status=400", progress)
+            text, finish = progress.told
+            assert isinstance(finish, Finish)
+            assert isinstance(finish.error, UpstreamHTTPError)
+            assert text == TextPart(f"**Error:** {finish.error.message}")
 
     run(test())
 

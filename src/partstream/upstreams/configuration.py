@@ -16,6 +16,7 @@ from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
+from partstream.upstreams.error_text import ErrorMode
 from partstream.upstreams.settings import check_protocol, own_settings_of, upstream_rows
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class GatewayConfiguration:
         max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
             `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
+        errors: What becomes of an error that ends an answer.
         allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
             on the way.
         proxy: The proxy to go through, or None for that of the environment.
@@ -76,6 +78,7 @@ class GatewayConfiguration:
     model_requests: Mapping[str, RequestSettings] = field(default_factory=dict)
     max_output_tokens: int | None = None
     fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    errors: ErrorMode = ErrorMode.REJECT
     allow_insecure_http: bool = False
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
     verify_certificates: bool = True

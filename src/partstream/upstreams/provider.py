@@ -15,6 +15,7 @@ from partstream.protocols.registry import asking
 from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_progress import AnswerProgress
+from partstream.upstreams.error_text import ErrorMode, error_text
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
@@ -87,7 +88,8 @@ class GatewayProvider(LanguageModelChatProvider):
         A :class:`~partstream.provider.FinishingProgress` is told how the answer ended, also when it failed.
 
         Raises:
-            LanguageModelError: What the upstream did wrong, or what the request cannot express.
+            LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the
+                configuration wants errors as text.
         """
         question = Question(model.id, messages, options, AnswerProgress(progress), token)
         await run_until_cancelled(self._answer(model, question), token)
@@ -117,11 +119,27 @@ class GatewayProvider(LanguageModelChatProvider):
             candidates = [model, *await self._fallbacks_of(model)]
             await ask_in_turn(candidates, partial(self._sender.send, question=question), question, self._errors)
         except LanguageModelError as error:
-            if not question.token.is_cancellation_requested:
-                question.progress.failed(error)
-            raise
+            if question.token.is_cancellation_requested:
+                raise
+            self._failed(error, question)
+            return
         if not question.token.is_cancellation_requested:
             question.progress.answered()
+
+    def _failed(self, error: LanguageModelError, question: Question) -> None:
+        """Ends an answer with an error, in the way that the configuration says.
+
+        Raises:
+            LanguageModelError: The error, unless a text of the answer says it.
+        """
+        progress = question.progress
+        if self._configuration.errors is ErrorMode.TEXT:
+            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, error)
+            progress.report(error_text(error, has_begun=progress.has_begun))
+            progress.failed(error)
+            return
+        progress.failed(error)
+        raise error
 
     async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
         """The models to ask in the place of one; those of which nothing is known are taken to be like it."""

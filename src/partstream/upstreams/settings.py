@@ -25,6 +25,7 @@ from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
+from partstream.upstreams.error_text import ErrorMode
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
@@ -217,6 +218,15 @@ _ANSWER_ROWS: Final = (
         option="--call-id-prefix",
         metavar="TEXT",
         dialog=Dialog("Prefix of call ids"),
+    ),
+    Setting(
+        "errors",
+        choice(ErrorMode),
+        "What becomes of an error that ends an answer",
+        "reject",
+        is_bound=False,
+        option="--errors",
+        dialog=Dialog("Errors"),
     ),
 )
 """What a person wants of answers, whatever server gives them."""

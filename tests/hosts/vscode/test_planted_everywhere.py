@@ -65,6 +65,10 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             sidecar.information(group)
             reply = sidecar.wait(sidecar.respond("m", "Hello", group=group))
             assert reply.error is not None, name
+            as_text = {**group, "configuration": {**group["configuration"], "errors": "text"}}
+            request_id = sidecar.respond("m", "Hello", group=as_text)
+            assert sidecar.wait(request_id).error is None, name
+            assert sidecar.text(request_id).startswith("**Error:** "), name
             listing = {**group, "configuration": {**group["configuration"], "models": []}}
             assert sidecar.information(listing)["errors"], name
             # The test can fail: the server was told the secret, and said it again. Some are told to nobody.
