@@ -25,7 +25,7 @@ MAX_FUNCTION_LINES = 60
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "user_folders"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
-    frozenset({"outputs", "conversation"}),
+    frozenset({"log_level", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"checked_progress"}),

@@ -125,6 +125,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   maxOutputTokens: { secrecy: "nothing" },
   callIdPrefix: { secrecy: "nothing" },
   errors: { secrecy: "nothing" },
+  logLevel: { secrecy: "nothing" },
   timeouts: {
     nesting: "object",
     isShort: false,

@@ -1,6 +1,7 @@
 """`partstream chat` as a process of its own, against the replay upstream: answers, errors, Ctrl-C, keys."""
 
 import json
+import logging
 import signal
 from pathlib import Path
 from secrets import token_hex
@@ -81,6 +82,40 @@ def test_a_dash_reads_the_whole_prompt_from_standard_input():
             chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", "-", typed="two\nlines\n")
             assert chat.code == 0
             assert _said(upstream.requests[0].body["input"][0]) == ("user", "two\nlines\n")
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "logged"),
+    [
+        ((), {}, set()),
+        (("--log-level", "debug"), {}, {"DEBUG", "INFO"}),
+        ((), {"PARTSTREAM_LOG_LEVEL": "info"}, {"INFO"}),
+        (("--log-level", "error"), {"PARTSTREAM_LOG_LEVEL": "debug"}, set()),
+    ],
+)
+def test_as_much_is_logged_as_is_wanted_and_nothing_stays_behind(
+    options: tuple[str, ...], settings: dict[str, str], logged: set[str]
+):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "text", *options, "Hi", **settings)
+            assert chat.code == 0
+            words = {line.split(" ")[0] for line in chat.errors.splitlines() if " partstream." in line}
+            assert words == logged
+
+    run(test())
+    assert logging.getLogger("partstream").handlers == []
+
+
+def test_an_error_is_part_of_the_answer_where_a_setting_wants_that():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            arguments = ("--base-url", upstream.base_url, "--model", "text", "fault:status=400")
+            chat = await call("chat", "--errors", "text", *arguments)
+            assert chat.code == 0
+            assert chat.output.startswith("**Error:** ")
 
     run(test())
 

@@ -1,7 +1,9 @@
 """What a person wants of answers holds from every place where it can be said, with every protocol."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from configuration.standing import PLACES, load_from
 from partstream.errors import UpstreamHTTPError
+from partstream.log_level import LevelFilter, LogLevel
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -200,6 +203,71 @@ def test_what_asks_for_the_end_is_told_the_error_behind_its_text(tmp_path: Path)
             assert text == TextPart(f"**Error:** {finish.error.message}")
 
     run(test())
+
+
+# ---- logLevel ----
+
+WRITTEN = {
+    None: {"INFO", "WARNING"},
+    "debug": {"DEBUG", "INFO", "WARNING"},
+    "info": {"INFO", "WARNING"},
+    "warning": {"WARNING"},
+    "error": set(),
+}
+
+
+@contextmanager
+def written() -> Iterator[list[logging.LogRecord]]:
+    """What a handler writes that lets the upstreams say how much."""
+    records: list[logging.LogRecord] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    handler, logger = Handler(), logging.getLogger("partstream")
+    handler.addFilter(LevelFilter(LogLevel.INFO))
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield records
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+@every_place
+@pytest.mark.parametrize(("level", "expected"), WRITTEN.items())
+def test_as_much_is_logged_of_an_upstream_as_a_person_wants(
+    place: Place, level: str | None, expected: set[str], tmp_path: Path
+):
+    async def test() -> None:
+        settings = {"retry": {"attempts": 2, "firstWait": 0.01}} | ({} if level is None else {"logLevel": level})
+        async with asked(place, tmp_path, settings, fault="status=500") as (_, provider):
+            await ask(provider, "Hi")
+
+    with written() as records:
+        run(test())
+    assert {record.levelname for record in records} == expected
+
+
+def test_two_upstreams_in_one_log_are_each_logged_as_wanted(tmp_path: Path):
+    async def test() -> None:
+        quiet, loud = tmp_path / "quiet", tmp_path / "loud"
+        quiet.mkdir()
+        loud.mkdir()
+        async with (
+            asked(Place.FILE, quiet, {"logLevel": "error"}) as (_, one),
+            asked(Place.FILE, loud, {"logLevel": "debug"}, "ai-gateway") as (_, other),
+        ):
+            await asyncio.gather(ask(one, "Hi"), ask(other, "Hi"), ask(one, "Hi"), ask(other, "Hi"))
+
+    with written() as records:
+        run(test())
+    paths = {record.getMessage().split(":")[0] for record in records if record.levelno == logging.DEBUG}
+    assert len(paths) == 1
+    assert "/language-model" in paths.pop()
 
 
 def test_no_prefix_that_a_server_may_refuse():

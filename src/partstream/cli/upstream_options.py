@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
+from partstream.cli.logs import log_to_standard_error
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.kinds import Form
@@ -86,7 +87,7 @@ def configuration_of(
     defaults: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Configuration:
-    """The configuration that the options and all other places make.
+    """The configuration that the options and all other places make; it says what the command logs.
 
     Args:
         more: Settings from further options of the command.
@@ -105,9 +106,13 @@ def configuration_of(
     if header_variables:
         given["headers"] = Given(dict(header_of(pair) for pair in header_variables), "--header-env")
     try:
-        return load_configuration(command_line={**given, **(more or {})}, defaults=defaults)
+        configuration = load_configuration(command_line={**given, **(more or {})}, defaults=defaults)
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
+    level = configuration.resolved.values.get("logLevel")
+    if level is not None:
+        log_to_standard_error(level.value)
+    return configuration
 
 
 def header_of(pair: str) -> tuple[str, str]:

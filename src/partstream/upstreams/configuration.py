@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from partstream.log_level import LogLevel
     from partstream.protocols.protocol import OwnSettings
     from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.credentials import CredentialSource
@@ -51,6 +52,7 @@ class GatewayConfiguration:
             `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
         errors: What becomes of an error that ends an answer.
+        log_level: The least severe messages that are logged of this upstream; None for what the log says by itself.
         allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
             on the way.
         proxy: The proxy to go through, or None for that of the environment.
@@ -79,6 +81,7 @@ class GatewayConfiguration:
     max_output_tokens: int | None = None
     fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     errors: ErrorMode = ErrorMode.REJECT
+    log_level: LogLevel | None = None
     allow_insecure_http: bool = False
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
     verify_certificates: bool = True

@@ -158,13 +158,17 @@ class UpstreamHTTP:
         client = self._client_of(asyncio.get_running_loop())
         headers = {**request.headers, **sent}
         built = client.build_request(request.method, url, content=request.content, headers=headers)
+        _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
         try:
             async with limit():
-                return HTTPAnswer(await client.send(built, stream=True), sent, self._secrets)
+                response = await client.send(built, stream=True)
         except httpx2.ConnectTimeout:
             raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
         except httpx2.RequestError as error:
             raise connection_error(without_query(url), error) from error
+        content_type = response.headers.get("content-type", "no content type")
+        _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, content_type)
+        return HTTPAnswer(response, sent, self._secrets)
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
         """The headers of the key and those that somebody set, and our name: any of them but the last may be secret."""

@@ -11,6 +11,7 @@ from partstream.answering import run_until_cancelled
 from partstream.conversation.digest import short_digest
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
+from partstream.log_level import logging_from
 from partstream.protocols.registry import asking
 from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
@@ -72,7 +73,8 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             UpstreamError: There is no list yet, and none can be had now.
         """
-        models = with_learned_limits(await self._models.information(), self._accounting)
+        with logging_from(self._configuration.log_level):
+            models = with_learned_limits(await self._models.information(), self._accounting)
         return with_warnings(with_fallbacks(models, self._configuration.fallbacks), self._configuration.warnings)
 
     async def provide_language_model_chat_response(
@@ -92,7 +94,8 @@ class GatewayProvider(LanguageModelChatProvider):
                 configuration wants errors as text.
         """
         question = Question(model.id, messages, options, AnswerProgress(progress), token)
-        await run_until_cancelled(self._answer(model, question), token)
+        with logging_from(self._configuration.log_level):
+            await run_until_cancelled(self._answer(model, question), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken

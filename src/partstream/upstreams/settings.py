@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conversation.settings import REQUEST_ROWS
+from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import CitationMode, ThinkingMode
 from partstream.protocols.registry import (
@@ -227,6 +228,17 @@ _ANSWER_ROWS: Final = (
         is_bound=False,
         option="--errors",
         dialog=Dialog("Errors"),
+    ),
+    Setting(
+        "logLevel",
+        choice(LogLevel),
+        "The least severe messages that are logged",
+        otherwise="`info` in VS Code, `warning` in a terminal",
+        is_bound=False,
+        option="--log-level",
+        dialog=Dialog(
+            "Log level", hint="The output channel has a level of its own: see the command Developer: Set Log Level."
+        ),
     ),
 )
 """What a person wants of answers, whatever server gives them."""

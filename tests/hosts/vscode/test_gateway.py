@@ -163,6 +163,21 @@ def test_an_unknown_setting_is_a_warning_beside_the_models_and_the_rest_of_the_g
         assert "warningText" not in model["extra"]
 
 
+def test_each_group_says_how_much_of_it_is_logged():
+    with serving() as upstream, running() as sidecar:
+        for level, logged in (("debug", {"debug", "info"}), ("error", set()), (None, {"info"})):
+            group = group_of(upstream, **({} if level is None else {"logLevel": level}))
+            group["id"] = f"g-{level}"
+            sidecar.information(group)
+            before = len(sidecar.messages)
+            assert sidecar.wait(sidecar.respond("text", "Hello", group=group)).error is None
+            # A line that comes behind what the answer logged: the log is in order.
+            sidecar.notify("partstream/unknown")
+            sidecar.until_true(lambda start=before: "partstream/unknown" in str(sidecar.messages[start:]))
+            lines = [message.params for message in sidecar.messages[before:] if getattr(message, "method", "") == "log"]
+            assert {line["level"] for line in lines if line["source"] == "partstream.upstreams"} == logged, level
+
+
 def test_the_stamp_follows_the_users_file(tmp_path):
     path = tmp_path / "mine.toml"
     loader = GatewayLoader({}, GatewaySurroundings(environment={"PARTSTREAM_CONFIG": str(path)}))

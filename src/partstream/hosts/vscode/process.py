@@ -12,6 +12,7 @@ from typing import Final
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.hosts.vscode.session import Session
+from partstream.log_level import LevelFilter, LogLevel
 from partstream.rpc.outbox import Outbox
 from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 
@@ -60,8 +61,10 @@ async def _serve(reading: int, writing: int) -> int:
 
 def _route_logs(handler: logging.Handler) -> None:
     root = logging.getLogger()
+    handler.addFilter(LevelFilter(LogLevel.INFO))
     root.addHandler(handler)
     root.setLevel(logging.INFO)
+    logging.getLogger("partstream").setLevel(logging.DEBUG)  # how much of it is written, the groups say
     logging.captureWarnings(capture=True)
     # httpx logs the URL of every request, which nobody asked for.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
