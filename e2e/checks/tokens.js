@@ -57,7 +57,7 @@ export const TOKEN_CHECKS = [
       await panel.pickModel(SMALL_MODEL);
       upstream.mark();
       const text = await panel.ask(`fault:context_length=${LEARNED_LIMIT}:70000`);
-      assert.match(text, /too long for Small Model: it has 70,000 tokens and may have 60,000; send less at once, or/);
+      assert.match(text, /too long for Small Model: it has 70,000 tokens and may have 60,000; send a shorter message, or/);
       await screenshot("too-long");
       const asked = upstream.since.filter(isAgentRequest).length;
       await until("the limit to be corrected", async () => (await limit()) === LEARNED_LIMIT, { describe: limit });

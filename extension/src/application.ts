@@ -1,4 +1,4 @@
-/** Puts the pieces together: what starts, what is told to whom, what every command does. */
+/** Creates the parts of the extension and connects them; defines what each command does. */
 import { join } from "node:path";
 import type { ExtensionContext } from "vscode";
 import { SYSTEM_CLOCK } from "./clock";
@@ -125,7 +125,8 @@ export class Application {
     const ignored = this.#planner.search?.attempts.find(({ source: tried }) => tried === "setting partstream.python");
     if (ignored) {
       this.#notifier.tell(
-        `The setting partstream.python names ${ignored.command}: ${ignored.reason}. ${executable} is used.`,
+        `Partstream cannot use the setting partstream.python: ${ignored.command} (${ignored.reason}). ` +
+          `It uses ${executable} instead.`,
       );
     }
     const command = sidecarCommand(plan, join(this.context.extensionPath, "bundled", "libs"), process.env);
@@ -145,7 +146,7 @@ export class Application {
     return { protocolVersion: PROTOCOL_VERSION, clientInfo, vscodeVersion: api.vscodeVersion, configuration };
   }
 
-  /** Something changed in the settings, the folders or the Pythons: starts anew only if that makes a difference. */
+  /** The settings, the folders or the Pythons may have changed: restarts the process only if the plan differs. */
   readonly #reconsider = coalesced(async () => {
     if (await this.#planner.renew()) await this.#restart();
   });
@@ -168,17 +169,17 @@ export class Application {
 
   #sidecarFailed(error: SidecarError, wasRunning: boolean): void {
     this.#log.add("error", "extension", error.message);
-    // A crash in the middle shows in the chat, and the next start may well do; without a start nothing ever shows.
+    // The chat shows a crash during a request, and the next start may succeed; nothing else shows a failed start.
     if (!wasRunning || error instanceof SidecarRefusedError) this.#notifier.tell(error.message);
   }
 
   #listFailed(isGroup: boolean, error: string): void {
     this.#log.warning(error);
-    // Beside a group VS Code shows the error itself; the providers in the settings have no such place.
+    // VS Code shows the error beside a group; the providers in the settings have no such place.
     if (!isGroup && this.#supervisor.state === "running") this.#notifier.tell(error);
   }
 
-  /** What the running process says; without one nothing is started for it. */
+  /** Asks the running process; starts none if there is none. */
   async #askedOfProcess<Method extends "languageModels/counting" | "languageModels/diagnostics">(
     method: Method,
   ): Promise<Requests[Method]["result"] | undefined> {

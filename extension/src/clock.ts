@@ -1,8 +1,8 @@
-/** The time, as something that tests can set. */
+/** The time, which tests can set. */
 export interface Clock {
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since a fixed moment; never decreases. */
   now(): number;
-  /** Calls `callback` once after `milliseconds`; the result cancels it. */
+  /** Calls `callback` once after `milliseconds`; calling the returned function cancels that. */
   after(milliseconds: number, callback: () => void): () => void;
 }
 

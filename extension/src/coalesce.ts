@@ -1,4 +1,4 @@
-/** Makes calls that come while `action` runs share one further run after it: never two at once, never one lost. */
+/** Calls during a run of `action` share one further run after it: runs never overlap, and no call is lost. */
 export function coalesced(action: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let queued: Promise<void> | undefined;

@@ -1,12 +1,12 @@
 /**
- * Parts between VS Code and the sidecar, one row a type in each direction.
+ * Converts parts between VS Code and the sidecar, with a row for each type in each direction.
  *
- * VS Code's classes are handed in: the host recognises its own only, and an older host lacks one of them.
+ * The caller hands in VS Code's classes: the host recognises only its own, and an older host lacks one of them.
  */
 import type * as vscode from "vscode";
 import type { DataPart, MessagePart, RequestMessage, ResponsePart, TextPart, Tool } from "./protocol.generated";
 
-/** `LanguageModelThinkingPart`, which hosts have but the stable types do not. */
+/** `LanguageModelThinkingPart`, which exists in hosts but not in the stable types. */
 export interface HostThinkingPart {
   value: string | string[];
   id?: string | undefined;
@@ -23,7 +23,7 @@ export interface PartClasses {
     (new (value: string, id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
 }
 
-/** What becomes of thinking in a host without thinking parts. */
+/** How to show thinking in a host without thinking parts. */
 export type ThinkingFallback = "off" | "text";
 
 type Log = (message: string) => void;
@@ -48,7 +48,7 @@ const TO_HOST = {
   data: (part, classes) => new classes.data(Buffer.from(part.data, "base64"), part.mimeType),
 } satisfies ToHost;
 
-/** The part as this host's class; undefined when it has no form there, which is logged unless it was asked for. */
+/** The part as this host's class; undefined, and logged, for an unknown type, and undefined for hidden thinking. */
 export function toHostPart(
   part: ResponsePart,
   classes: PartClasses,
@@ -60,7 +60,7 @@ export function toHostPart(
     return undefined;
   }
   const convert = TO_HOST[part.type] as (...row: [ResponsePart, PartClasses, ThinkingFallback]) => HostPart | undefined;
-  // The stable types do not know thinking parts; the host does.
+  // The host knows thinking parts; the stable types do not.
   return convert(part, classes, fallback) as vscode.LanguageModelResponsePart | undefined;
 }
 
@@ -105,7 +105,7 @@ const FROM_HOST = {
       type: "tool_result",
       callId: part.callId,
       content: part.content.flatMap((value) => toolResultContent(value, classes, log)),
-      // Real hosts have it; the stable types do not.
+      // Exists in real hosts, but not in the stable types.
       isError: (part as { isError?: boolean }).isError === true,
     }),
   },
@@ -113,7 +113,7 @@ const FROM_HOST = {
 
 const FROM_HOST_ROWS = Object.values(FROM_HOST) as Row<unknown, MessagePart>[];
 
-/** The part as it goes over the wire; undefined, and logged, when it is none that we know. */
+/** The wire value of a part; undefined, and logged, for an unknown part. */
 function fromHostPart(value: unknown, classes: PartClasses, log: Log): MessagePart | undefined {
   if (typeof value === "string") return { type: "text", value };
   const row = FROM_HOST_ROWS.find((candidate) => candidate.matches(value, classes));
@@ -121,7 +121,7 @@ function fromHostPart(value: unknown, classes: PartClasses, log: Log): MessagePa
   return row?.convert(value, classes, log);
 }
 
-/** A message as Copilot and other callers give it: a class instance, or in countTokens a plain object. */
+/** Converts a message of Copilot or another caller: a class instance, or a plain object in countTokens. */
 export function fromHostMessage(
   message: { readonly role: number; readonly content: unknown; readonly name?: string | undefined },
   classes: PartClasses,
@@ -145,16 +145,16 @@ export function fromHostTool(tool: vscode.LanguageModelChatTool): Tool {
 function toolResultContent(value: unknown, classes: PartClasses, log: Log): (TextPart | DataPart)[] {
   const part = fromHostPart(value, classes, log);
   if (part?.type === "text" || part?.type === "data") return [part];
-  if (part) log(`left out a part of a tool result: it cannot hold type ${part.type}`);
+  if (part) log(`left out a part of a tool result: got type ${part.type}, expected text or data`);
   return [];
 }
 
 function isRole(role: number): role is RequestMessage["role"] {
-  return role === 1 || role === 2 || role === 3; // 3 is the system's, which the stable types do not name.
+  return role === 1 || role === 2 || role === 3; // 3 is the system, which the stable types do not name.
 }
 
 function unknownRole(role: number, log: Log): RequestMessage["role"] {
-  log(`took a message of the unknown role ${role} as the user's`);
+  log(`treated a message with the unknown role ${role} as a user message`);
   return 1;
 }
 

@@ -1,9 +1,9 @@
-/** What a person can paste into a bug report; the caller takes the keys out. */
+/** Text for a person to paste into a bug report; the caller removes the keys. */
 import type { Counting, DiagnosticsResult } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Settings } from "./settings";
 
-/** What the window says. */
+/** Facts about this window of VS Code. */
 export interface HostFacts {
   readonly vscodeVersion: string;
   readonly platform: string;
@@ -13,22 +13,22 @@ export interface HostFacts {
   readonly settings: Settings;
 }
 
-/** What we add. */
+/** All facts of the debug information. */
 export interface DebugFacts extends HostFacts {
   readonly extensionVersion: string;
-  /** Which Python was found, and what was tried before it. */
+  /** The Python that was found, and the candidates tried before it. */
   readonly search: Search | undefined;
   readonly state: string;
   readonly server: unknown;
   readonly lastError: string | undefined;
   readonly models: readonly string[];
-  /** How tokens are counted: no texts. Undefined where the process does not say it. */
+  /** How tokens are counted, without any texts; undefined if the process did not answer. */
   readonly counting: readonly Counting[] | undefined;
-  /** How the last answers ended and which rules providers broke: no texts. Undefined where the process does not say it. */
+  /** How the last answers ended and which rules providers broke, without any texts; undefined without an answer. */
   readonly diagnostics: DiagnosticsResult | undefined;
 }
 
-/** As a block of Markdown. */
+/** The facts as a block of Markdown. */
 export function debugInformation(facts: DebugFacts): string {
   return ["```json", JSON.stringify(facts, null, 2), "```"].join("\n");
 }

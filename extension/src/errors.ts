@@ -1,18 +1,18 @@
-/** From anything that went wrong to what VS Code shows: one clear sentence. */
+/** Turns errors of any kind into the one clear sentence that VS Code shows. */
 import { ResponseError } from "vscode-jsonrpc/node";
 import { type ErrorData, ErrorCode } from "./protocol.generated";
 
-/** The Python process cannot be used; the message says why and what helps. */
+/** The Python process cannot be used; the message tells why, and what to do. */
 export class SidecarError extends Error {
   override readonly name: string = "SidecarError";
 }
 
-/** Starting again would fail in the same way: somebody has to change something first. */
+/** A new start would fail in the same way, until somebody changes something. */
 export class SidecarRefusedError extends SidecarError {
   override readonly name = "SidecarRefusedError";
 }
 
-/** `vscode.LanguageModelError`, as far as it is used. */
+/** The used parts of `vscode.LanguageModelError`. */
 export interface LanguageModelErrorClass {
   new (message?: string): Error;
   NotFound(message?: string): Error;
@@ -20,16 +20,16 @@ export interface LanguageModelErrorClass {
   Blocked(message?: string): Error;
 }
 
-/** Copilot's own identifier, as the host gives it in `requestInitiator`. */
+/** Copilot's id in `requestInitiator`. */
 const COPILOT = "github.copilot-chat";
 
-/** What helps in the chat, by the kind of the error and whether there is anything before the message. */
+/** What a person can do in the chat, by the kind of the error and whether the conversation has earlier messages. */
 const HINTS: Readonly<Record<string, (hasHistory: boolean) => string>> = {
-  // The limit of the model has been corrected by now, and Copilot keeps to it: it sums up what was said before.
+  // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
   ContextLengthExceededError: (hasHistory) =>
     hasHistory
-      ? "; send the message again, and the conversation is shortened first"
-      : "; send less at once, or choose a model that takes more",
+      ? "; send the message again, and Copilot shortens the conversation first"
+      : "; send a shorter message, or choose a model with a larger limit",
 };
 
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {
@@ -43,8 +43,8 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  * The error to reject a response with.
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
- * LanguageModelError: so Copilot gets a plain error with an empty stack. Other callers look at the code.
- * `hasHistory` says whether the request held an answer, and so a conversation that can be shortened.
+ * LanguageModelError: so Copilot gets a plain error with an empty stack. Other callers read the code.
+ * `hasHistory` tells whether the request holds an earlier answer, so that the conversation can be shortened.
  */
 export function toHostError(
   error: unknown,
@@ -69,7 +69,7 @@ function hintOn(data: ErrorData | undefined, hasHistory: boolean): string {
   return (data && HINTS[data.kind]?.(hasHistory)) ?? "";
 }
 
-/** What Python says about a model that failed; undefined for every other error. */
+/** The facts that Python sends about a model that failed; undefined for all other errors. */
 export function errorData(error: unknown): ErrorData | undefined {
   const isOurs = error instanceof ResponseError && error.code === ErrorCode.LanguageModelFailed;
   return isOurs ? (error.data as ErrorData) : undefined;

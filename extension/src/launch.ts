@@ -1,11 +1,11 @@
-/** Decides how the sidecar is started: which Python, which providers, with what around it. */
+/** Decides how the sidecar is started: which Python, which configuration, which folder. */
 import { homedir } from "node:os";
 import { delimiter } from "node:path";
 import { type Candidate, findPython, type Python, PythonNotFoundError, type Run, type Search } from "./python";
 import type { SidecarConfiguration } from "./protocol.generated";
 import type { SidecarCommand } from "./sidecar";
 
-/** What was decided; equal plans need no new process. */
+/** How to start the sidecar; equal plans need no new process. */
 export interface Plan {
   readonly python: Python;
   readonly configuration: SidecarConfiguration;
@@ -30,14 +30,14 @@ export class Planner {
     return this.#search;
   }
 
-  /** The plan as it was made last; the first time, and after {@link renew} found none, it is made now. */
+  /** The last plan; makes one if there is none. */
   async current(): Promise<Plan> {
     if (!this.#plan) await this.renew();
     if (!this.#plan) throw new PythonNotFoundError(this.#search?.attempts ?? []);
     return this.#plan;
   }
 
-  /** Makes the plan anew; says whether it differs from the one before. */
+  /** Makes a new plan; returns whether it differs from the last one. */
   async renew(): Promise<boolean> {
     const { candidates, configuration, folder, run } = this.surroundings;
     const before = JSON.stringify(this.#plan);
@@ -48,13 +48,13 @@ export class Planner {
   }
 }
 
-/** Of the environment, what would change which code Python runs before ours. */
+/** Environment variables that would change the code that Python runs before ours. */
 const LEFT_OUT = ["PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONSAFEPATH"];
 
 /**
- * The command line; nothing secret stands in it, and no shell reads it.
+ * The command line; it holds no secret, and no shell reads it.
  *
- * The bundled packages come first. The person's own packages stay importable, the current folder does not (-P).
+ * The bundled packages come first. The person's own packages stay importable; the current folder does not (-P).
  */
 export function sidecarCommand(plan: Plan, bundledLibraries: string, environment: NodeJS.ProcessEnv): SidecarCommand {
   const kept = Object.entries(environment).filter(([name]) => !LEFT_OUT.includes(name.toUpperCase()));

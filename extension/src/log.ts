@@ -1,4 +1,4 @@
-/** The output channel, with the keys taken out of every line. */
+/** Writes to the output channel, with the keys removed from every line. */
 import type { LogLevel } from "./protocol.generated";
 import type { Redactor } from "./redaction";
 
@@ -13,7 +13,7 @@ export class Log {
     this.write(level, this.redactor.redact(`[${source}] ${message}`));
   }
 
-  // Arrow functions, because other modules are handed the function alone.
+  // Arrow functions, because other modules get the function alone.
   readonly debug = (message: string): void => this.add("debug", "extension", message);
   readonly info = (message: string): void => this.add("info", "extension", message);
   readonly warning = (message: string): void => this.add("warning", "extension", message);

@@ -1,8 +1,8 @@
 /**
  * Writes each JSON-RPC message in one piece.
  *
- * The library's writer hands header and content to the pipe one after the other, which wakes the reader twice: a
- * short question took about twice as long.
+ * The library's writer writes header and content to the pipe one after the other, which wakes the reader twice: a
+ * short request took about twice as long.
  */
 import type { Writable } from "node:stream";
 import { AbstractMessageWriter, type Message, type MessageWriter } from "vscode-jsonrpc/node";

@@ -1,16 +1,16 @@
-/** From the sidecar's description of a model to the object that VS Code gets. */
+/** Converts the sidecar's description of a model into the object for VS Code. */
 import type * as vscode from "vscode";
 import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 
-/** A model as VS Code has it; VS Code hands this very object back with every request. */
+/** A model in VS Code, which hands this very object back with every request. */
 export interface Model extends vscode.LanguageModelChatInformation {
-  /** Where the model comes from; never leaves the extension host. */
+  /** The model's group; never leaves the extension host. */
   readonly group: Group | null;
-  /** The id that the sidecar knows it by; the shown one differs where two groups have the same. */
+  /** The model's id in the sidecar; the shown id differs if two groups have the same id. */
   readonly source: string;
 }
 
-/** What the host reads without asking for a proposal; all else of `extra` stays here. */
+/** The fields of `extra` that the host reads without an API proposal; the other fields are not passed on. */
 const PASSED_ON = [
   "isUserSelectable",
   "isBYOK",
@@ -35,7 +35,7 @@ const PASSED_ON = [
   "promo",
 ] as const;
 
-/** Models with an id that an earlier one has are left out: VS Code could not tell them apart. */
+/** The models for VS Code. A model with the id of an earlier one is left out: VS Code could not tell them apart. */
 export function toModels(
   models: readonly LanguageModelChatInformation[],
   group: Group | null,
@@ -53,7 +53,8 @@ export function toModels(
 
 function toModel(model: LanguageModelChatInformation, group: Group | null, id: string): Model {
   const { name, family, version, maxInputTokens, maxOutputTokens, tooltip, detail, capabilities, extra } = model;
-  // `isDefault` and `requiresAuthorization` would be ignored, and `editTools` would fail the whole list (chatProvider).
+  // VS Code would ignore `isDefault` and `requiresAuthorization`, and reject the whole list for `editTools`
+  // (chatProvider).
   const { imageInput, toolCalling } = capabilities;
   return {
     id,

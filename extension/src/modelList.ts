@@ -1,31 +1,31 @@
 /**
- * The models of every group: the last known list at once, a new one behind it.
+ * The models of every group: answers at once with the last known list, and fetches a new one in the background.
  *
- * VS Code asks with every look at the models and replaces what it had by the answer: so the answer is quick, and a
- * request that failed changes nothing. Knows neither VS Code nor the sidecar: both are handed in.
+ * VS Code asks whenever somebody looks at the models, and replaces its list by the answer: so answers are quick, and a
+ * failed request changes nothing. Knows neither VS Code nor the sidecar: both are handed in.
  */
 import type { Clock } from "./clock";
 import type { Group, InformationResult, LanguageModelChatInformation } from "./protocol.generated";
 
-/** Milliseconds that a group waits for its very first list. */
+/** Milliseconds to wait for a group's first list. */
 export const FIRST_LIST_LIMIT = 3000;
-/** Milliseconds during which a list counts as new. */
+/** Milliseconds during which a list is not fetched again. */
 export const FRESH_FOR = 10_000;
-/** The most groups whose lists are kept for the next start. */
+/** The most groups whose lists are stored for the next start. */
 export const STORED_GROUPS = 50;
 
 type Models = readonly LanguageModelChatInformation[];
 
-/** Where lists outlive the window: `vscode.Memento`. */
+/** Storage in which lists outlive the window: `vscode.Memento`. */
 export interface Storage {
   get(key: string): unknown;
   update(key: string, value: unknown): Thenable<void>;
 }
 
 export interface ModelListListener {
-  /** A list is no longer what was answered last; never called while {@link ModelList.models} runs. */
+  /** A list differs from the last answer; never called while {@link ModelList.models} runs. */
   changed(): void;
-  /** A provider of the group could not list its models; a sentence that says which and why. */
+  /** A provider of the group could not list its models; the sentence names the provider and the reason. */
   failed(group: Group | null, sentence: string): void;
 }
 
@@ -35,7 +35,7 @@ interface Known {
   freshUntil: number;
   refreshing: Promise<void> | undefined;
   error: Error | undefined;
-  /** How many calls wait for the list; they need no event. */
+  /** The number of calls that wait for the list; they need no event. */
   waiting: number;
 }
 
@@ -52,9 +52,9 @@ export class ModelList {
   ) {}
 
   /**
-   * The models of a group; with null those of the providers in the settings.
+   * The models of a group; with null, those of the providers in the settings.
    *
-   * Rejects when the group never had a list and cannot get one; the person sees the reason beside the group.
+   * Rejects if the group never had a list and cannot get one; the person sees the reason beside the group.
    */
   async models(group: Group | null, silent: boolean): Promise<Models> {
     const known = this.#known(group);
@@ -64,23 +64,23 @@ export class ModelList {
     return known.models ?? [];
   }
 
-  /** All lists as they are known now. */
+  /** All lists that are known now. */
   get all(): readonly Models[] {
     return [...this.#groups.values()].map(({ models }) => models ?? []);
   }
 
-  /** The ids that a group listed last, also before this start. */
+  /** The ids in a group's last list, which may be from before this start. */
   idsOf(groupId: string): readonly string[] {
     return (this.#groups.get(groupId)?.models ?? this.#stored()[groupId] ?? []).map(({ id }) => id);
   }
 
-  /** The list of this group may have changed: asks again, after what is under way. */
+  /** The list of this group may have changed: fetches it again, after any running fetch. */
   invalidate(groupId: string | null): void {
     const known = this.#groups.get(groupId ?? "");
     if (known) void (known.refreshing ?? Promise.resolve()).then(() => this.#refresh(known, true));
   }
 
-  /** Asks again for every list that VS Code asked for, unless it is being asked for. */
+  /** Fetches every list again that VS Code has asked for, unless it is being fetched. */
   refresh(): void {
     for (const known of this.#groups.values()) void this.#refresh(known, true);
   }
@@ -122,7 +122,7 @@ export class ModelList {
       known.error = errors[0] && new Error(errors[0].message);
       for (const { provider, message } of errors) this.listener.failed(known.group, `${provider}: ${message}`);
       const kept = keptModels(known, models, errors);
-      // No list at all is not an empty list: the next call tries again and says why.
+      // A missing list is not an empty list: the next call tries again and reports the reason.
       if (known.models || errors.length === 0 || models.length > 0) this.#update(known, [...models, ...kept]);
     } catch (error) {
       known.error = error instanceof Error ? error : new Error(String(error));
@@ -147,7 +147,7 @@ export class ModelList {
   }
 }
 
-/** A provider that fails once keeps its models: those of a group are all its own, others bear its name. */
+/** The known models of the providers that failed: all models of a group, otherwise those under the provider's name. */
 function keptModels(known: Known, models: Models, errors: InformationResult["errors"]): Models {
   const isNew = new Set(models.map(({ id }) => id));
   const isOfFailed = (id: string): boolean =>

@@ -1,17 +1,17 @@
-/** Tells a person what is wrong, once: not again with every request that fails for the same reason. */
+/** Shows each problem to the person once, not with every request that fails for the same reason. */
 export class Notifier {
-  readonly #told = new Set<string>();
+  readonly #shown = new Set<string>();
 
   constructor(private readonly show: (message: string) => void) {}
 
   tell(message: string): void {
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    if (this.#shown.has(message)) return;
+    this.#shown.add(message);
     this.show(message);
   }
 
-  /** What was wrong is mended: should it come back, it is told again. */
+  /** The problems are solved: shows them again if they come back. */
   reset(): void {
-    this.#told.clear();
+    this.#shown.clear();
   }
 }

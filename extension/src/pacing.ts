@@ -1,7 +1,7 @@
 /**
  * Spaces the parts of one answer so that the extension host shows them as they arrive.
  *
- * The host queues what is reported and flushes 30 ms after the last report, or when more than 30 parts are queued:
+ * The host queues reported parts and flushes them 30 ms after the last report, or when more than 30 parts are queued:
  * a stream with gaps below 30 ms would reach the person in lumps of 31 parts. Knows no VS Code class.
  */
 import type { Clock } from "./clock";
@@ -10,18 +10,18 @@ import type { ResponsePart, TextPart, ThinkingPart } from "./protocol.generated"
 /** Milliseconds between two reports: a little more than the host's 30. */
 export const REPORT_INTERVAL = 35;
 
-/** As many empty parts behind a part make the host flush at once. */
+/** The number of empty parts after a part that makes the host flush at once. */
 export const FLUSH_PADDING = 30;
 
 const EMPTY: TextPart = { type: "text", value: "" };
 
-/** What waits: fragments of one text, or of one thinking block. */
+/** The waiting fragments of one text, or of one thinking block. */
 interface Waiting {
   readonly last: TextPart | ThinkingPart;
   readonly fragments: string[];
 }
 
-/** One answer's way to the host: `push` every part in order, `end` when it is whole, `dispose` always. */
+/** The parts of one answer on their way to the host: `push` each in order, `end` after the last, `dispose` always. */
 export class Pacer {
   #waiting: Waiting | undefined;
   #lastReport = Number.NEGATIVE_INFINITY;
@@ -34,9 +34,9 @@ export class Pacer {
     private readonly clock: Clock,
   ) {}
 
-  /** Takes the next part; text and thinking may wait up to {@link REPORT_INTERVAL}, everything else goes at once. */
+  /** Takes the next part; text and thinking may wait up to {@link REPORT_INTERVAL}, other parts are reported at once. */
   push(part: ResponsePart): void {
-    if (this.#isOver) return; // The request was cancelled: what still comes is no longer wanted.
+    if (this.#isOver) return; // The request was cancelled: nobody wants further parts.
     if (part.type !== "text" && part.type !== "thinking") {
       this.#flush();
       this.#send(part);
@@ -45,12 +45,12 @@ export class Pacer {
     if (part.type === "thinking" || part.value !== "") this.#hold(part);
   }
 
-  /** Reports what still waits: the answer is whole, or broke off. */
+  /** Reports the waiting fragments: the answer is complete, or broke off. */
   end(): void {
     this.#flush();
   }
 
-  /** Drops what waits and what still comes, and stops the timer. */
+  /** Drops the waiting fragments and all further parts, and stops the timer. */
   dispose(): void {
     this.#isOver = true;
     this.#waiting = undefined;
@@ -105,7 +105,7 @@ function continues(earlier: TextPart | ThinkingPart, part: TextPart | ThinkingPa
   return (earlier.id ?? "") === (part.id ?? "");
 }
 
-/** Copilot keeps the last metadata of a call, whole: so the last one given wins, and nothing does not erase it. */
+/** Copilot keeps only the last metadata of a call: so the last metadata wins, and a part without any keeps it. */
 function merged(earlier: TextPart | ThinkingPart | undefined, part: TextPart | ThinkingPart): TextPart | ThinkingPart {
   if (part.type === "text" || earlier?.type !== "thinking") return part;
   return { ...part, metadata: part.metadata ?? earlier.metadata ?? null };

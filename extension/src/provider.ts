@@ -1,4 +1,4 @@
-/** What VS Code talks to: `LanguageModelChatProvider`, answered by the sidecar. */
+/** The `LanguageModelChatProvider` that VS Code calls; the sidecar answers. */
 import { createHash } from "node:crypto";
 import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
@@ -13,7 +13,7 @@ import type { Sidecar } from "./sidecar";
 import { estimate, type TokenCache } from "./tokenCache";
 import type { Twins } from "./twins";
 
-/** What the host gives beyond the stable types. */
+/** Options that exist in the host but not in the stable types. */
 interface InformationOptions extends vscode.PrepareLanguageModelChatModelOptions {
   readonly configuration?: Readonly<Record<string, unknown>>;
 }
@@ -30,7 +30,7 @@ export interface ProviderParts {
   readonly classes: PartClasses;
   readonly errors: LanguageModelErrorClass;
   readonly thinkingFallback: () => ThinkingFallback;
-  /** The group's keys as the sidecar gets them; also where its secrets are noted, so that no log shows them. */
+  /** The group's configuration for the sidecar; also registers the group's secrets, so that no log shows them. */
   readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
   readonly didChange: vscode.Event<void>;
   readonly log: (message: string) => void;
@@ -48,7 +48,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
   }
 
   async provideLanguageModelChatInformation({ silent, configuration }: InformationOptions): Promise<Model[]> {
-    // The call without configuration is for the providers in the settings; every group has a call of its own.
+    // The call without a configuration is for the providers in the settings; VS Code makes a call for each group.
     const { models, twins, log } = this.parts;
     const group = configuration ? this.#group(configuration) : null;
     if (!group) twins.beginRound();
@@ -127,7 +127,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
 
   #group(configuration: Readonly<Record<string, unknown>>): Group {
     const sent = this.parts.configuration(configuration);
-    // VS Code does not tell the group's name; another key may show other models, so it is part of what identifies.
+    // VS Code does not tell the group's name. The API key is part of the id, because it may determine the models.
     const id = createHash("sha256").update(JSON.stringify(sent)).digest("hex").slice(0, 16);
     return { id, configuration: sent };
   }
@@ -143,23 +143,23 @@ function toRequestOptions(options: ResponseOptions): RequestOptions {
   };
 }
 
-/** Under which name the counts of a model are kept: `source` is the id that the sidecar knows it by. */
+/** The name under which a model's counts are kept; `source` is the model's id in the sidecar. */
 export function modelKey(groupId: string | null, source: string): string {
   return groupId === null ? source : `${groupId}/${source}`;
 }
 
-/** Whether Copilot takes it for an answer: thinking and data are none. */
+/** Whether Copilot takes the part for an answer; it does not for thinking and data. */
 function isVisible(part: vscode.LanguageModelResponsePart, classes: PartClasses): boolean {
   return part instanceof classes.toolCall || (part instanceof classes.text && part.value !== "");
 }
 
-/** What the person reads of an answer in which there is nothing; Copilot would only say "no response was returned". */
+/** The message for an answer without visible parts; Copilot would only say "no response was returned". */
 function nothingVisible(model: string, result: ResponseResult): string {
   const reason = cutReason(result);
   return `${model} ended its answer without a text or a tool call${reason === undefined ? "" : `: ${reason}`}.`;
 }
 
-/** Settles with `work`, or at once, with undefined, when the token is cancelled: VS Code keeps the answer open till then. */
+/** Settles with `work`, or with undefined as soon as the token is cancelled: VS Code waits for the promise. */
 function unlessCancelled<Result>(token: vscode.CancellationToken, work: Promise<Result>): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     const subscription = token.onCancellationRequested(() => {

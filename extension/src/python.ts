@@ -1,25 +1,25 @@
 /**
- * Finds the Python that runs the sidecar: the first candidate, in this order, that is new enough.
+ * Finds the Python that runs the sidecar: the first candidate that is new enough, in this order:
  *
  * 1. the setting `partstream.python`
- * 2. the active interpreter of the Python extension, when that extension is there
+ * 2. the active interpreter of the Python extension, if that extension is installed
  * 3. `python3`, `python` and `py` on the PATH
- * 4. what `uv python find` finds
+ * 4. the Python that `uv python find` finds
  *
- * Every candidate is run once to learn its version. Knows no VS Code: the first two come from outside.
+ * Runs every candidate once to learn its version. Knows no VS Code: the caller hands in the first two.
  */
 import { execFile } from "node:child_process";
 import { SidecarRefusedError } from "./errors";
 
 export const MINIMUM_VERSION = [3, 11] as const;
-/** Milliseconds for one candidate to say its version. */
+/** Milliseconds for one candidate to print its version. */
 export const PROBE_LIMIT = 10_000;
 
 const PROBE = "import sys; print(sys.executable); print('%d.%d.%d' % sys.version_info[:3])";
 
 export type Source = "setting partstream.python" | "Python extension" | "PATH" | "uv python find";
 
-/** A program to try, and where it was named. */
+/** A program to try, and the place that names it. */
 export interface Candidate {
   readonly source: Source;
   readonly command: string;
@@ -32,7 +32,7 @@ export interface Python {
   readonly source: Source;
 }
 
-/** One candidate that did not fit, and why. */
+/** One candidate that cannot be used, and why. */
 export interface Attempt {
   readonly source: Source;
   readonly command: string;
@@ -44,7 +44,7 @@ export interface Search {
   readonly attempts: readonly Attempt[];
 }
 
-/** Runs a program and gives what it printed; rejects when it fails or takes too long. */
+/** Runs a program and returns its output; rejects if the program fails or takes too long. */
 export type Run = (command: string, commandArguments: readonly string[]) => Promise<string>;
 
 export class PythonNotFoundError extends SidecarRefusedError {
@@ -67,7 +67,7 @@ export const runProgram: Run = (command, commandArguments) =>
     );
   });
 
-/** The first Python that fits, and what was tried before it. */
+/** The first Python that is new enough, and the candidates tried before it. */
 export async function findPython(candidates: AsyncIterable<Candidate>, run: Run): Promise<Search> {
   const attempts: Attempt[] = [];
   for await (const candidate of candidates) {
@@ -78,7 +78,7 @@ export async function findPython(candidates: AsyncIterable<Candidate>, run: Run)
   return { python: undefined, attempts };
 }
 
-/** All candidates, each looked up only when those before it did not fit. */
+/** All candidates; each is looked up only if the ones before cannot be used. */
 export async function* candidatesInOrder(
   setting: string,
   activeInterpreter: () => Promise<string | undefined>,
@@ -100,7 +100,7 @@ async function probe(candidate: Candidate, run: Run): Promise<Python | Attempt> 
   const { source, command } = candidate;
   let output: string;
   try {
-    // Isolated (-I): nothing of the current folder or the environment runs along.
+    // Isolated (-I): runs no code from the current folder or the environment.
     output = await run(command, [...(candidate.arguments ?? []), "-I", "-c", PROBE]);
   } catch (error) {
     return { source, command, reason: error instanceof Error ? error.message : String(error) };
@@ -114,7 +114,7 @@ async function uvFind(run: Run): Promise<string | undefined> {
   try {
     return (await run("uv", ["python", "find", `>=${MINIMUM_VERSION.join(".")}`])).trim() || undefined;
   } catch {
-    return undefined; // There is no uv, or it knows no Python: the search has simply come to its end.
+    return undefined; // uv is not installed, or finds no Python: the search has ended.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Keeps keys out of the log and of the debug information. */
+/** Keeps keys out of the log and the debug information. */
 import {
   type Nesting,
   PLAIN_WORD,
@@ -12,7 +12,7 @@ import {
 
 const HIDDEN = "[hidden]";
 
-/** What looks like a key although nobody told us: header values, and the forms that providers give their keys. */
+/** Patterns of unknown keys: header values, and the forms of providers' keys. */
 const LOOKS_LIKE_A_KEY = [
   /(?<=\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
   /(?<=\b(?:api[-_]?key|x-goog-api-key|authorization|access[-_]?token)["']?\s*[:=]\s*["']?(?!(?:bearer|basic)\b))[\w.~+/=-]{6,}/gi,
@@ -25,19 +25,19 @@ type Rows = Readonly<Record<string, SecretRow>>;
 export class Redactor {
   readonly #secrets = new Set<string>();
 
-  /** Hides `secret` from now on; too short ones would blot out ordinary words. */
+  /** Hides `secret` from now on; very short secrets are not hidden, as they would hide ordinary words. */
   remember(secret: string): void {
     if (secret.length >= SHORTEST_SECRET) this.#secrets.add(secret);
   }
 
-  /** Remembers what of a group's settings is secret, in whatever state they are. */
+  /** Remembers the secrets in a group's settings, whether the settings are valid or not. */
   rememberConfiguration(configuration: Values): void {
     for (const secret of secretsIn(SETTINGS, configuration)) this.remember(secret);
   }
 
   redact(text: string): string {
     let result = text;
-    // The longest first: one may be the beginning of another.
+    // Longest first: a secret may be the beginning of another.
     const secrets = [...this.#secrets].sort((one, other) => other.length - one.length);
     for (const secret of secrets) result = result.replaceAll(secret, HIDDEN);
     for (const pattern of LOOKS_LIKE_A_KEY) result = result.replace(pattern, HIDDEN);
@@ -77,7 +77,7 @@ function strings(value: unknown): string[] {
   return value !== null && typeof value === "object" ? Object.values(value).flatMap(strings) : [];
 }
 
-/** The strings that may be keys, where most are none; and what may be one within them: `Bearer KEY`, `?key=KEY`. */
+/** The strings that may be keys, or contain one (`Bearer KEY`, `?key=KEY`), among strings that mostly are no keys. */
 function keys(value: unknown): string[] {
   return strings(value)
     .flatMap((text) => [text, ...text.split(SEPARATORS).filter((word) => /\d/.test(word))])

@@ -1,4 +1,4 @@
-/** What the settings and the groups say, in the form that the sidecar gets. */
+/** Reads the settings and the groups, and converts them for the sidecar. */
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { ProviderSource } from "./protocol.generated";
@@ -11,7 +11,7 @@ export interface Settings {
   readonly usageInStatusBar: boolean;
 }
 
-/** VS Code's own settings of the network. */
+/** VS Code's own network settings. */
 export interface Network {
   readonly proxy: string | undefined;
   readonly proxyStrictSSL: boolean | undefined;
@@ -19,9 +19,9 @@ export interface Network {
 }
 
 /**
- * What the sidecar has to know of VS Code's network settings; nothing for what is as by default.
+ * VS Code's network settings for the sidecar, without those that have their default.
  *
- * A proxy that is spoken to in another way than HTTP is left out: the sidecar could not use it.
+ * Leaves out a proxy that is not an HTTP proxy: the sidecar could not use it.
  */
 export function resolveNetwork(
   { proxy, proxyStrictSSL, proxySupport }: Network,
@@ -30,17 +30,17 @@ export function resolveNetwork(
   const strict = proxyStrictSSL === false ? { proxyStrictSSL } : {};
   if (!proxy || proxySupport === "off") return strict;
   if (/^https?:\/\//i.test(proxy)) return { ...strict, proxy };
-  log("left out the setting http.proxy: only http and https proxies are supported");
+  log("left out the setting http.proxy: got another kind of proxy, expected an http or https URL");
   return strict;
 }
 
-/** A file, with or without the name of something in it. */
+/** A file, with or without the name of an attribute. */
 const IS_FILE = /\.py(:[A-Za-z_]\w*)?$/i;
 
 /**
- * Where a provider's source is: relative files start at `folder`.
+ * The source of a provider, with a relative path resolved against `folder`.
  *
- * Without a folder (none is open, or it is not trusted) a relative file stands nowhere, and the result is undefined.
+ * Undefined for a relative path without a folder (none is open, or it is not trusted).
  */
 export function resolveSource(source: string, folder: string | undefined): string | undefined {
   if (!IS_FILE.test(source)) return source;
@@ -63,7 +63,7 @@ export function resolveProviders(
   });
 }
 
-/** A group's keys as the sidecar gets them: without those left empty, the provider's file at its real place. */
+/** A group's configuration for the sidecar: without empty values, with the provider's file resolved. */
 export function resolveConfiguration(
   configuration: Readonly<Record<string, unknown>>,
   folder: string | undefined,
@@ -75,7 +75,7 @@ export function resolveConfiguration(
   if (typeof provider !== "string") return given;
   const resolved = resolveSource(provider, folder);
   if (resolved === undefined) {
-    throw new Error(`The provider file ${provider} has a relative path: it needs an open, trusted folder.`);
+    throw new Error(`The provider file ${provider} has a relative path, which needs an open, trusted folder.`);
   }
   return { ...given, provider: resolved };
 }

@@ -1,4 +1,4 @@
-/** One Python process and the conversation with it; starts it and ends it, never a second time. */
+/** One Python process and the connection with it; starts the process once and ends it. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import {
@@ -30,11 +30,11 @@ import {
   type VersionMismatchData,
 } from "./protocol.generated";
 
-/** Milliseconds from the start of the process to its answer to `initialize`. */
+/** Milliseconds from the start of the process to its response to `initialize`. */
 export const START_LIMIT = 15_000;
 /** Milliseconds that a process has to end by itself after `exit`. */
 export const STOP_LIMIT = 2000;
-/** Milliseconds for what a dead process wrote last to be read. */
+/** Milliseconds to read the last output of an ended process. */
 const DRAIN_LIMIT = 200;
 
 const CONNECTION_FAILURES = new Set<number>([ErrorCodes.PendingResponseRejected, ErrorCodes.MessageWriteError]);
@@ -56,9 +56,9 @@ export interface SidecarListener {
 }
 
 export class Sidecar {
-  /** Resolves when the process is gone, with a sentence that says how. */
+  /** Resolves when the process has ended, with a clause that tells how. */
   readonly ended: Promise<string>;
-  /** Of a traceback, the last line says what went wrong; the log has all. */
+  /** The last line of standard error: that of a traceback names the error; the log has all lines. */
   #lastWords = "";
   readonly #connection: MessageConnection;
   #nextProgressToken = 1;
@@ -87,13 +87,13 @@ export class Sidecar {
       process.once("error", (error) => end(`could not be started: ${error.message}`));
       process.once("close", (code, signal) => end(`ended (${signal ?? `exit status ${String(code)}`})`));
       process.once("exit", (code, signal) => {
-        // Its own children may keep the pipes open.
+        // The process's own children may keep the pipes open.
         setTimeout(() => end(`ended (${signal ?? `exit status ${String(code)}`})`), DRAIN_LIMIT);
       });
     });
   }
 
-  /** Starts a process and opens the conversation; rejects with a {@link SidecarError} when that fails. */
+  /** Starts a process and opens the connection; rejects with a {@link SidecarError} if that fails. */
   static async start(
     command: SidecarCommand,
     parameters: InitializeParams,
@@ -117,7 +117,7 @@ export class Sidecar {
     }
   }
 
-  /** What answers: versions and the path of its Python. */
+  /** The versions of the running sidecar, and the path of its Python. */
   get information(): InitializeResult["serverInfo"] | undefined {
     return this.#information;
   }
@@ -133,24 +133,24 @@ export class Sidecar {
   ): Promise<Requests[Method]["result"]> {
     type Result = Requests[Method]["result"];
     try {
-      // A null would be sent as a list that holds it.
+      // The library would send a null as a list that holds null.
       const given: unknown[] = parameters === null ? [] : [parameters];
       return await this.#connection.sendRequest<Result>(method, ...given, ...(token ? [token] : []));
     } catch (error) {
       if (isCancelled(error) && !token?.isCancellationRequested) {
-        throw new SidecarError("The Python process of Partstream was stopped before it answered: please retry.");
+        throw new SidecarError("Partstream's Python process was stopped before it answered. Please retry.");
       }
       if (!isConnectionFailure(error)) throw error;
-      // What a closed connection says names no cause; the end of the process does.
+      // The error of a closed connection names no cause; the end of the process does.
       const how = await Promise.race([this.ended, after(2 * DRAIN_LIMIT)]);
       if (how === undefined) throw error;
       throw new SidecarError(
-        `The Python process of Partstream ${how} before it answered. It is started again: please retry.`,
+        `Partstream's Python process ${how} before it answered. It is being started again: please retry.`,
       );
     }
   }
 
-  /** A request whose answer streams: `receive` gets the parts, all of them before the promise settles with its end. */
+  /** Asks for an answer that streams: `receive` gets all parts before the promise settles with the answer's end. */
   async respond(
     parameters: Omit<Requests["languageModels/response"]["params"], "progressToken">,
     receive: (parts: ResponsePart[]) => void,
@@ -165,17 +165,17 @@ export class Sidecar {
     }
   }
 
-  /** Asks the process to end, and kills it when it does not. */
+  /** Asks the process to end, and kills it if it does not. */
   async stop(limit = STOP_LIMIT): Promise<void> {
     const kill = setTimeout(() => this.process.kill("SIGKILL"), limit);
-    this.#sayGoodbye().catch((error: unknown) => {
-      this.listener.log("debug", "connection", `the process did not take leave: ${String(error)}`);
+    this.#shutDown().catch((error: unknown) => {
+      this.listener.log("debug", "connection", `the process did not answer shutdown: ${String(error)}`);
     });
     await this.ended;
     clearTimeout(kill);
   }
 
-  async #sayGoodbye(): Promise<void> {
+  async #shutDown(): Promise<void> {
     await this.#connection.sendRequest("shutdown");
     await this.#connection.sendNotification("exit");
   }
@@ -201,7 +201,7 @@ export class Sidecar {
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
     );
     this.#connection.onError(([error]) => this.listener.log("error", "connection", error.message));
-    // Nothing can be said to a process that closed its end.
+    // A process that closed its end can get no further message.
     this.#connection.onClose(() => this.process.kill("SIGKILL"));
     this.#connection.listen();
   }
@@ -210,12 +210,12 @@ export class Sidecar {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(
-        () => reject(new SidecarError(`The Python process of Partstream did not answer within ${limit / 1000} s.`)),
+        () => reject(new SidecarError(`Partstream's Python process did not answer within ${limit / 1000} s.`)),
         limit,
       );
     });
     const died = this.ended.then((how) => {
-      throw new SidecarError(`The Python process of Partstream ${how}. ${this.#lastWords}`.trim());
+      throw new SidecarError(`Partstream's Python process ${how}. ${this.#lastWords}`.trim());
     });
     const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
       if (isConnectionFailure(error)) return died;
@@ -228,25 +228,25 @@ export class Sidecar {
       this.#information = serverInfo;
     } finally {
       clearTimeout(timer);
-      died.catch(() => undefined); // The process may well end later; `ended` tells whom it concerns.
+      died.catch(() => undefined); // The process may end later; `ended` tells those who wait for that.
     }
   }
 }
 
 function versionMismatch(theirs: number): SidecarRefusedError {
   return new SidecarRefusedError(
-    `Partstream's Python part speaks protocol version ${theirs}, this extension version ${PROTOCOL_VERSION}: ` +
-      "another copy of the package partstream is in the way. Remove it from this Python, or choose another Python.",
+    `Partstream's Python package speaks protocol version ${theirs}, but this extension needs version ${PROTOCOL_VERSION}: ` +
+      "this Python loads another copy of the package partstream. Remove that copy, or choose another Python.",
   );
 }
 
-/** The connection is closed, or what was written did not get through. */
+/** Whether the connection is closed, or a message could not be written. */
 function isConnectionFailure(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ResponseError && CONNECTION_FAILURES.has(error.code);
 }
 
-/** The process gave the request up; what was cancelled here is not waited for. */
+/** Whether the process cancelled the request. */
 function isCancelled(error: unknown): boolean {
   return error instanceof ResponseError && error.code === ErrorCode.RequestCancelled;
 }

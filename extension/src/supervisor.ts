@@ -1,7 +1,7 @@
 /**
- * Keeps one sidecar running: starts it when it is first needed and again after a crash.
+ * Keeps one sidecar running: starts it when it is first needed, and again after a crash.
  *
- * All rules of its life are in TRANSITIONS. Knows neither Python nor the protocol: what starts a sidecar is handed in.
+ * TRANSITIONS holds all rules of its life. Knows neither Python nor the protocol: the caller hands in a launcher.
  */
 import type { Clock } from "./clock";
 import { coalesced } from "./coalesce";
@@ -10,26 +10,26 @@ import { SidecarError, SidecarRefusedError } from "./errors";
 export type State = "stopped" | "starting" | "running" | "waiting" | "refused" | "closed";
 export type Event = "start" | "started" | "ended" | "refuse" | "stop" | "close";
 
-/** What may happen in a state, and the state that follows; anything else is a bug. */
+/** The events that may happen in each state, and the states that follow; any other event is a bug. */
 export const TRANSITIONS: Record<State, Partial<Record<Event, State>>> = {
   stopped: { start: "starting", stop: "stopped", close: "closed" },
   starting: { started: "running", ended: "waiting", refuse: "refused", stop: "stopped", close: "closed" },
   running: { ended: "waiting", stop: "stopped", close: "closed" },
-  // After a crash, until its time has come.
+  // After a crash, until the next start.
   waiting: { start: "starting", stop: "stopped", close: "closed" },
-  // Starting again would fail in the same way: only `stop` (a change of settings, the command Restart) leads out.
+  // A new start would fail in the same way: only `stop` (a change of settings, the command Restart) leads out.
   refused: { stop: "stopped", close: "closed" },
   closed: { stop: "closed", close: "closed" },
 };
 
-/** Milliseconds before the next start, by the number of crashes in a row; the last one for all further. */
+/** Milliseconds before the next start, by the number of consecutive crashes; the last value for all further ones. */
 export const BACKOFF = [0, 500, 1000, 2000, 5000, 10_000, 30_000] as const;
-/** Milliseconds that a caller waits for the next start; with a longer wait ahead it is told at once. */
+/** Milliseconds that a caller waits for the next start; if the wait is longer, the call fails at once. */
 export const PATIENCE = 2000;
 /** Milliseconds after which a running sidecar counts as healthy. */
 export const HEALTHY_AFTER = 60_000;
 
-/** What a sidecar is to its supervisor. */
+/** The part of a sidecar that its supervisor uses. */
 export interface Supervised {
   readonly ended: Promise<string>;
   stop(): Promise<void>;
@@ -60,7 +60,7 @@ export class Supervisor<Process extends Supervised> {
     return this.#state;
   }
 
-  /** The sidecar that runs now, if any. */
+  /** The running sidecar, if any. */
   get process(): Process | undefined {
     return this.#process;
   }
@@ -69,14 +69,14 @@ export class Supervisor<Process extends Supervised> {
     return this.#lastError;
   }
 
-  /** The running sidecar, started when there is none; rejects at once when none will run soon. */
+  /** The running sidecar; starts one if there is none, and rejects at once if none will run soon. */
   async running(): Promise<Process> {
     if (this.#state === "stopped") this.#start(0);
     if (this.#current && !(this.#state === "waiting" && this.#wait > PATIENCE)) return this.#current;
     throw this.#lastError ?? new SidecarError("Partstream has been stopped.");
   }
 
-  /** Ends the sidecar, so that the next need starts one anew; calls that come meanwhile share one further restart. */
+  /** Ends the sidecar, so that the next use starts a new one; calls meanwhile share one further restart. */
   readonly restart = coalesced(() => this.#stop("stop"));
 
   /** Ends the sidecar for good. */
@@ -101,7 +101,7 @@ export class Supervisor<Process extends Supervised> {
 
   #started(start: Promise<Process>, process: Process): void {
     if (this.#current !== start) {
-      void process.stop(); // Nobody wants it any more: it was stopped while it started.
+      void process.stop(); // The sidecar was stopped while it started: nobody needs it now.
       return;
     }
     this.#advance("started");
@@ -110,7 +110,7 @@ export class Supervisor<Process extends Supervised> {
     const healthy = this.clock.after(HEALTHY_AFTER, () => (this.#crashes = 0));
     void process.ended.then((how) => {
       healthy();
-      if (this.#current === start) this.#failed(start, new SidecarError(`The Python process of Partstream ${how}.`));
+      if (this.#current === start) this.#failed(start, new SidecarError(`Partstream's Python process ${how}.`));
     });
     this.listener.started(process);
   }

@@ -1,8 +1,8 @@
 /**
- * Answers token counts from memory; asks Python only for texts that it has not seen.
+ * Answers token counts from memory; asks Python only for new texts.
  *
- * Copilot counts about 4,900 times per model call, one after the other, some 440 different texts. A count never
- * fails: what Python does not answer in time is estimated, and its answer is kept for the next time.
+ * Copilot counts about 4,900 times per model call, one count after the other, about 440 different texts. A count never
+ * fails: an estimate replaces an answer that Python does not give in time, and a late answer is kept for the next time.
  */
 import type { Clock } from "./clock";
 import type { TokenCountItem } from "./protocol.generated";
@@ -12,11 +12,11 @@ export type CountRequest = (items: TokenCountItem[]) => Promise<number[]>;
 
 /** Milliseconds that a caller waits for Python. */
 export const ANSWER_LIMIT = 500;
-/** Milliseconds without a question after Python failed to answer one. */
+/** Milliseconds without a request after Python failed to answer one. */
 export const PAUSE_AFTER_FAILURE = 1000;
-/** The most characters of texts that are remembered, for each model. */
+/** The most characters of remembered texts, for each model. */
 export const CHARACTER_LIMIT = 4_000_000;
-/** The most texts that wait for an answer; beyond it they are only estimated. */
+/** The most texts that wait for an answer; further texts are only estimated. */
 export const QUEUE_LIMIT = 5000;
 
 const CHARACTERS_PER_TOKEN = 4;
@@ -34,11 +34,11 @@ export class TokenCache {
   constructor(
     private readonly clock: Clock,
     private readonly log: (message: string) => void,
-    /** Texts that are likely to be counted too; asked together with a model's first question. */
+    /** Texts that will probably be counted too; requested together with a model's first text. */
     private readonly expected: () => Iterable<string> = () => [],
   ) {}
 
-  /** The tokens of `item` for the model that `modelKey` names; `ask` is what asks that model's provider. */
+  /** The tokens of `item` for the model that `modelKey` names; `ask` asks that model's provider. */
   count(modelKey: string, item: TokenCountItem, ask: CountRequest): number | Promise<number> {
     let model = this.#models.get(modelKey);
     if (!model) {
@@ -49,19 +49,19 @@ export class TokenCache {
     return model.count(item, ask);
   }
 
-  /** Forgets what these models count: they were found to count otherwise. What is on its way is not kept either. */
+  /** Forgets the counts of these models, which have changed; answers that are on their way are not kept either. */
   forget(modelKeys: Iterable<string>): void {
     for (const key of modelKeys) this.#models.delete(key);
   }
 
-  /** Forgets everything: a provider may count differently from now on. */
+  /** Forgets all counts: a provider may count differently from now on. */
   clear(): void {
     this.#models.clear();
   }
 }
 
 class ModelCounts {
-  /** By text, the least recently used first. */
+  /** Counts by text, least recently used first. */
   readonly #known = new Map<string, number>();
   #characters = 0;
   #queued = new Map<string, Question>();
@@ -88,7 +88,7 @@ class ModelCounts {
     return this.#inTime(question);
   }
 
-  /** Asks for texts before anybody does: one answer then serves for hundreds of questions in a row. */
+  /** Requests counts before they are needed: one answer then serves hundreds of counts in a row. */
   expect(texts: Iterable<string>, ask: CountRequest): void {
     for (const text of texts) this.#enqueue(text, { text }, ask);
   }
@@ -99,7 +99,7 @@ class ModelCounts {
     const answer = new Promise<number>((resolve) => (settle = resolve));
     const question = { item, answer, settle };
     this.#queued.set(text, question);
-    // All questions of this turn of the event loop, or those that came while another batch was out, go together.
+    // All texts of this turn of the event loop, or those that came during another request, form one request.
     if (this.#queued.size === 1 && this.#asked.size === 0) queueMicrotask(() => void this.#askAll(ask));
     return question;
   }
@@ -158,8 +158,8 @@ class ModelCounts {
 }
 
 /**
- * A fallback for as long as Python does not answer, and never remembered: a quarter of the characters, which is near for
- * English text and code; images and other data count nothing. VS Code takes a bare number, so the log says it.
+ * A fallback while Python does not answer, never remembered: a quarter of the characters, which is close for English
+ * text and code; images and other data count as nothing. VS Code takes only a number, so the log tells of the estimate.
  */
 export function estimate(item: TokenCountItem): number {
   let characters = item.text?.length ?? 0;

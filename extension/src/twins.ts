@@ -1,9 +1,9 @@
 /**
- * Which models of one group have the id of a model in another group: both get an id of their own, because VS Code shows
- * twins otherwise and a selector by id would find either.
+ * Gives distinct ids to models of different groups that have the same id: otherwise VS Code would show twins, and a
+ * selector by id would find either of them.
  *
- * VS Code asks in rounds: first without a group, then for every group that there is. Only groups of the round before
- * are compared, so that a group whose settings were edited is not taken for a twin of what it was.
+ * VS Code asks in rounds: first without a group, then for every group. Only groups of the previous round are compared,
+ * so that a group whose settings were edited is not taken for a twin of its former self.
  */
 import type { Group } from "./protocol.generated";
 import type { Storage } from "./modelList";
@@ -16,8 +16,8 @@ export class Twins {
   #previous: ReadonlySet<string>;
 
   /**
-   * @param idsOf The ids that a group listed last.
-   * @param changed Told when other groups are compared from now on; called while VS Code waits for its answer.
+   * @param idsOf The ids in a group's last list.
+   * @param changed Called when the compared groups change, while VS Code waits for its answer.
    */
   constructor(
     private readonly storage: Storage,
@@ -28,7 +28,7 @@ export class Twins {
     this.#previous = new Set(Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : []);
   }
 
-  /** VS Code asks for everything anew. */
+  /** VS Code starts a new round. */
   beginRound(): void {
     if (this.#current.size === 0) return;
     const changed =
@@ -36,12 +36,12 @@ export class Twins {
     this.#previous = this.#current;
     this.#current = new Set();
     if (!changed) return;
-    // Kept for the next start: ids that change lose what a person has chosen.
+    // Kept for the next start: a changed id would lose the person's choice of the model.
     void this.storage.update(STORAGE_KEY, [...this.#previous]);
     this.changed();
   }
 
-  /** The id under which VS Code gets each model of a group. */
+  /** A function that gives the id for VS Code of each model in a group. */
   shownIds(group: Group): (id: string) => string {
     this.#current.add(group.id);
     if (!this.#previous.has(group.id)) return (id) => id;

@@ -1,13 +1,13 @@
 /**
- * The item of the status bar that says what the last answer took.
+ * The status bar item with the usage of the last answer.
  *
- * It changes when an answer ended and at no other time: nothing in it waits or spins, so an answer that failed or
- * was stopped leaves nothing behind.
+ * The item changes only when an answer has ended, and shows no progress: an answer that failed or was stopped leaves no
+ * trace in it.
  */
 import type { DidAnswerParams } from "./protocol.generated";
 import { type Fullness, fullness, statusText, statusTooltip } from "./usageText";
 
-/** What is shown: the door to VS Code makes an item of its status bar from it. */
+/** The content of the item; the door to VS Code shows it in the status bar. */
 export interface UsageView {
   readonly text: string;
   /** Markdown. */
@@ -19,14 +19,14 @@ export class UsageItem {
   #last: DidAnswerParams | undefined;
 
   constructor(
-    /** Shows the view; nothing for undefined. */
+    /** Shows the view, or hides the item for undefined. */
     private readonly show: (view: UsageView | undefined) => void,
     private readonly isWanted: () => boolean,
   ) {}
 
   answered(params: DidAnswerParams): void {
     const { conversation, day } = params;
-    // A title is asked for behind the person's back: it counts for the day, and the item stays with the conversation.
+    // Copilot requests a title on its own: it counts for the day, and the item keeps showing the conversation.
     if (conversation) this.#last = params;
     else if (this.#last) this.#last = { ...this.#last, day };
     this.refresh();

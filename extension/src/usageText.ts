@@ -1,7 +1,7 @@
-/** Token usage in words: the line of the status bar, its tooltip, and the page with the tables. Knows no VS Code. */
+/** Token usage as text: the line in the status bar, its tooltip, and the page with tables. Knows no VS Code. */
 import type { AnswerUsage, DidAnswerParams, UsageResult, UsageSums } from "./protocol.generated";
 
-/** How full a model's input is: at which part of it the item changes its colour. */
+/** The shares of a model's input limit at which the item changes its colour. */
 export const WARNING_SHARE = 0.75;
 export const ERROR_SHARE = 0.9;
 
@@ -13,7 +13,7 @@ export function fullness({ inputTokens, maxInputTokens }: AnswerUsage): Fullness
   return share >= WARNING_SHARE ? "warning" : "normal";
 }
 
-/** The line of the status bar: input, output, the cached share of the input, and the cost; what is known of it. */
+/** The line in the status bar: input, output, and, if known, the cached share of the input and the cost. */
 export function statusText(answer: AnswerUsage): string {
   const cached = cachedShare(answer);
   const pieces = [
@@ -26,21 +26,21 @@ export function statusText(answer: AnswerUsage): string {
   return `${icon} ${pieces.join(" · ")}`;
 }
 
-/** What stands behind the line, as Markdown. */
+/** The tooltip of the line, as Markdown. */
 export function statusTooltip({ answer, conversation, day }: DidAnswerParams): string {
   const limit = `${percent(answer.inputTokens / answer.maxInputTokens)} of ${tokens(answer.maxInputTokens)}`;
   const lines = [
     `**${plain(answer.model)}**`,
     `Input: ${limit}`,
-    ...answer.edits.map((edit) => `Taken out by the server: ${plain(edit)}`),
+    ...answer.edits.map((edit) => `Removed by the server: ${plain(edit)}`),
     ...(conversation ? [`This conversation: ${sumsInWords(conversation)}`] : []),
     `Today: ${sumsInWords(day)}`,
-    ...(answer.source === "estimated" ? ["~ is an estimate: the server reported no numbers"] : []),
+    ...(answer.source === "estimated" ? ["~: estimated, because the server reported no numbers"] : []),
   ];
   return lines.join("\n\n");
 }
 
-/** The page behind the command, as Markdown. */
+/** The page that the command shows, as Markdown. */
 export function usagePage({ answers, conversations, days }: UsageResult, now: Date): string {
   const today = now.toDateString();
   const when = (seconds: number): string => {
@@ -50,10 +50,10 @@ export function usagePage({ answers, conversations, days }: UsageResult, now: Da
   const summed = (name: string, sums: UsageSums): string[] => [name, String(sums.answers), ...sumCells(sums)];
   return [
     "# Token usage",
-    "Costs are what the servers say, else by their list prices, as far as they are known. All of this stays on this machine.",
+    "Costs are those that the servers report, otherwise computed from known list prices. These numbers never leave this machine.",
     "## Answers",
     table(
-      ["ended", "model", "input", "of its limit", "cached", "output", "cost", "taken out by the server"],
+      ["ended", "model", "input", "of its limit", "cached", "output", "cost", "removed by the server"],
       answers.map((answer) => [
         when(answer.endedAt),
         plain(answer.model),
@@ -75,11 +75,11 @@ export function usagePage({ answers, conversations, days }: UsageResult, now: Da
       ["day", "answers", "input", "cached", "output", "cost"],
       days.map(({ day, sums }) => summed(day, sums)),
     ),
-    "~ counts answers whose server reported no numbers: they are estimated. ≥ leaves out answers without a known price.",
+    "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price is unknown.",
   ].join("\n\n");
 }
 
-/** A table without the columns that say nothing; words stand to the left, numbers to the right. */
+/** A table without its empty columns; words are aligned left, numbers right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return "None yet.";
   const columns = [...head.keys()].filter((column) => rows.some((row) => row[column] !== ""));
@@ -88,7 +88,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
-const WORDS = new Set(["ended", "model", "last answer", "day", "taken out by the server"]);
+const WORDS = new Set(["ended", "model", "last answer", "day", "removed by the server"]);
 
 function sumsInWords(sums: UsageSums): string {
   const cost = costOf(sums);
@@ -104,7 +104,7 @@ function sumCells(sums: UsageSums): string[] {
   return [sign + exact(sums.inputTokens), cached, sign + exact(sums.outputTokens), costOf(sums)];
 }
 
-/** The sum of what is known; it is at least that where some answers have no price. */
+/** The sum of the known costs, marked as a minimum if some answers have no price. */
 function costOf({ cost, withoutCost }: UsageSums): string {
   return cost === null ? "" : (withoutCost > 0 ? "≥ " : "") + dollars(cost);
 }
@@ -143,7 +143,7 @@ export function dollars(amount: number): string {
   return amount < 0.00001 ? "< $0.00001" : `$${Number(amount.toPrecision(2)).toFixed(6).replace(/0+$/, "")}`;
 }
 
-/** Names come from servers: nothing in them is markup or ends a cell. */
+/** Escapes a name from a server, so that nothing in it is markup or ends a cell. */
 function plain(name: string): string {
   return name.replace(/[\\`*_{}[\]()#+!<>|$~]/g, "\\$&").replace(/\s+/g, " ");
 }

@@ -1,4 +1,4 @@
-/** The one door to VS Code: what the other modules need of it, and nothing that they could do themselves. */
+/** The only module that calls VS Code: the functions that other modules need, without logic of their own. */
 import * as vscode from "vscode";
 import type { HostThinkingPart, PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
@@ -7,12 +7,12 @@ import type { LogLevel } from "./protocol.generated";
 import type { Network, Settings } from "./settings";
 import type { UsageView } from "./usageItem";
 
-/** Milliseconds that the Python extension has to say which interpreter is active. */
+/** Milliseconds that the Python extension has to name the active interpreter. */
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 const VENDOR = "partstream";
 const PAGE_SCHEME = "partstream-page";
-/** The backgrounds that an item of the status bar may have. */
+/** The backgrounds that a status bar item may have. */
 const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
   normal: undefined,
   warning: "statusBarItem.warningBackground",
@@ -26,7 +26,7 @@ const BUTTONS: Readonly<Record<string, string>> = {
 export const vscodeVersion = vscode.version;
 export const LanguageModelError: LanguageModelErrorClass = vscode.LanguageModelError;
 
-/** Every key and every text of the tools' descriptions: Copilot has them all counted, one by one. */
+/** All keys and texts in the tools' descriptions: Copilot has every one of them counted. */
 export function toolTexts(): Set<string> {
   const texts = new Set<string>();
   const collect = (value: unknown): void => {
@@ -49,7 +49,7 @@ export function createEventEmitter(): vscode.EventEmitter<void> {
   return new vscode.EventEmitter<void>();
 }
 
-/** An item that runs a command when it is clicked; it is hidden until something is shown in it. */
+/** A status bar item that runs a command when clicked; hidden until it shows something. */
 export function createStatusItem(command: string): vscode.StatusBarItem {
   const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
   item.name = "Partstream Token Usage";
@@ -69,7 +69,7 @@ export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefin
   item.show();
 }
 
-/** Read-only pages in Markdown, shown as an editor; the last content under a title stands until the next. */
+/** Read-only Markdown pages in editors; a page keeps its content until the next one with the same title. */
 export class Pages {
   readonly #contents = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
@@ -82,7 +82,7 @@ export class Pages {
     const uri = vscode.Uri.from({ scheme: PAGE_SCHEME, path: `/${title}.md` });
     this.#contents.set(uri.path, content);
     this.#changed.fire(uri);
-    // The preview is an extension of VS Code's own, which a person can switch off.
+    // The preview is a built-in extension, which a person can disable.
     const preview = vscode.commands.executeCommand("markdown.showPreview", uri);
     await preview.then(undefined, () => vscode.window.showTextDocument(uri));
   }
@@ -101,7 +101,7 @@ export function registerCommands(commands: Readonly<Record<string, () => unknown
   return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
 }
 
-/** What this VS Code is, for debugging. */
+/** Facts about this VS Code, for debugging. */
 export function facts(): HostFacts {
   return {
     vscodeVersion: vscode.version,
@@ -113,7 +113,7 @@ export function facts(): HostFacts {
   };
 }
 
-/** What is used of the Python extension's exported API, https://github.com/microsoft/vscode-python/wiki/Python-Environment-APIs. */
+/** The used parts of the Python extension's exported API, https://github.com/microsoft/vscode-python/wiki/Python-Environment-APIs. */
 interface PythonExtension {
   readonly environments: {
     getActiveEnvironmentPath(): { readonly path: string };
@@ -126,7 +126,7 @@ interface ResolvedEnvironment {
 }
 
 export function partClasses(): PartClasses {
-  // Exported by the host for everyone, although the types are a proposal.
+  // The host exports the class to everyone, although its type is a proposal.
   const { LanguageModelThinkingPart } = vscode as { LanguageModelThinkingPart?: unknown };
   return {
     text: vscode.LanguageModelTextPart,
@@ -150,7 +150,7 @@ export function readSettings(): Settings {
   };
 }
 
-/** VS Code's own settings of the network. */
+/** VS Code's own network settings. */
 export function readNetwork(): Network {
   const settings = vscode.workspace.getConfiguration("http");
   return {
@@ -166,7 +166,7 @@ export function trustedFolder(): string | undefined {
   return vscode.workspace.isTrusted && folder?.scheme === "file" ? folder.fsPath : undefined;
 }
 
-/** The Python extension's interpreter; none in a folder that is not trusted, because it may lie in that folder. */
+/** The Python extension's interpreter; undefined in an untrusted folder, which may contain that interpreter. */
 export async function activeInterpreter(): Promise<string | undefined> {
   if (!vscode.workspace.isTrusted) return undefined;
   const tooLate = new Promise<undefined>((resolve) => setTimeout(resolve, PYTHON_EXTENSION_LIMIT, undefined));
@@ -191,7 +191,7 @@ export function onDidChangeEnvironment(listener: () => void, isWaiting: () => bo
     vscode.workspace.onDidGrantWorkspaceTrust(listener),
     vscode.workspace.onDidChangeWorkspaceFolders(listener),
     vscode.extensions.onDidChange(listener),
-    // Whoever installs a Python comes back to this window.
+    // A person who has installed a Python comes back to this window.
     vscode.window.onDidChangeWindowState(({ focused }) => {
       if (focused && isWaiting()) listener();
     }),
@@ -200,20 +200,20 @@ export function onDidChangeEnvironment(listener: () => void, isWaiting: () => bo
     const extension = await pythonExtension();
     if (extension) disposables.push(extension.environments.onDidChangeActiveEnvironmentPath(listener));
   };
-  followPythonExtension().catch(() => undefined); // Without it, its interpreter is not looked at either.
+  followPythonExtension().catch(() => undefined); // Without that extension, it has no interpreter to follow.
   return new vscode.Disposable(() => {
     for (const disposable of disposables) disposable.dispose();
   });
 }
 
-/** Lets the person choose a Python, which becomes the setting. */
+/** Lets the person choose a Python, and puts it into the setting. */
 export async function choosePython(): Promise<void> {
   const [file] = (await vscode.window.showOpenDialog({ title: "Python 3.11 or newer", openLabel: "Use" })) ?? [];
   if (!file) return;
   await vscode.workspace.getConfiguration(SECTION).update("python", file.fsPath, vscode.ConfigurationTarget.Global);
 }
 
-/** One notification, with a button for what helps and one for the details. */
+/** Shows a notification with buttons for the usual remedy and for the log. */
 export async function notify(message: string): Promise<void> {
   const chosen = await vscode.window.showErrorMessage(message, ...Object.keys(BUTTONS));
   const command = chosen && BUTTONS[chosen];

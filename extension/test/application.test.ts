@@ -127,7 +127,10 @@ test("a setting that does not fit is told once, and the next Python is used", as
   const installed = fakePython("python3", "3.12.1");
   set("python", OLD);
   assert.deepEqual(await models(start()), ["echo"]);
-  assert.match(world.errors.join(), /partstream\.python names .*python-old: is Python 3\.9\.1\. .*python3 is used/);
+  assert.match(
+    world.errors.join(),
+    /cannot use the setting partstream\.python: .*python-old \(is Python 3\.9\.1\)\. It uses .*python3 instead/,
+  );
   rmSync(installed);
 });
 

@@ -198,10 +198,11 @@ test("Copilot's user is told what to do about a conversation that is too long, o
   const byCopilot = (messages: typeof MESSAGES) =>
     ask(provider, "too long", "github.copilot-chat", new TokenSource(), messages).done;
   await assert.rejects(byCopilot([...MESSAGES, answer, ...MESSAGES]), {
-    message: "the conversation is too long for Echo; send the message again, and the conversation is shortened first",
+    message:
+      "the conversation is too long for Echo; send the message again, and Copilot shortens the conversation first",
   });
   await assert.rejects(byCopilot(MESSAGES), {
-    message: "the conversation is too long for Echo; send less at once, or choose a model that takes more",
+    message: "the conversation is too long for Echo; send a shorter message, or choose a model with a larger limit",
   });
   await assert.rejects(ask(provider, "too long").done, { message: "the conversation is too long for Echo" });
 });

@@ -73,7 +73,7 @@ test("after a crash it starts again by itself, each time later while the crashes
     await settled();
     assert.equal(launched.length, index + 2);
   }
-  assert.deepEqual(failures[0], ["The Python process of Partstream ended (SIGKILL).", true]);
+  assert.deepEqual(failures[0], ["Partstream's Python process ended (SIGKILL).", true]);
 });
 
 test("a process that has run for a while has a first crash again", async () => {
@@ -99,7 +99,7 @@ test("a caller waits for a restart that comes soon, and is told at once when it 
     await settled();
     const next = supervisor.running();
     if ((BACKOFF[crash] ?? 0) > 2000)
-      await assert.rejects(next, new SidecarError(`The Python process of Partstream ended ${crash}.`));
+      await assert.rejects(next, new SidecarError(`Partstream's Python process ended ${crash}.`));
     clock.advance(BACKOFF[crash] ?? 0);
     await settled();
     assert.equal(supervisor.state, "running");

@@ -13,7 +13,7 @@ test("the line says input, output, cached share and cost", () => {
 test("the line leaves out what nobody knows, and marks what is estimated", () => {
   const answer = { ...ANSWER, cachedTokens: null, cost: null, source: "estimated" as const };
   assert.equal(statusText(answer), "$(symbol-number) ~42.1K in · 1.2K out");
-  assert.match(statusTooltip({ ...PARAMS, answer }), /~ is an estimate/);
+  assert.match(statusTooltip({ ...PARAMS, answer }), /~: estimated, because the server reported no numbers/);
   assert.equal(statusText({ ...ANSWER, inputTokens: 0, cachedTokens: 0, cost: 0 }).includes("0% cached · $0.00"), true);
 });
 
@@ -29,7 +29,7 @@ test("the tooltip has the limit and the sums of the conversation and of the day"
 test("what the server took out of the conversation shows in the line and in the tooltip", () => {
   const answer = { ...ANSWER, edits: ["2 tool calls, 5,000 tokens"] };
   assert.match(statusText(answer), /^\$\(fold\) /);
-  assert.match(statusTooltip({ ...PARAMS, answer }), /Taken out by the server: 2 tool calls, 5,000 tokens/);
+  assert.match(statusTooltip({ ...PARAMS, answer }), /Removed by the server: 2 tool calls, 5,000 tokens/);
 });
 
 test("three quarters of the limit are a warning, nine tenths an error", () => {
@@ -65,7 +65,7 @@ test("the page has a table of answers, of conversations and of days", () => {
   assert.match(text, /\| Claude Sonnet 4\.5 \| 42,100 \| 21% \| 87% \| 1,200 \| \$0\.01 \|/);
   assert.match(text, /\| Claude \| 3 \| 120,000 \| 50% \| 3,456 \| ≥ \$0\.50 \|/);
   assert.match(text, /\| 2026-11-21 \| 3 \| ~120,000 \| 50% \| ~3,456 \|/);
-  assert.doesNotMatch(text, /taken out by the server/, "a column that says nothing is left out");
+  assert.doesNotMatch(text, /removed by the server/, "an empty column is left out");
   assert.match(usagePage({ answers: [], conversations: [], days: [] }, now), /None yet\./);
 });
 
