@@ -149,12 +149,12 @@ def serving() -> Iterator[str]:
 
 
 def _starts(ways: Sequence[Start], rounds: int) -> dict[str, Begun]:
-    """Round and round all ways; the first round, which writes compiled files, is not counted."""
+    """Round and round all ways; the first of several rounds, which writes compiled files, is not counted."""
     found: dict[str, list[tuple[float | None, ...]]] = {way.name: [] for way in ways}
-    for _ in range(rounds + 1):
+    for _ in range(rounds):
         for way in ways:
             found[way.name].append(_start(way))
-    return {name: Begun(*map(_median, zip(*rows[1:], strict=True))) for name, rows in found.items()}
+    return {name: Begun(*map(_median, zip(*(rows[1:] or rows), strict=True))) for name, rows in found.items()}
 
 
 def _start(way: Start) -> tuple[float | None, ...]:
