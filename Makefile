@@ -43,14 +43,16 @@ test: ## Run all tests: Python, the extension, and the packed extension in a rea
 		echo "left out: the extension's tests and the end-to-end run, because npm is missing"; \
 	fi && echo "all parts: $$(( $$(date +%s) - start )) s"
 
-# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process.
+# One worker a processor; `make test-python TESTS=tests/cli` runs a part, `WORKERS=0` runs in one process. The order is
+# random: the head of a run names its seed, and TESTS=--randomly-seed=N repeats it.
 WORKERS ?= auto
 TESTS ?=
 
 # The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
-test-python: setup ## Run the tests of Python
+test-python: ## Run the tests of Python
+	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
-	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS))
+	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(TESTS))
 
 lint: setup ## Check style and format
 	$(BIN)/ruff check .
@@ -74,7 +76,7 @@ $(NODE_STAMP): $(EXTENSION)/package-lock.json
 	cd $(EXTENSION) && npm ci --silent
 	touch $(NODE_STAMP)
 
-extension-libraries: setup
+extension-libraries: setup ## Put the Python package and what it needs into extension/
 	$(BIN)/python scripts/build_vsix.py --libraries-only
 
 # Afterwards extension/ can be loaded as it is, without packing it.
@@ -107,7 +109,7 @@ bench-docs: setup ## Measure, and put the figures into docs/performance.md
 tokens-accuracy: setup ## Measure how far token estimates are from the truth
 	$(BIN)/python -m benchmarks.token_accuracy
 
-tokens-accuracy-docs: setup
+tokens-accuracy-docs: setup ## Measure it, and put the tables into docs/tokens.md
 	$(BIN)/python -m benchmarks.token_accuracy --docs docs/tokens.md
 
 # The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
@@ -142,7 +144,8 @@ $(AI_SDK_STAMP): $(AI_SDK)/package-lock.json
 	cd $(AI_SDK) && npm ci --silent --ignore-scripts
 	touch $(AI_SDK_STAMP)
 
-ai-sdk: $(AI_SDK_STAMP)
+ai-sdk: ## Fetch the published AI SDK, which the tests talk to
+	$(call part,fetching the AI SDK,$(MAKE) --no-print-directory $(AI_SDK_STAMP))
 
 record-ai-sdk: $(AI_SDK_STAMP) ## Record the fixtures of the AI SDK anew
 	PATH="$$(echo $(CURDIR)/$(AI_SDK)/node_modules/node-linux-*/bin):$$PATH" node $(AI_SDK)/record.js

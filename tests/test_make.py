@@ -1,0 +1,21 @@
+"""The targets of the Makefile, and the help that lists them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[1]
+MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize("goal", [[], ["help"]])
+def test_make_alone_lists_every_target_with_one_sentence(goal: list[str]):
+    run = subprocess.run(["make", *goal], cwd=PROJECT, capture_output=True, text=True, timeout=20, check=True)
+    listed = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    targets = {name for names in re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE) for name in names.split()}
+    assert set(listed) == targets
+    assert all(sentence[0].isupper() for sentence in listed.values())
