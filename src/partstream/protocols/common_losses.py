@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = [
-    "DATA_PARTS",
     "ERROR_CODE",
     "ERROR_KIND",
-    "FAILURE_REASON",
     "FINISH_WORD",
     "MODEL",
     "PROVIDER_METADATA",
@@ -29,7 +27,6 @@ __all__ = [
     "SPEAKER_NAMES",
     "TEXT_DOCUMENTS",
     "THINKING_IDS",
-    "THINKING_STATE",
     "TRUNCATION",
     "each_part_of_a_request",
     "each_part_of_a_response",
@@ -77,20 +74,8 @@ def _without_thinking_id(part: ResponsePart) -> ResponsePart:
     return ThinkingPart(part.value, None, part.metadata) if isinstance(part, ThinkingPart) else part
 
 
-def _without_thinking_state(part: ResponsePart) -> ResponsePart:
-    return ThinkingPart(part.value, part.id) if isinstance(part, ThinkingPart) else part
-
-
-def _without_data(part: ResponsePart) -> ResponsePart | None:
-    return None if isinstance(part, DataPart) else part
-
-
 def _without_word(form: ResponseForm) -> ResponseForm:
     return form if form.reason is None else replace(form, reason=FinishReason(form.reason.unified))
-
-
-def _without_failure_reason(form: ResponseForm) -> ResponseForm:
-    return form if form.error is None else replace(form, reason=None)
 
 
 def _without_error_code(form: ResponseForm) -> ResponseForm:
@@ -108,16 +93,7 @@ def _as_failed(form: ResponseForm) -> ResponseForm:
 THINKING_IDS: Final = ResponseLoss(
     "thinking-ids", "The ids of thoughts.", each_part_of_a_response(_without_thinking_id)
 )
-THINKING_STATE: Final = ResponseLoss(
-    "thinking-state",
-    "The opaque state of thinking, which its model wants back.",
-    each_part_of_a_response(_without_thinking_state),
-)
-DATA_PARTS: Final = ResponseLoss(
-    "data-parts", "Data parts: files and citations.", each_part_of_a_response(_without_data)
-)
 FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for why the model stopped.", _without_word)
-FAILURE_REASON: Final = ResponseLoss("failure-reason", "The finish reason beside an error.", _without_failure_reason)
 ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)
 ERROR_KIND: Final = ResponseLoss(
     "error-kind",

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ai_sdk import FIXTURES
+from partstream.conversation.settings import RequestSettings
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Tool, ToolMode
 from partstream.outputs import Asked
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.ai_gateway.read_prompt import DENIED
 from partstream.protocols.ai_gateway.read_request import read_request
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.losses import request_form
 from partstream.protocols.protocol import WireRequest
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import read_question, write_question
 
 PIXEL = "iVBORw0KGgo="
 IMAGE = DataPart(b"\x89PNG\r\n\x1a\n", "image/png")
@@ -91,6 +97,17 @@ def test_what_the_published_client_sends_is_understood(recorded: dict[str, Any])
     assert asked.messages
     # The client's own headers, tools that its choice takes away, and the name of a file.
     assert {place.rpartition(".")[2] for place in asked.unmapped} <= {"headers", "tools[0]", "filename"}
+
+
+@pytest.mark.parametrize("recorded", RECORDED)
+def test_what_was_asked_can_be_asked_again(recorded: dict[str, Any]) -> None:
+    gateway = PROTOCOLS["ai-gateway"]
+    asked = read_request(WireRequest("/language-model", recorded["body"], recorded["headers"]))
+    settings = RequestSettings(own=AIGatewaySettings(specification_version=int(asked.dialect)))
+    again = read_question(gateway, write_question(gateway, asked, settings))
+    assert gateway.loses is not None
+    losses = gateway.loses().request
+    assert request_form(again, losses) == request_form(replace(asked, unmapped={}), losses)
 
 
 def test_a_conversation_is_what_vs_code_would_say() -> None:
