@@ -117,18 +117,11 @@ class Subject:
     fields: tuple[str, ...]
 
 
-ASKED = Asked(
-    "m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]}, dialect="3"
-)
-
-
-def writing(protocol: str) -> Callable[[Answer, int | None], list[Event]]:
-    """What the product's own writer makes of an answer."""
-    return lambda answer, size: write_answer(PROTOCOLS[protocol], ASKED, answer, Reply("identity", 1, size))
+ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]})
 
 
 def write_openresponses(answer: Answer, size: int | None = 3) -> list[Event]:
-    return writing("openresponses")(answer, size)
+    return write_answer(PROTOCOLS["openresponses"], ASKED, answer, Reply("identity", 1, size))
 
 
 def _said_by_openresponses(event: Event) -> str:
