@@ -35,7 +35,7 @@ def test_a_folder_that_is_a_file_is_logged_and_nothing_more(tmp_path: Path, capl
     cache = DiskCache(tmp_path / "file", "upstream")
     cache.save(ANSWERS)
     assert cache.load() == {}
-    assert "the list of models cannot be kept" in caplog.text
+    assert "cannot store the list of models" in caplog.text
 
 
 def test_a_file_without_end_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -1,4 +1,4 @@
-"""The models of a server: from its list to what VS Code shows. Needs no socket: who fetches is handed in."""
+"""Reads a server's lists of models and makes the model information for VS Code. Opens no socket: callers fetch."""
 
 from partstream.models.catalogue import Catalogue, read_catalogue
 from partstream.models.discovery import DiscoverySettings, FetchResponse, ModelDiscovery

@@ -1,6 +1,6 @@
-"""From a server's list of models to records: what is a language model is kept, what cannot be read is noted.
+"""Reads a server's list of models into records: keeps language models, and notes entries that cannot be read.
 
-Knows how lists are wrapped and what makes an entry usable; how an entry is read is in :mod:`partstream.models.shapes`.
+Knows how lists are wrapped and which entries are usable; :mod:`partstream.models.shapes` reads the entries.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class CatalogueEntry:
     """One language model of a list.
 
     Attributes:
-        record: What the list says of it.
-        details: Where the server says more, or None.
+        record: The model's record from the list.
+        details: The source of the server's details about the model, or None.
     """
 
     record: ModelRecord
@@ -40,13 +40,13 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """A list as it was read.
+    """The content of a list.
 
     Attributes:
         entries: The language models by id, in the order of the list.
-        others: The ids of what is declared to be no language model.
-        problems: What could not be read, in sentences; the entries named there are left out or lack a fact.
-        shapes: The names of the shapes that the entries have.
+        others: The ids of models that are declared to be of another kind.
+        problems: Sentences about values that could not be read; the named entries are left out or lack a fact.
+        shapes: The names of the entries' shapes.
     """
 
     entries: Mapping[str, CatalogueEntry]
@@ -56,7 +56,7 @@ class Catalogue:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the list says no limits, so that a list of the server's own kind may say more."""
+        """Whether the list has no limits, so that the server's native list may have more facts."""
         known = any(entry.record.context_window is not None for entry in self.entries.values())
         return bool(self.entries) and not known and self.shapes <= {_BARE}
 
@@ -65,7 +65,7 @@ def read_catalogue(document: Any) -> Catalogue:
     """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
 
     Raises:
-        UpstreamProtocolError: It is none of these.
+        UpstreamProtocolError: `document` is none of these.
     """
     items, place = _items(document)
     problems: list[Problem] = []
@@ -87,7 +87,7 @@ def read_catalogue(document: Any) -> Catalogue:
         if not shape.is_language(fields):
             others.add(model_id)
         elif model_id in entries:
-            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no entry before has"))
+            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
         else:
             shapes.add(shape.name)
             entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
@@ -95,9 +95,10 @@ def read_catalogue(document: Any) -> Catalogue:
 
 
 def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
-    """A bare list with what the server's own list says of the same models.
+    """A bare list with the facts of the server's native list about the same models.
 
-    Which models can be used is said by the first list alone: the other may name what only its own API serves.
+    Only the bare list determines which models can be used: the native list may hold models that only the native API
+    serves.
     """
     entries = {
         model_id: _with_native_entry(entry, native.entries.get(model_id))
@@ -114,7 +115,7 @@ def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
 
 
 def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
-    """A list with the facts of another that it does not say itself, of the models that it names."""
+    """A list with the facts that it lacks about its models and that another list has."""
     entries = {
         model_id: replace(entry, record=merged(other.record, entry.record))
         if (other := further.entries.get(model_id)) is not None
@@ -137,7 +138,7 @@ def _items(document: Any) -> tuple[list[Any], str]:
         value = document.get(name) if isinstance(document, dict) else None
         if isinstance(value, list):
             return value, name
-    # Ollama says null where it has no models.
+    # Ollama sends null if it has no models.
     if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
         return [], "data"
     raise UpstreamProtocolError(
@@ -146,7 +147,7 @@ def _items(document: Any) -> tuple[list[Any], str]:
 
 
 def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Problem]) -> str | None:
-    """The id of an entry; None when it has none that can be used, which is noted."""
+    """The id of an entry; None, and a note, if the entry has no usable id."""
     model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
     place = f"{where}.{shape.id_fields[0]}"
     if not isinstance(model_id, str) or not model_id.strip():

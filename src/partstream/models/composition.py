@@ -1,6 +1,6 @@
-"""From the answers of a server to the records of its models, and to the questions that are still to be asked.
+"""Makes the records of a server's models from the server's answers, and the list of further questions.
 
-Pure: the same answers give the same records. When to ask is decided in :mod:`partstream.models.discovery`.
+Pure: the same answers give the same records. :mod:`partstream.models.discovery` decides when to ask.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["Composition", "Question", "compose", "has_list", "list_question", "list_questions"]
 
 _NATIVE_LISTS: Final = ("/api/v0/models", "/api/tags")
-"""Where LM Studio and Ollama list more than OpenAI's fields; asked for when a list has no more than those."""
+"""The native lists of LM Studio and Ollama; requested if a list has only OpenAI's fields."""
 _VERSION: Final = "/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request.
+    """A request for facts about models.
 
     Attributes:
-        key: By which its answer is kept.
-        path: Where to ask, from the root of the host.
-        body: What to post, or None for a GET.
+        key: The key under which the answer is kept.
+        path: The path of the request, from the root of the host.
+        body: The body of a POST, or None for a GET.
     """
 
     key: str
@@ -44,12 +44,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What the answers say together.
+    """The content of all answers together.
 
     Attributes:
         records: The language models, in the order of the list.
-        questions: What is worth asking besides, answered or not.
-        problems: What could not be read, in sentences.
+        questions: All further useful questions, answered or not.
+        problems: Sentences about values that could not be read.
     """
 
     records: tuple[ModelRecord, ...]
@@ -68,17 +68,17 @@ def list_question(base_path: str) -> Question:
 
 
 def list_questions(base_path: str, further_lists: Iterable[str] = ()) -> tuple[Question, ...]:
-    """The questions for lists, the best first: the first that has an answer says which models there are.
+    """The questions for lists, best first: the first list with an answer determines the models.
 
     Args:
-        base_path: As in :func:`list_question`.
-        further_lists: The paths of others that a protocol has, from the root of the host.
+        base_path: The path of the base URL, such as `/v1`.
+        further_lists: The paths of a protocol's further lists, from the root of the host.
     """
     return (list_question(base_path), *(Question(path, path) for path in further_lists))
 
 
 def has_list(answers: Mapping[str, Answer], questions: Iterable[Question]) -> bool:
-    """Whether one of the lists was answered."""
+    """Whether one of the lists has an answer."""
     return any(_document(answers, question) is not None for question in questions)
 
 
@@ -91,13 +91,13 @@ def compose(
     """Reads all answers.
 
     Args:
-        answers: What was answered, by key; that of one of :func:`list_questions` is there.
-        base_path: As in :func:`list_question`.
-        is_wanted: Whether a model is offered: about others nothing more is asked.
+        answers: The answers by key; at least one of :func:`list_questions` has an answer.
+        base_path: The path of the base URL, such as `/v1`.
+        is_wanted: Whether a model is offered; there are no further questions about other models.
         further_lists: As in :func:`list_questions`.
 
     Raises:
-        UpstreamProtocolError: The list is none.
+        UpstreamProtocolError: The list is not a list of models.
     """
     lists = list_questions(base_path, further_lists)
     chosen = next(question for question in lists if _document(answers, question) is not None)
@@ -130,7 +130,7 @@ def _document(answers: Mapping[str, Answer], question: Question) -> object | Non
 def _with_further(
     catalogue: Catalogue, question: Question, answers: Mapping[str, Answer], problems: list[str]
 ) -> Catalogue:
-    """The list with what a further one knows of the same models and the list itself does not say."""
+    """The list with the facts that it lacks about its models and that a further list has."""
     document = _document(answers, question)
     if document is None:
         return catalogue
@@ -152,7 +152,7 @@ def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[Question
 
 
 def _root(base_path: str) -> str | None:
-    """What stands before `/v1`, where a server has its own API."""
+    """The path before `/v1`, which is the root of a server's native API; None without `/v1`."""
     path = base_path.rstrip("/")
     return path.removesuffix(_VERSION) if path.endswith(_VERSION) else None
 
@@ -166,7 +166,7 @@ def _with_native(
     try:
         native = read_catalogue(answer.document)
     except UpstreamProtocolError:
-        return catalogue  # no such list there: many servers answer any path with something
+        return catalogue  # not a list: many servers answer any path with something
     problems += native.problems
     return with_native_list(catalogue, native)
 
@@ -185,7 +185,7 @@ def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> Qu
 def _with_details(
     entry: CatalogueEntry, question: Question | None, answers: Mapping[str, Answer], problems: list[str]
 ) -> ModelRecord | None:
-    """The record with what was answered about the model itself; None when it is no language model."""
+    """The record with the details of the model; None if the model is not a language model."""
     answer = answers.get(question.key) if question is not None else None
     if answer is None or answer.document is None or entry.details is None:
         return entry.record

@@ -1,4 +1,4 @@
-"""Where more is asked about one model, and how the answer is read: one row a kind."""
+"""How to request the details of one model and how to read them: a row for each kind of details."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["DetailRequest", "detail_request", "read_detail"]
 
 @dataclass(frozen=True, slots=True)
 class DetailRequest:
-    """A question about one model.
+    """A request for the details of one model.
 
     Attributes:
-        path: Where to ask.
-        is_native: Whether the path stands beside the base URL's `/v1`, and not behind it.
-        body: What to post, or None for a GET.
+        path: The path of the request.
+        is_native: Whether the path replaces the base URL's `/v1` instead of following it.
+        body: The body of a POST, or None for a GET.
     """
 
     path: str
@@ -35,15 +35,15 @@ class DetailRequest:
 
 
 def detail_request(kind: DetailKind, model_id: str) -> DetailRequest | None:
-    """How to ask; None when there is no way to ask about this id."""
+    """The request for a model's details; None if this id allows no request."""
     return _REQUESTS[kind](model_id)
 
 
 def read_detail(kind: DetailKind, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
-    """What the answer says; None for the record of what is no language model.
+    """The record in an answer, and its problems; the record is None if the model is not a language model.
 
     Raises:
-        UpstreamProtocolError: It is no such answer.
+        UpstreamProtocolError: `document` is not an answer of this kind.
     """
     return _READERS[kind](model_id, document)
 

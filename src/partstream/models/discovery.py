@@ -1,7 +1,6 @@
-"""Finds out which models an upstream has: the last known list at once, a new one behind it.
+"""Discovers an upstream's models: returns the last known list at once, and fetches a new one in the background.
 
-Knows when to ask and what to keep; how answers are read is :mod:`partstream.models.composition`, and the socket is
-the caller's.
+Knows when to ask and what to keep. :mod:`partstream.models.composition` reads the answers; the caller owns the socket.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ _logger = logging.getLogger("partstream.models")
 _MAX_BODY: Final = 8 * 1024 * 1024
 _MAX_QUESTIONS: Final = 1000
 _ROUNDS: Final = 3
-"""The list, the server's own list, the models: no answer opens further questions."""
+"""The list, the native list, the models: after these, no answer leads to further questions."""
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
 _SHOWN_PROBLEMS: Final = 5
 
 
 class FetchResponse(NamedTuple):
-    """What came over HTTP.
+    """A response over HTTP.
 
     Attributes:
-        status: The status.
-        headers: By name in lower case.
+        status: The HTTP status.
+        headers: The headers by name, in lower case.
         body: The whole body.
     """
 
@@ -52,27 +51,27 @@ class FetchResponse(NamedTuple):
 
 
 class Fetch(Protocol):
-    """Sends one request to the upstream, with its keys and within its limits of time."""
+    """Sends one request to the upstream, with its keys and within its time limits."""
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
         """Gets `path`, from the root of the host, or posts `body` to it.
 
         Raises:
-            UpstreamError: There is no answer.
+            UpstreamError: The upstream gave no response.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySettings:
-    """How often to ask, in seconds.
+    """How often to ask; all times are in seconds.
 
     Attributes:
-        list_fresh_for: During which a list is not asked for again.
-        details_fresh_for: The same for what is said about one model, and for what is not there.
-        retry_after: After a failure, while there is a list to go on with.
-        request_timeout: The most one request may take.
-        concurrency: The most requests about single models at once.
+        list_fresh_for: How long a list is not requested again.
+        details_fresh_for: How long the details of a model, or their absence, are not requested again.
+        retry_after: How long to wait after a failure, if a list is known.
+        request_timeout: The longest time of one request.
+        concurrency: The most requests about single models at the same time.
     """
 
     list_fresh_for: float = 300.0
@@ -86,16 +85,16 @@ class ModelDiscovery:
     """The models of one upstream; serves any number of callers on one event loop.
 
     Args:
-        fetch: How to reach the upstream.
-        base_path: The path of its base URL, such as `/v1`.
+        fetch: Sends a request to the upstream.
+        base_path: The path of the base URL, such as `/v1`.
+        on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
+            a waiting caller gets anyway.
         further_lists: The paths of further lists of models, see
             :func:`partstream.models.composition.list_questions`.
-        on_change: Called when the records are no longer those that :meth:`records` gave last; never for what a caller
-            that waits gets anyway.
-        cache: Where answers outlive the process, or None.
-        is_wanted: Whether a model is offered: about others nothing more than the list is asked.
+        cache: The cache in which answers outlive the process, or None.
+        is_wanted: Whether a model is offered; the details of other models are not requested.
         settings: How often to ask.
-        clock: Seconds since 1970.
+        clock: Returns the seconds since 1970.
     """
 
     def __init__(
@@ -128,10 +127,10 @@ class ModelDiscovery:
         self._asking: asyncio.Task[None] | None = None
 
     async def records(self) -> tuple[ModelRecord, ...]:
-        """The models as they are known now; waits only when there is no list yet, and only for the list.
+        """The models that are known now; waits only if no list is known, and only for the list.
 
         Raises:
-            UpstreamError: There is no list, and there cannot be one now.
+            UpstreamError: No list is known, and the upstream gives none now.
         """
         await self._load()
         if self._records is None:
@@ -141,26 +140,26 @@ class ModelDiscovery:
         return self._records or ()
 
     async def refresh(self) -> None:
-        """Asks for the list now and returns when it is there; what else there is to ask goes on behind.
+        """Requests the list now and waits for it; further requests run in the background.
 
         Raises:
-            UpstreamError: The upstream did not give one; the last one stays.
+            UpstreamError: The upstream gave no list; the last list stays.
         """
         await self._load()
         self._waiting += 1
         try:
-            # Shielded: whoever stops waiting must not stop what the others wait for.
+            # Shielded: a caller that stops waiting must not stop the request that others wait for.
             await asyncio.shield(self._begin())
         finally:
             self._waiting -= 1
 
     async def settle(self) -> None:
-        """Returns when nothing is being asked."""
+        """Waits until no request is running."""
         while running := self._running():
             await asyncio.wait(running)
 
     async def aclose(self) -> None:
-        """Stops asking; it may be used again."""
+        """Cancels the running requests; the object may be used again."""
         running = self._running()
         for task in running:
             task.cancel()
@@ -170,10 +169,10 @@ class ModelDiscovery:
         tasks = (self._loading, self._listing, self._asking)
         return [task for task in tasks if task is not None and not task.done()]
 
-    # ---- what is kept ----
+    # ---- stored answers ----
 
     async def _load(self) -> None:
-        """Reads what was kept, once."""
+        """Reads the stored answers, once."""
         if self._answers is not None:
             return
         if self._loading is None or self._loading.done():
@@ -186,7 +185,7 @@ class ModelDiscovery:
             try:
                 self._records = self._compose(answers).records
             except UpstreamProtocolError as error:
-                _logger.warning("the list of models that was kept is left out: %s", error)
+                _logger.warning("ignored the stored list of models: %s", error)
                 answers = {}
         self._answers = answers
 
@@ -194,17 +193,17 @@ class ModelDiscovery:
         if self._cache is not None and self._answers is not None:
             await asyncio.to_thread(self._cache.save, dict(self._answers))
 
-    # ---- asking ----
+    # ---- requests ----
 
     def _begin(self) -> asyncio.Task[None]:
-        """The refresh that is under way, or a new one."""
+        """The running refresh, or a new one."""
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._refresh())
             self._listing.add_done_callback(self._listed)
         return self._listing
 
     def _listed(self, task: asyncio.Task[None]) -> None:
-        """Says why there is no new list, unless somebody waits for it and is told."""
+        """Logs why there is no new list, unless a waiting caller gets the error."""
         if not self._waiting:
             _log_failure(task)
         elif not task.cancelled():
@@ -224,23 +223,23 @@ class ModelDiscovery:
             self._asking.add_done_callback(_log_failure)
 
     async def _ask_for_list(self) -> Answers:
-        """The first list that is there, and that those before it are not.
+        """The answers for the lists up to the first one that exists.
 
         Raises:
-            UpstreamError: One could not be asked for, or there is none.
+            UpstreamError: A request failed, or no list exists.
         """
         listed: Answers = {}
         for question in self._lists:
             listed[question.key] = await self._ask(question)
             if listed[question.key].document is not None:
                 return listed
-        raise UpstreamHTTPError(404, provider_message=f"there is no list of models at {self._lists[0].path}")
+        raise UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
 
     def _compose(self, answers: Mapping[str, Answer]) -> Composition:
         return compose(answers, self._base_path, self._is_wanted, self._further_lists)
 
     async def _ask_more(self) -> None:
-        """Asks what the list leaves open; tells of it when all is there."""
+        """Requests the facts that the list lacks; publishes the records once all are there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
             composition = self._compose(self._known())
@@ -259,7 +258,7 @@ class ModelDiscovery:
         return answer is None or not answer.is_fresh(self._clock(), self._settings.details_fresh_for)
 
     async def _ask_all(self, questions: Iterable[Question], failed: set[str]) -> None:
-        """Asks several at once, and no further when the upstream refuses one after the other."""
+        """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
         remaining = iter(questions)
 
         async def work() -> None:
@@ -268,19 +267,19 @@ class ModelDiscovery:
                     return
                 try:
                     self._known()[question.key] = await self._ask(question)
-                except LanguageModelError as error:  # the upstream's doing, or there is no key for it
+                except LanguageModelError as error:  # the upstream failed, or there is no key for it
                     failed.add(question.key)
-                    _logger.info("%s says nothing more: %s", question.key, error)
+                    _logger.info("no details from %s: %s", question.key, error)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(self._settings.concurrency):
                 group.create_task(work())
 
     async def _ask(self, question: Question) -> Answer:
-        """The answer to one question; the one that is known, when the server says that it is still so.
+        """The answer to one question; the known answer, if the server reports no change.
 
         Raises:
-            UpstreamError: There is none.
+            UpstreamError: The upstream gave no answer.
         """
         known = self._known().get(question.key)
         headers = {"accept": "application/json"}
@@ -299,7 +298,7 @@ class ModelDiscovery:
         if response.status in _NOTHING_THERE:
             return Answer(None, now)
         if response.status != 200:
-            raise UpstreamHTTPError(response.status)  # without the body: some servers repeat the key that they refuse
+            raise UpstreamHTTPError(response.status)  # without the body: some servers quote the key that they refuse
         return Answer(_document(question, response.body), now, response.headers.get("etag"))
 
     def _known(self) -> Answers:
@@ -328,7 +327,7 @@ def _document(question: Question, body: bytes) -> object:
         except JSONDecodeError:
             got, expected = repr(body[:60]), "JSON"
         else:
-            if document is not None:  # null would mean that there is nothing
+            if document is not None:  # null would stand for an absent document
                 return document
             got, expected = "null", "a JSON object"
     raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
@@ -336,11 +335,11 @@ def _document(question: Question, body: bytes) -> object:
 
 def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        _logger.warning("the list of models could not be refreshed: %s", error)
+        _logger.warning("cannot refresh the list of models: %s", error)
 
 
 def _log_problems(problems: tuple[str, ...]) -> None:
     for problem in problems[:_SHOWN_PROBLEMS]:
         _logger.info("in the list of models: %s", problem)
     if len(problems) > _SHOWN_PROBLEMS:
-        _logger.info("in the list of models: %d more of this kind", len(problems) - _SHOWN_PROBLEMS)
+        _logger.info("in the list of models: %d more problems", len(problems) - _SHOWN_PROBLEMS)

@@ -1,4 +1,4 @@
-"""Keeps answers in a file between two starts; whatever is wrong with the file costs time and nothing else."""
+"""Keeps answers in a file between starts; a missing or broken file only costs time."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _MAX_BYTES: Final = 32 * 1024 * 1024
 
 
 def default_cache_folder() -> Path:
-    """Where this system keeps what can be fetched again; `PARTSTREAM_CACHE` names another folder."""
+    """This system's folder for files that can be fetched again; `PARTSTREAM_CACHE` names another folder."""
     return CACHE.path()
 
 
 class DiskCache:
-    """The answers of one upstream.
+    """The file with the answers of one upstream.
 
     Attributes:
-        path: The file.
+        path: The path of the file.
 
     Args:
-        folder: Where the file is; made when there is something to keep.
-        upstream: What tells the upstreams apart: the base URL. It is not in the name of the file.
+        folder: The folder of the file; created by the first :meth:`save`.
+        upstream: The base URL, which identifies the upstream; the file's name holds only its digest.
     """
 
     def __init__(self, folder: Path, upstream: str) -> None:
@@ -47,34 +47,36 @@ class DiskCache:
         self.path = folder / f"models-{digest}.json"
 
     def load(self) -> Answers:
-        """The answers; none when there is no file, or none that can be read, which is put aside."""
+        """Reads the answers; empty if there is no file. A file that cannot be read is renamed and counts as none."""
         try:
             return answers_from_json(loads(_bounded(self.path)))
         except FileNotFoundError:
             return {}
         except OSError as error:
-            _logger.warning("the list of models that was kept cannot be read: %s", error)
+            _logger.warning("cannot read the stored list of models: %s", error)
             return {}
         except ValueError as error:
-            _logger.warning("the list of models that was kept is put aside as %s.corrupt: %s", self.path.name, error)
-            with suppress(OSError):  # another process was first, or the folder is read-only: it is written anew
+            _logger.warning("renamed the stored list of models to %s.corrupt: %s", self.path.name, error)
+            with suppress(OSError):  # another process was first, or the folder is read-only: the file is written again
                 self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
             return {}
 
     def save(self, answers: Mapping[str, Answer]) -> None:
-        """Writes the answers; a reader sees the file before or the file after. A failure is logged."""
+        """Writes the answers; a reader sees either the old file or the new one. Logs a failure."""
         content = dumps(answers_to_json(answers))
         if len(content) > _MAX_BYTES:
-            _logger.warning("the list of models is not kept: it takes %d bytes, more than %d", len(content), _MAX_BYTES)
+            _logger.warning(
+                "the list of models is not stored: got %d bytes, expected at most %d", len(content), _MAX_BYTES
+            )
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._replace(content)
         except OSError as error:
-            _logger.warning("the list of models cannot be kept: %s", error)
+            _logger.warning("cannot store the list of models: %s", error)
 
     def _replace(self, content: bytes) -> None:
-        """Puts a whole file in the place of the other: several processes may write."""
+        """Replaces the file as a whole, because several processes may write."""
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
         try:
             with os.fdopen(handle, "wb") as file:

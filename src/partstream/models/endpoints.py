@@ -1,7 +1,7 @@
-"""What the endpoints of one model say: `GET /v1/models/{creator}/{model}/endpoints` of a gateway that routes.
+"""Reads the endpoints of one model: `GET /v1/models/{creator}/{model}/endpoints` of a routing gateway.
 
-A gateway may send a request to any endpoint that is active, so only the least of their limits is sure. What an
-endpoint can do is another matter: a request with tools goes to one that takes tools.
+A gateway may send a request to any active endpoint, so only the lowest of their limits is certain. Capabilities are
+different: the gateway sends a request with tools to an endpoint that accepts tools.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _LIMITS = {
 
 
 def endpoints_path(model_id: str) -> str | None:
-    """Where the endpoints of a model are, behind the base URL; None for an id without a creator."""
+    """The path of a model's endpoints, relative to the base URL; None for an id without a creator."""
     creator, _, name = model_id.partition("/")
     if not creator or not name or "/" in name or {creator, name} & {".", ".."}:
         return None
-    # `:free` is part of a name and stays as it is.
+    # `:free` is part of a name and is not escaped.
     return f"/models/{quote(creator, safe='')}/{quote(name, safe=':')}/endpoints"
 
 
 def read_endpoints(model_id: str, document: Any) -> tuple[ModelRecord, tuple[Problem, ...]]:
-    """What the active endpoints have in common; a record without facts when none is active.
+    """The record of the active endpoints' facts, and the problems; without facts if no endpoint is active.
 
     Raises:
         UpstreamProtocolError: The document holds no endpoints.
@@ -65,7 +65,7 @@ def _least(endpoints: Iterable[Fields], field: str) -> Fact[int] | None:
 
 
 def _abilities(endpoints: Iterable[Fields]) -> dict[str, Any]:
-    """What at least one endpoint can do."""
+    """The capabilities of at least one endpoint."""
     facts: dict[str, Any] = {}
     for endpoint in endpoints:
         for name, fact in parameter_facts(endpoint).items():

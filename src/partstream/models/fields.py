@@ -1,6 +1,6 @@
-"""Careful reading of one JSON object of a server's answer; knows no server.
+"""Reads one JSON object of a server's answer carefully; knows no server.
 
-What is not of the expected type counts as unknown, and is noted: a wrong number must not hide a model.
+A value of an unexpected type counts as unknown and is noted: a wrong number must not hide a model.
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ __all__ = ["Fields", "Problem"]
 _MAX_TEXT: Final = 2000
 _MAX_ITEMS: Final = 200
 _MAX_TOKENS: Final = 10**9
-"""A limit beyond it is a server's way to say that there is none."""
+"""The largest plausible limit; servers without a limit report larger numbers."""
 _MAX_PROBLEMS: Final = 100
 
 
 class Problem(str):
-    """What was wrong with an entry, where, and what was expected: a sentence for the log."""
+    """A sentence for the log about a wrong value: the place, the value, and the expected value."""
 
     __slots__ = ()
 
     def __new__(cls, where: str, got: object, expected: str) -> Problem:
-        """Shortens what was got: it comes from outside and may be long."""
+        """Shortens the value, which comes from outside and may be long."""
         return super().__new__(cls, f"{where}: got {got!r:.80}, expected {expected}")
 
 
 class Fields:
-    """One object; a path such as `top_provider.context_length` names a field of an object inside it.
+    """One object; a path such as `top_provider.context_length` names a field of an inner object.
 
     Attributes:
-        where: Its place in the answer, such as `data[3]`.
-        source: Who says what is in it.
+        where: The object's place in the answer, such as `data[3]`.
+        source: The source of the object's facts.
 
     Args:
         values: The object.
-        problems: Where to note what is wrong; at most 100 are kept.
+        where: The object's place in the answer, such as `data[3]`.
+        source: The source of the object's facts.
+        problems: Takes notes of wrong values, at most 100.
     """
 
     def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[Problem]) -> None:
@@ -56,15 +58,15 @@ class Fields:
         return self._value(path) is not None
 
     def names_any(self, *names: str) -> bool:
-        """Whether one of the fields is there at all, be it with null."""
+        """Whether one of the fields exists, even with null."""
         return any(name in self._values for name in names)
 
     def is_object(self, path: str) -> bool:
-        """Whether an object is in that field."""
+        """Whether the field holds an object."""
         return isinstance(self._value(path), dict)
 
     def text(self, *paths: str) -> str | None:
-        """The first of the fields that holds text, at most 2,000 characters of it."""
+        """The text in the first of the fields that holds one, at most 2,000 characters; None if none does."""
         for path in paths:
             value = self._value(path)
             if isinstance(value, str):
@@ -75,7 +77,7 @@ class Fields:
         return None
 
     def tokens(self, *paths: str) -> Fact[int] | None:
-        """The first of the fields that holds a number of tokens; 0 and null say nothing."""
+        """The number of tokens in the first of the fields that holds one; 0 and null count as unknown."""
         for path in paths:
             value = self._value(path)
             # Some servers write 131072.0.
@@ -89,7 +91,7 @@ class Fields:
         return None
 
     def number(self, path: str) -> int | None:
-        """A whole number."""
+        """The whole number in a field, or None."""
         value = self._value(path)
         if value is None or type(value) is int:
             return value
@@ -97,7 +99,7 @@ class Fields:
         return None
 
     def boolean(self, path: str) -> Fact[bool] | None:
-        """Whether it is so."""
+        """The boolean in a field, or None."""
         value = self._value(path)
         if isinstance(value, bool):
             return Fact(value, self.source, path)
@@ -106,7 +108,7 @@ class Fields:
         return None
 
     def words(self, path: str) -> tuple[str, ...] | None:
-        """The strings of a list in lower case; None when there is no list, which is not an empty one."""
+        """The strings of a list, in lower case; None without a list, which differs from an empty list."""
         value = self._value(path)
         if value is None:
             return None
@@ -116,12 +118,13 @@ class Fields:
         return tuple(word.lower() for word in value[:_MAX_ITEMS] if isinstance(word, str))
 
     def has_word(self, path: str, *wanted: str) -> Fact[bool] | None:
-        """Whether the list at `path` holds one of the words; None when there is no list."""
+        """Whether the list at `path` holds one of the words; None without a list."""
         words = self.words(path)
         return None if words is None else Fact(any(word in words for word in wanted), self.source, path)
 
     def dollars(self, path: str) -> Decimal | None:
-        """A price in US dollars, written as a string or a number; a negative one stands for a price that varies."""
+        """A price in US dollars, written as a string or a number; None also for a negative price, which means that the
+        price varies."""
         value = self._value(path)
         if value is None or isinstance(value, bool):
             return None
@@ -147,7 +150,7 @@ class Fields:
         ]
 
     def suffixed(self, suffix: str) -> Fact[int] | None:
-        """The number of tokens in the only field whose name ends so."""
+        """The number of tokens in the only field whose name has this suffix."""
         names = [name for name in self._values if name.endswith(suffix)]
         if len(names) != 1:
             return None
@@ -158,7 +161,7 @@ class Fields:
         return None
 
     def inside(self, path: str) -> Fields:
-        """The object in a field; an empty one when there is none."""
+        """The object in a field; an empty object if there is none."""
         value = self._value(path)
         if value is not None and not isinstance(value, dict):
             self._note(path, value, "an object")
@@ -172,5 +175,5 @@ class Fields:
 
     def _note(self, path: str, got: object, expected: str) -> None:
         problem = Problem(f"{self.where}.{path}", got, expected)
-        if len(self._problems) < _MAX_PROBLEMS and problem not in self._problems:  # one field may be asked for twice
+        if len(self._problems) < _MAX_PROBLEMS and problem not in self._problems:  # a field may be read twice
             self._problems.append(problem)

@@ -1,4 +1,4 @@
-"""Which of a server's models are offered, and what a person says of them: allow and deny lists, overrides, order."""
+"""Selects the models to offer and applies a person's settings: allow and deny lists, overrides, order."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["ModelOverride", "ModelSelection", "OfferedModel", "is_allowed", "mat
 
 @dataclass(frozen=True, slots=True)
 class ModelOverride:
-    """What a person says of one model; None leaves what the server says.
+    """A person's settings for one model; with None, the server's value stays.
 
     Attributes:
-        name: What the picker shows.
-        family: The family; Copilot picks its prompt and its edit tools by it.
+        name: The name in the model picker.
+        family: The family, by which Copilot picks its prompt and its edit tools.
         version: The version.
         detail: The text beside the name.
         context_window: The most tokens of prompt and answer together.
         max_input_tokens: The most tokens of a prompt.
         max_output_tokens: The most tokens of an answer.
         image_input: Whether prompts may hold images.
-        tool_calling: Whether it calls tools.
-        reasoning_efforts: The levels of reasoning that the picker offers; an empty tuple offers none.
+        tool_calling: Whether the model calls tools.
+        reasoning_efforts: The reasoning levels in the model picker; an empty tuple offers none.
     """
 
     name: str | None = None
@@ -45,10 +45,10 @@ class ModelOverride:
     reasoning_efforts: tuple[str, ...] | None = None
 
     def applied_to(self, record: ModelRecord) -> ModelRecord:
-        """The record with what the person says in the place of what the server says."""
-        said: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
+        """The record with the person's facts instead of the server's."""
+        settings: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
         facts: dict[str, Any] = {
-            name: Fact(value, Source.CONFIGURATION, name) for name, value in said.items() if value is not None
+            name: Fact(value, Source.CONFIGURATION, name) for name, value in settings.items() if value is not None
         }
         return replace(record, **facts)
 
@@ -68,15 +68,15 @@ _NO_OVERRIDE: Final = ModelOverride()
 
 @dataclass(frozen=True, slots=True)
 class ModelSelection:
-    """Which models are offered, and how. In globs `*` is any text and `?` one character; case does not matter.
+    """The models to offer. In globs, `*` is any text and `?` is one character; case does not matter.
 
     Attributes:
-        allow: Globs of the ids that are offered; empty for all.
-        deny: Globs of the ids that are not; stronger than `allow`.
-        hidden: Globs of the ids that programs can use and the picker does not show.
-        default: The id of the model that comes first, or None.
-        overrides: What a person says of a model, by its id; ids that the server does not list are offered too.
-        limits: How limits are found.
+        allow: Globs of the ids to offer; empty for all.
+        deny: Globs of the ids not to offer; stronger than `allow`.
+        hidden: Globs of the ids that programs can use but the model picker does not show.
+        default: The id of the first model, or None.
+        overrides: A person's settings by model id; ids that the server does not list are offered too.
+        limits: How limits are determined.
     """
 
     allow: tuple[str, ...] = ()
@@ -92,9 +92,9 @@ class OfferedModel:
     """A model that is offered.
 
     Attributes:
-        record: What is known of it, overrides included.
-        override: What a person says of it; without fields when nobody says anything.
-        hidden: Whether the picker leaves it out.
+        record: The facts about the model, including overrides.
+        override: A person's settings for the model; all None without any.
+        hidden: Whether the model picker leaves the model out.
     """
 
     record: ModelRecord
@@ -103,20 +103,20 @@ class OfferedModel:
 
 
 def matches(model_id: str, glob: str) -> bool:
-    """Whether the whole id fits a glob."""
-    pattern = translate(glob.replace("[", "[[]"))  # no sets of characters: ids may hold brackets
+    """Whether the whole id matches a glob."""
+    pattern = translate(glob.replace("[", "[[]"))  # without character sets: ids may hold brackets
     return re.match(pattern, model_id, re.IGNORECASE) is not None
 
 
 def is_allowed(model_id: str, selection: ModelSelection) -> bool:
-    """Whether the lists let an id through."""
+    """Whether the allow and deny lists let an id pass."""
     if any(matches(model_id, glob) for glob in selection.deny):
         return False
     return not selection.allow or any(matches(model_id, glob) for glob in selection.allow)
 
 
 def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) -> list[OfferedModel]:
-    """The models to offer, the default first, else in the order of the server, each id once."""
+    """The models to offer: the default model first, the others in the server's order, each id once."""
     listed = {record.id: record for record in reversed(list(records))}
     ordered = dict.fromkeys([*reversed(listed), *selection.overrides])
     offered = [

@@ -1,10 +1,10 @@
-"""What the id of a model says: who made it, its family, its version; and a name for people.
+"""Parses the id of a model into creator, family and version, and makes a name for people.
 
-The family is the name without its snapshot, with its generation: `gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its
-prompts and edit tools by how a family begins (`gpt`, `claude`, `gemini`, `grok-code`, `o3-mini`), and tokens are
-counted by family, so two generations are two families. The version is the snapshot: a date, `latest`, `preview`.
+The family is the name with its generation and without its snapshot: `gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its
+prompts and edit tools by the beginning of the family (`gpt`, `claude`, `gemini`, `grok-code`, `o3-mini`), and tokens
+are counted by family, so two generations are two families. The version is the snapshot: a date, `latest`, `preview`.
 
-Nothing else is read out of an id: what a model can do is declared or unknown.
+An id tells nothing else: capabilities are declared or unknown.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["ModelIdentity", "parse_identity"]
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """A model's id in its pieces; put together they are the id again.
+    """The pieces of a model's id; joined, they are the id again.
 
     Attributes:
-        prefix: What stands before the name: creator, routes, folders.
+        prefix: The text before the name: creator, routes, folders.
         family: The name without its version.
-        joint: What stands between family and version.
+        joint: The separator between family and version.
         version: The snapshot, or an empty string.
-        suffix: What stands after the name: a variant (`:free`), a tag, a quantisation, a file type.
-        provider: Who made the model, in lower case, or None when the id does not say.
+        suffix: The text after the name: a variant (`:free`), a tag, a quantisation, a file type.
+        provider: The model's creator in lower case, or None if the id does not tell.
     """
 
     prefix: str
@@ -58,22 +58,22 @@ class ModelIdentity:
 
     @property
     def display_name(self) -> str:
-        """What a person reads, such as `GPT-4o Mini (2024-07-18, free)`."""
+        """The name for people, such as `GPT-4o Mini (2024-07-18, free)`."""
         shown = " ".join(_word(word) for word in re.split(r"[-_ ]+", self.family) if word) or self.family
         shown = re.sub(r"^(GPT|GLM) (?=\d)", r"\1-", shown)  # as their makers write them
         shown = re.sub(r"(?<!\.)(\d) (\d)(?![\w.])", r"\1.\2", shown)  # claude-sonnet-4-5
         asides = [self.version.replace("_", "-"), *(aside for aside in re.split(r"[:@]", self._variant) if aside)]
-        said = ", ".join(aside for aside in asides if aside)
-        return f"{shown} ({said})" if said else shown
+        joined = ", ".join(aside for aside in asides if aside)
+        return f"{shown} ({joined})" if joined else shown
 
     @property
     def _variant(self) -> str:
-        """The suffix without its file type and the marks before it."""
+        """The suffix without its file type and its separators."""
         return re.sub(r"\.(?:gguf|bin|safetensors)\Z", "", self.suffix, flags=re.IGNORECASE).strip(":@-._/\\")
 
 
 def parse_identity(model_id: str) -> ModelIdentity:
-    """The pieces of an id; every text has some."""
+    """The pieces of an id; works for every text."""
     start, provider = _prefix(model_id)
     rest = model_id[start:]
     end = _name_end(rest)
@@ -83,9 +83,9 @@ def parse_identity(model_id: str) -> ModelIdentity:
 
 
 def _prefix(model_id: str) -> tuple[int, str | None]:
-    """Where the name begins, and who made the model."""
+    """The index at which the name starts, and the model's creator."""
     start = max(model_id.rfind("/"), model_id.rfind("\\")) + 1
-    if start == len(model_id):  # it ends with a slash, or is empty
+    if start == len(model_id):  # the id ends with a slash, or is empty
         return 0, None
     provider = _from_path(model_id[: max(start - 1, 0)], model_id[start:]) if start else None
     route = re.match(r"([A-Za-z][\w.-]*):", model_id[start:])
@@ -102,7 +102,7 @@ def _prefix(model_id: str) -> tuple[int, str | None]:
 
 
 def _is_route(left: str, right: str) -> bool:
-    """Whether `left:right` is provider and name; else it is name and tag."""
+    """Whether `left:right` is a provider and a name; otherwise it is a name and a tag."""
     if left.lower() == "ft":  # a fine-tuned model: ft:gpt-4o-mini-2024-07-18:acme::id
         return bool(right)
     return left.lower() in PROVIDERS and bool(right) and not TAGS.match(right)
@@ -113,7 +113,7 @@ def _provider(word: str) -> str | None:
 
 
 def _from_path(path: str, name: str) -> str | None:
-    """Who made a model whose name stands behind `path`; the folders of a disk say nothing."""
+    """The creator of a model whose name follows `path`; None for folders of a disk."""
     if re.match(r"^([/\\.~]|[A-Za-z]:[/\\]|$)", path) or "\\" in path:
         return None
     segments = path.split("/")
@@ -125,7 +125,7 @@ def _from_path(path: str, name: str) -> str | None:
 
 
 def _name_end(rest: str) -> int:
-    """Where the name ends and tags, variants and file types begin."""
+    """The index at which the name ends and tags, variants and file types start."""
     end = len(rest)
     # Bedrock's revision is part of the version: 20240620-v1:0
     revision = re.search(r"[-.]v\d+:\d+", rest)
@@ -138,11 +138,11 @@ def _name_end(rest: str) -> int:
 
 
 def _without_packing(name: str) -> int:
-    """Where the last word about weights and files begins; the length of the name when it ends with none."""
+    """The index at which a final word about weights or files starts; the length of the name without such a word."""
     packing = QUANTISATION.search(name)
     if packing is not None and packing.start() > 0:
         return packing.start()
-    # claude-3-5-sonnet@20240620 is a version, qwen2.5-7b@q4_k_m a quantisation
+    # @20240620 in claude-3-5-sonnet@20240620 is a version, @q4_k_m in qwen2.5-7b@q4_k_m a quantisation
     at = name.rfind("@", 1)
     return at if at > 0 and not re.match(r"@(\d{8}|latest|default)\Z", name[at:]) else len(name)
 
@@ -156,7 +156,7 @@ def _version(name: str) -> tuple[str, str, str]:
 
 
 def _word(word: str) -> str:
-    """A word as its makers write it; one that has capitals has been written by them."""
+    """A word in its creator's spelling; a word with capitals already has it."""
     if word.lower() in WORDS and word == word.lower():
         return WORDS[word]
     if word != word.lower():
@@ -165,6 +165,6 @@ def _word(word: str) -> str:
         return word[:-1] + word[-1].upper()
     if re.fullmatch(r"(a|e|r|k|v|m)\d+(\.\d+)?b?", word):  # r1, k2, v3.1, a22b
         return word.upper()
-    if re.fullmatch(r"o\d+", word):  # o3 is written small
+    if re.fullmatch(r"o\d+", word):  # o3 stays in lower case
         return word
     return word[:1].upper() + word[1:]

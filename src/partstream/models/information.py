@@ -1,7 +1,7 @@
-"""From what is known of a model to what VS Code gets: names, limits, capabilities, prices, choices.
+"""Makes the information for VS Code from a model's facts: names, limits, capabilities, prices, choices.
 
-What nobody declares is assumed here: that a model calls tools, because agent mode offers no other, and that it takes
-no images, because a request with one would fail.
+Undeclared capabilities are assumed here: a model calls tools, because agent mode offers no other models, and accepts no
+images, because a request with an image would fail.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["capabilities_of", "information_of", "summary_of"]
 _UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
 _UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
 _CREDITS_PER_DOLLAR: Final = 100
-"""VS Code shows `inputCost` and its like as credits a million tokens; a credit is a cent."""
+"""VS Code shows `inputCost` and similar fields as credits per million tokens; a credit is a cent."""
 _COSTS: Final = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
-"""The middle of VS Code's names and our fields."""
+"""Our fields, by the middle part of VS Code's names."""
 _EFFORT_LABELS: Final = {"xhigh": "Extra high", "none": "None"}
 _MAX_CHOICES: Final = 10
 
 
 def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageModelChatInformation:
-    """What VS Code gets of a model."""
+    """The information about a model for VS Code."""
     record, override = model.record, model.override
     identity = parse_identity(record.id)
     limits = limits_of(record, settings)
@@ -47,7 +47,7 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
         max_input_tokens=limits.max_input_tokens.value,
         max_output_tokens=limits.max_output_tokens.value,
         tooltip=_tooltip(record, limits),
-        # Without a detail VS Code shows the name of the group: two groups that have one model are told apart by it.
+        # Without a detail, VS Code shows the name of the group, which distinguishes two groups with the same model.
         detail=override.detail,
         capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
         extra=_extra(model, limits),
@@ -55,17 +55,17 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
 
 
 def capabilities_of(record: ModelRecord) -> tuple[Fact[bool], Fact[bool]]:
-    """Whether a model calls tools, and whether it takes images; each with its source."""
+    """Whether a model calls tools, and whether it accepts images; each with its source."""
     return record.tool_calling or _UNKNOWN_TOOL_CALLING, record.image_input or _UNKNOWN_IMAGE_INPUT
 
 
 def _family(family: str) -> str:
-    """In lower case: Copilot looks for `claude`, `gpt`, `gemini` at the beginning."""
+    """The family in lower case: Copilot looks for `claude`, `gpt`, `gemini` at its start."""
     return family.lower()
 
 
 def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
-    """Window and price in a few words, as far as they are known: `200K · $3 / $15`."""
+    """The known context window and prices in a few words: `200K · $3 / $15`."""
     limits = limits_of(record, settings)
     window = [_count(limits.context_window.value)] if limits.context_window is not None else []
     pricing = record.pricing.value if record.pricing is not None else None
@@ -80,7 +80,7 @@ def _price(pricing: Pricing) -> str:
 
 
 def _tooltip(record: ModelRecord, limits: Limits) -> str:
-    """What the server says of the model, and where every number is from."""
+    """The model's facts, with the source of every number."""
     tools, images = capabilities_of(record)
     lines = [
         record.id,
@@ -112,7 +112,7 @@ def _extra(model: OfferedModel, limits: Limits) -> dict[str, Any]:
 
 
 def _costs(pricing: Pricing) -> dict[str, Any]:
-    """The prices in VS Code's fields; only those that are known."""
+    """The known prices in VS Code's fields."""
     costs: dict[str, Any] = {}
     for name, field in _COSTS.items():
         price = getattr(pricing, field)
@@ -127,7 +127,7 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
 
 
 def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
-    """What a person can choose for each request, under the names that Copilot uses itself."""
+    """The choices that a person has for each request, under the names that Copilot itself uses."""
     choices: dict[str, Any] = {}
     efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
     if efforts:
@@ -152,7 +152,7 @@ def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
 
 
 def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:
-    """The sizes of prompts between which the price changes; none where it stays the same."""
+    """The prompt sizes at which the price changes; empty if it does not."""
     start = record.pricing.value.long_context_from if record.pricing is not None else None
     most = limits.max_input_tokens.value
     return [start, most] if start is not None and start < most else []
@@ -160,8 +160,8 @@ def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:
 
 def _pricing_sentence(pricing: Pricing) -> str:
     named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
-    said = _listed(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
-    return f"{said} per 1M tokens"
+    prices = _listed(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
+    return f"{prices} per 1M tokens"
 
 
 def _listed(pieces: Iterable[str]) -> str:
@@ -173,7 +173,7 @@ def _credits(price: Decimal) -> float:
 
 
 def _dollars(price: Decimal) -> str:
-    """Dollars a million tokens, with the digits that matter."""
+    """Dollars per million tokens, with the significant digits."""
     amount = round(price * 1_000_000, 4)
     return f"${amount.normalize():f}"
 

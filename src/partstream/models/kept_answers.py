@@ -1,4 +1,4 @@
-"""What a server answered about its models, kept so that it need not be asked again; knows no file and no network."""
+"""A server's stored answers about its models, which need not be requested again; knows no file and no network."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Answer:
     """One answer.
 
     Attributes:
-        document: The JSON value; None when the server has nothing there (HTTP 404), which is worth knowing too.
-        fetched_at: When it was found to be so, in seconds since 1970.
-        etag: By which the server knows whether it is still so, or None.
+        document: The JSON value; None if the server has no document there (HTTP 404), which is a useful fact too.
+        fetched_at: The time of the last confirmation, in seconds since 1970.
+        etag: The entity tag with which to ask the server for changes, or None.
     """
 
     document: Any
@@ -29,25 +29,25 @@ class Answer:
     etag: str | None = None
 
     def is_fresh(self, now: float, seconds: float) -> bool:
-        """Whether it is younger than so many seconds; what comes from the future is not."""
+        """Whether the answer is younger than `seconds`; False for an answer from the future."""
         return 0 <= now - self.fetched_at < seconds
 
 
 Answers = dict[str, Answer]
-"""Answers by the key of their question."""
+"""Answers by the keys of their questions."""
 
 
 def answers_to_json(answers: Mapping[str, Answer]) -> dict[str, Any]:
-    """The JSON value of answers; the newest 2,000 of them."""
+    """The JSON value of the newest 2,000 answers."""
     newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
     return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
 
 
 def answers_from_json(value: Any) -> Answers:
-    """The answers of a JSON value.
+    """The answers in a JSON value from :func:`answers_to_json`.
 
     Raises:
-        ValueError: It is none that :func:`answers_to_json` wrote.
+        ValueError: `value` has another form.
     """
     if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
         raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")

@@ -1,10 +1,10 @@
-"""How many tokens a prompt and an answer may hold: named policies over what a server declares.
+"""The most tokens of a prompt and of an answer, by named policies over a server's declarations.
 
-What nobody declares is assumed, and says so in its source.
+An undeclared limit is assumed, and its source tells so.
 
-The reasoning of an answer is a part of its output: the output limits of OpenAI (`max_output_tokens`), Anthropic
-(`max_tokens`, which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves
-room for the output leaves room for the reasoning. For servers that count it beside the output there is a setting.
+Reasoning is part of an answer's output: the output limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`,
+which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves room for the
+output leaves room for the reasoning. A setting serves servers that count reasoning in addition to the output.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ class LimitPolicy(Choice):
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """How limits are found.
+    """How limits are determined.
 
     Attributes:
         policy: How much of a context window a prompt may take.
-        fraction: The part that `fraction` leaves for the prompt, above 0 and at most 1.
-        reasoning_tokens: What reasoning may take beside the output limit, for servers that do not count it as output.
-        default_input_tokens: What a prompt may hold when no window is known.
-        default_output_tokens: What an answer may hold when nobody says; at most a quarter of a window that is known.
+        fraction: The part of the window for the prompt under the policy `fraction`, above 0 and at most 1.
+        reasoning_tokens: Tokens reserved for reasoning in addition to the output limit, for servers that do not count
+            reasoning as output.
+        default_input_tokens: The most tokens of a prompt if no context window is known.
+        default_output_tokens: The most tokens of an answer if no limit is known; at most a quarter of a known window.
     """
 
     policy: LimitPolicy = LimitPolicy.RESERVE_OUTPUT
@@ -58,7 +59,7 @@ class Limits:
     Attributes:
         max_input_tokens: The most tokens of a prompt.
         max_output_tokens: The most tokens of an answer.
-        context_window: The most tokens of both, or None when nobody says.
+        context_window: The most tokens of both together, or None if unknown.
     """
 
     max_input_tokens: Fact[int]
@@ -75,8 +76,8 @@ def limits_of(record: ModelRecord, settings: LimitSettings) -> Limits:
         assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
         return Limits(declared or assumed, output, None)
     tokens = max(1, _TOKENS[settings.policy](window.value, output.value, settings))
-    told = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
-    prompt = Fact(tokens, window.source, told)
+    field = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
+    prompt = Fact(tokens, window.source, field)
     if record.max_input_tokens is not None:
         prompt = _within(record.max_input_tokens, prompt)
     return Limits(prompt, output, window)
@@ -93,7 +94,7 @@ def _output(record: ModelRecord, settings: LimitSettings) -> Fact[int]:
 
 
 def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
-    """A limit inside of another one; what a person says stands as it is."""
+    """A limit, or the bound if the limit exceeds it; a person's own limit stays as it is."""
     return limit if limit.source is Source.CONFIGURATION or limit.value <= bound.value else bound
 
 
@@ -114,4 +115,4 @@ _TOKENS: Final[Mapping[LimitPolicy, Callable[[int, int, LimitSettings], int]]] =
     LimitPolicy.CONTEXT_WINDOW: _context_window,
     LimitPolicy.FRACTION: _fraction,
 }
-"""The tokens of a prompt from the window and the output limit."""
+"""The functions that compute the tokens of a prompt from the window and the output limit."""

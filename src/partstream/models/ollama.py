@@ -1,4 +1,4 @@
-"""What Ollama says about one model: `POST /api/show`."""
+"""Reads Ollama's details about one model: `POST /api/show`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CONTEXT_PARAMETER: Final = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE
 
 
 def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
-    """The facts of a model; None when it declares that it completes no text, which embedding models do.
+    """The facts about a model, and the problems; None for a model that declares no text completion (embeddings).
 
     Raises:
-        UpstreamProtocolError: It is no description of a model.
+        UpstreamProtocolError: `document` is not a description of a model.
     """
     if not isinstance(document, dict) or not ("model_info" in document or "capabilities" in document):
         raise UpstreamProtocolError(
@@ -31,7 +31,7 @@ def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[P
         return None, tuple(problems)
     record = ModelRecord(
         model_id,
-        # The server loads a model with `num_ctx` where it is set: what is longer is cut off without a word.
+        # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts.
         context_window=_context_parameter(fields) or fields.inside("model_info").suffixed(".context_length"),
         image_input=fields.has_word("capabilities", "vision"),
         tool_calling=fields.has_word("capabilities", "tools"),

@@ -1,4 +1,4 @@
-"""Reads prices; knows the units in which the two servers that state prices write them: US dollars a token."""
+"""Reads prices in the unit of the two servers that state prices: US dollars per token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIERS = ("input", "output", "input_cache_read", "input_cache_write")
 
 
 def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
-    """The prices under OpenRouter's names; None when there are none for text."""
+    """The prices under OpenRouter's names; None without prices for text."""
     return _known(
         Pricing(
             input=fields.dollars("prompt"),
@@ -31,17 +31,17 @@ def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
 
 
 def per_token_with_tiers(fields: Fields) -> Fact[Pricing] | None:
-    """The prices under the Vercel AI Gateway's names, with those of long prompts (`*_tiers`)."""
+    """The prices under the Vercel AI Gateway's names, including those of long prompts (`*_tiers`)."""
     starts = sorted({start for name in _TIERS for start, _ in _tiers(fields, name) if start > 0})
     pricing = _prices_at(fields, 0)
     if starts:
-        # VS Code shows two columns: the first tier and the next.
+        # VS Code shows two columns: the first tier and the second.
         pricing = replace(pricing, long_context=_prices_at(fields, starts[0]), long_context_from=starts[0])
     return _known(pricing, fields)
 
 
 def _prices_at(fields: Fields, tokens: int) -> Pricing:
-    """What a token costs in a prompt of so many; a price without tiers is the same for all."""
+    """The prices of a token in a prompt of `tokens` tokens; a price without tiers holds for all prompts."""
     known = []
     for name in _TIERS:
         prices = [price for start, price in _tiers(fields, name) if start <= tokens]
@@ -50,7 +50,7 @@ def _prices_at(fields: Fields, tokens: int) -> Pricing:
 
 
 def _tiers(fields: Fields, name: str) -> list[tuple[int, Decimal]]:
-    """The price from each number of tokens on, the least first; `min` is inclusive."""
+    """The number of tokens from which each price holds, and the price, in ascending order; `min` is inclusive."""
     tiers = []
     for tier in fields.objects(f"{name}_tiers"):
         price, start = tier.dollars("cost"), tier.tokens("min")

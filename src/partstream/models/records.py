@@ -1,7 +1,7 @@
-"""What is known of a model, each fact with its source; knows no server and no VS Code.
+"""The known facts about a model, each with its source; knows no server and no VS Code.
 
-None means that nobody said it. What is to be assumed then is decided where it is needed, once: in
-:mod:`partstream.models.limits` and :mod:`partstream.models.information`.
+None means unknown. Only :mod:`partstream.models.limits` and :mod:`partstream.models.information` decide what to assume
+for unknown facts.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ T = TypeVar("T")
 
 
 class Source(StrEnum):
-    """Who said it."""
+    """The source of a fact."""
 
     LIST = "list"
     """The server's list of models."""
     DETAILS = "details"
-    """What the server says about the one model: its endpoints, or its own page."""
+    """The server's details about the single model: its endpoints, or its own page."""
     CONFIGURATION = "configuration"
-    """A person."""
+    """A person's settings."""
     DEFAULT = "default"
-    """Nobody: it is assumed."""
+    """None: the fact is assumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
-    """A value and where it comes from.
+    """A value and its source.
 
     Attributes:
         value: The value.
-        source: Who said it.
-        field: The field that held it, in the words of the source; what was computed says from what.
+        source: The source.
+        field: The source's own name of the field; for a computed value, the fields it was computed from.
     """
 
     value: T
@@ -56,15 +56,15 @@ class Fact(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """What a model costs, in US dollars a token; None is unknown.
+    """The prices of a model, in US dollars per token; None means unknown.
 
     Attributes:
-        input: A token of the prompt.
-        output: A token of the answer.
-        cache_read: A token of the prompt that was found in the cache.
-        cache_write: A token of the prompt that was put into the cache.
-        long_context: The prices of prompts that hold `long_context_from` tokens or more, or None when there are none.
-        long_context_from: See there.
+        input: The price of a prompt token.
+        output: The price of an answer token.
+        cache_read: The price of a prompt token that is read from the cache.
+        cache_write: The price of a prompt token that is written to the cache.
+        long_context: The prices for prompts of `long_context_from` tokens or more, or None without such prices.
+        long_context_from: The number of prompt tokens from which `long_context` holds, or None.
     """
 
     input: Decimal | None = None
@@ -80,19 +80,19 @@ class ModelRecord:
     """One language model as its server describes it.
 
     Attributes:
-        id: As the server names it; goes into requests unchanged.
-        name: What the server calls it for people.
-        description: A sentence or more.
-        creator: Who made it, when the server says so beside the id.
+        id: The server's id of the model; goes into requests unchanged.
+        name: The server's name of the model for people.
+        description: The server's description, a sentence or more.
+        creator: The model's creator, if the server names it beside the id.
         context_window: The most tokens of prompt and answer together.
-        max_input_tokens: The most tokens of a prompt, where it has a limit of its own.
+        max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
         max_output_tokens: The most tokens of an answer.
         image_input: Whether prompts may hold images.
         file_input: Whether prompts may hold files such as PDF.
-        tool_calling: Whether it calls tools.
-        reasoning: Whether it reasons before it answers.
-        reasoning_efforts: The levels of reasoning that can be asked for, from the least.
-        pricing: What it costs.
+        tool_calling: Whether the model calls tools.
+        reasoning: Whether the model reasons before it answers.
+        reasoning_efforts: The reasoning levels to choose from, lowest first.
+        pricing: The prices.
     """
 
     id: str
@@ -111,7 +111,7 @@ class ModelRecord:
 
 
 def merged(record: ModelRecord, better: ModelRecord) -> ModelRecord:
-    """`record` with every fact that `better` knows in the place of its own; the id stays."""
+    """`record` with every known fact of `better` instead of its own; the id stays."""
     known = {
         field.name: value
         for field in fields(better)

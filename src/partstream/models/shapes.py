@@ -1,6 +1,6 @@
-"""How each kind of server describes a model: one row a shape, the first that fits an entry reads it.
+"""The ways in which servers describe models: one row per shape; the first shape that fits an entry reads it.
 
-Facts are taken from fields only, never from a model's name. A new shape is a row here and a list in the tests.
+Facts come only from fields, never from a model's name. A new shape is a row here and a list in the tests.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["SHAPES", "DetailKind", "Shape", "parameter_facts", "shape_of"]
 
 EFFORTS: Final = ("low", "medium", "high")
-"""What the parameter `reasoning_effort` takes everywhere; more is declared by name."""
+"""The values of the parameter `reasoning_effort` that every server accepts; servers declare further values by name."""
 
 _NO_LANGUAGE_MODELS: Final = frozenset(
     {"audio", "decision", "embedding", "embeddings", "evaluation", "image", "moderation", "realtime", "rerank"}
     | {"reranker", "reranking", "speech", "transcribe", "transcription", "video"}
 )
-"""What servers call models that answer with no text."""
+"""Servers' names for kinds of models that do not answer with text."""
 
 
 class DetailKind(StrEnum):
-    """Where a server says more about one model than its list does."""
+    """The requests that give a server's details about one model."""
 
     ENDPOINTS = "endpoints"
     """`GET /v1/models/{creator}/{model}/endpoints`."""
@@ -43,12 +43,12 @@ class Shape:
     """One way to describe models.
 
     Attributes:
-        name: How the log calls it.
-        fits: Whether an entry is of this shape.
-        read: The facts of an entry; its id is not among them.
+        name: The shape's name in the log.
+        fits: Whether an entry has this shape.
+        read: Reads the facts of an entry, without its id.
         is_language: Whether an entry is a language model.
-        id_fields: Where the id is; the first that is there.
-        details: Where the server says more, or None.
+        id_fields: The fields that may hold the id; the first one with a value does.
+        details: The request for the server's details, or None.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Shape:
 
 
 def shape_of(fields: Fields) -> Shape:
-    """The shape of an entry; the bare one fits all."""
+    """The shape of an entry; the bare shape fits every entry."""
     return next(shape for shape in SHAPES if shape.fits(fields))
 
 
 def parameter_facts(fields: Fields, path: str = "supported_parameters") -> dict[str, Any]:
-    """What a list of the request parameters that are understood says about a model."""
+    """The facts in a list of supported request parameters."""
     words = fields.words(path)
     if words is None:
         return {}
@@ -84,7 +84,7 @@ def parameter_facts(fields: Fields, path: str = "supported_parameters") -> dict[
 
 
 def modality_facts(fields: Fields, path: str = "architecture.input_modalities") -> dict[str, Any]:
-    """What a list of the kinds of input says about a model."""
+    """The facts in a list of input modalities."""
     return {"image_input": fields.has_word(path, "image"), "file_input": fields.has_word(path, "file", "pdf")}
 
 
@@ -115,7 +115,7 @@ def _openrouter(fields: Fields) -> dict[str, Any]:
     return {
         "name": fields.text("name"),
         "description": fields.text("description"),
-        # What is routed to may hold less than the model could.
+        # The endpoint may accept less than the model could.
         "context_window": _least(fields.tokens("context_length"), fields.tokens("top_provider.context_length")),
         "max_output_tokens": fields.tokens("top_provider.max_completion_tokens"),
         "pricing": dollars_per_token(fields.inside("pricing")),
@@ -128,7 +128,7 @@ def _lm_studio(fields: Fields) -> dict[str, Any]:
     vision = Fact(fields.text("type") == "vlm", fields.source, "type")
     return {
         "creator": fields.text("publisher"),
-        # A model that is loaded holds what it was loaded with, whatever it could hold.
+        # A loaded model has the context length that it was loaded with, whatever its maximum.
         "context_window": fields.tokens("loaded_context_length", "max_context_length"),
         "image_input": vision,
         "tool_calling": fields.has_word("capabilities", "tool_use"),
@@ -156,7 +156,7 @@ def _nothing(fields: Fields) -> dict[str, Any]:
 
 
 def _bare(fields: Fields) -> dict[str, Any]:
-    """OpenAI's list says id and owner; others add one or two fields under names that are clear enough."""
+    """OpenAI's list has id and owner; other servers add one or two fields with clear names."""
     return {
         "name": fields.text("display_name", "name"),
         "description": fields.text("description"),
@@ -170,7 +170,7 @@ def _bare(fields: Fields) -> dict[str, Any]:
 
 
 def _capability_flags(fields: Fields) -> dict[str, Any]:
-    """`capabilities: {vision: true, function_calling: true}`, as some servers of bare lists have it."""
+    """The facts in `capabilities: {vision: true, function_calling: true}`, which some bare lists have."""
     capabilities = fields.inside("capabilities") if fields.is_object("capabilities") else None
     if capabilities is None:
         return {}
@@ -182,7 +182,7 @@ def _capability_flags(fields: Fields) -> dict[str, Any]:
 
 
 def _owner(fields: Fields) -> str | None:
-    """Who owns the model, unless that only names the server's software or the account."""
+    """The model's owner, unless the field only names the server's software or the account."""
     owner = fields.text("owned_by")
     return None if owner in _NO_OWNERS else owner
 
@@ -201,7 +201,7 @@ def _is_of_type(*types: str) -> Callable[[Fields], bool]:
 
 
 def _is_no_other_type(fields: Fields) -> bool:
-    """Whether nothing says that it is another kind of model; says nothing for a list that has no types."""
+    """Whether no field declares another kind of model; also true for entries without a type."""
     return (fields.text("type") or "").lower() not in _NO_LANGUAGE_MODELS and _answers_with_text(fields)
 
 
@@ -219,7 +219,7 @@ def _has_any(*paths: str) -> Callable[[Fields], bool]:
 
 
 def _is_vercel(fields: Fields) -> bool:
-    # context_window alone is Groq's too; null stands in the others' fields where nothing is known.
+    # Groq has context_window too; other servers put null into fields that they do not know.
     return "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
 
 

@@ -1,4 +1,4 @@
-"""The words that occur in ids of models: tables for :mod:`partstream.models.identity`."""
+"""Words that occur in model ids: tables for :mod:`partstream.models.identity`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = [
 ]
 
 BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
-"""What stands before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""
+"""The regions before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""
 
 BEDROCK_VENDORS: Final = (
     "ai21|amazon|anthropic|cohere|deepseek|google|luma|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen"
     "|stability|twelvelabs|writer|zai"
 )
-"""Who makes the models whose ids are `vendor.name`."""
+"""The vendors of models with ids of the form `vendor.name`."""
 
 PROVIDERS: Final = frozenset(
     {"ai21", "alibaba", "amazon", "anthropic", "azure", "azure-ai", "azure_ai", "bedrock", "cerebras", "cohere"}
@@ -35,7 +35,7 @@ PROVIDERS: Final = frozenset(
     | {"moonshot", "moonshotai", "nvidia", "ollama", "openai", "openai-chat", "openai-responses", "openrouter"}
     | {"perplexity", "replicate", "sambanova", "together", "vertex", "vertex_ai", "vllm", "xai", "zai", "zhipu"}
 )
-"""What may stand before a colon as in `openai:gpt-4o`; any other word there is a name, and a tag follows."""
+"""The providers before a colon, as in `openai:gpt-4o`; any other word before a colon is a name, followed by a tag."""
 
 NO_PROVIDERS: Final = frozenset(
     {"@cf", "@hf", "accounts", "deployments", "endpoint", "endpoints", "foundation-model", "ft", "hf.co"}
@@ -43,14 +43,14 @@ NO_PROVIDERS: Final = frozenset(
     | {"projects", "provisioned-model", "publishers"}
     | {"application-inference-profile", "custom-model", "custom-model-deployment"}
 )
-"""Segments of a path that name no maker."""
+"""Segments of a path that do not name a creator."""
 
 TAGS: Final = re.compile(
     r"(?:\d|[eqi]?q\d|fp\d|bf16|f16|f32|e\d+b|(?:base|beta|chat|cloud|code|exacto|extended|fast|floor|free|instruct"
     r"|latest|large|medium|mini|nitro|online|python|small|text|thinking|tiny|tools|vision)(?:\b|\Z))",
     re.IGNORECASE,
 )
-"""How the tag or variant behind a name begins: `llama3:8b`, `deepseek-r1:free`."""
+"""The beginning of a tag or variant after a name: `llama3:8b`, `deepseek-r1:free`."""
 
 QUANTISATION: Final = re.compile(
     r"[-._](?:gguf|ggml|mlx|awq|gptq|exl2|exl3|bnb|safetensors|bin|onnx"
@@ -58,7 +58,7 @@ QUANTISATION: Final = re.compile(
     r"|\d{5}-of-\d{5})(?:-dynamic)?\Z",
     re.IGNORECASE,
 )
-"""Weights and files, at the end of a name: no other model, only another packing of it."""
+"""Words about weights and files at the end of a name: the same model in another packing."""
 
 _MONTH: Final = r"(?:0[1-9]|1[0-2])"
 _DAY: Final = r"(?:0[1-9]|[12]\d|3[01])"
@@ -73,7 +73,7 @@ VERSION: Final = re.compile(
     rf"|v\d+:\d+|latest|preview|experimental|exp|default)\Z",
     re.IGNORECASE,
 )
-"""A snapshot at the end of a name: a date (with year, without, as month and year, as YYMM or MMDD), a word, 001."""
+"""A snapshot at the end of a name: a date (with or without year, month and year, YYMM, MMDD), a word, or 001."""
 
 WORDS: Final[Mapping[str, str]] = {
     "ai": "AI",
@@ -99,4 +99,4 @@ WORDS: Final[Mapping[str, str]] = {
     "wizardlm": "WizardLM",
     "xl": "XL",
 }
-"""Words that are not written like others."""
+"""Words with a special spelling."""

@@ -69,4 +69,4 @@ def test_a_server_without_a_list_is_said_beside_the_group():
     with serving(server), running() as sidecar:
         result = sidecar.information(group_of(server))
         assert result["models"] == []
-        assert "there is no list of models at /v1/models" in result["errors"][0]["message"]
+        assert "no list of models at /v1/models" in result["errors"][0]["message"]
