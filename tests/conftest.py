@@ -7,8 +7,13 @@ import warnings
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from recordings import count_recordings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("partstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("partstream")
 
 
 def pytest_configure() -> None:

@@ -10,7 +10,7 @@ from partstream.answering import run_until_cancelled
 
 def run(test):
     async def bounded():
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await test()
         assert len(asyncio.all_tasks()) == 1
 

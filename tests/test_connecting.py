@@ -47,7 +47,7 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
     """Runs a test within bounds; a task or a socket that it leaves behind is a failure."""
 
     async def watched() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             await coroutine
             while asyncio.all_tasks() != {asyncio.current_task()}:
                 await asyncio.sleep(0)

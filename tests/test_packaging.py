@@ -100,7 +100,7 @@ class Client:
     def end(self) -> int:
         self.request("shutdown")
         self._send({"jsonrpc": "2.0", "method": "exit"})
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=30)
 
     def _send(self, message: Any) -> None:
         assert self.process.stdin
@@ -122,7 +122,7 @@ def client(request: pytest.FixtureRequest, package: Path, tmp_path: Path) -> Ite
     client = Client(request.param, package / "bundled" / "libs", tmp_path)
     yield client
     client.process.kill()
-    client.process.wait(timeout=10)
+    client.process.wait(timeout=30)
     for stream in (client.process.stdin, client.process.stdout):
         assert stream
         stream.close()

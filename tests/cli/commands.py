@@ -49,7 +49,7 @@ async def end(process: asyncio.subprocess.Process, typed: str | bytes = "") -> E
     """Writes to the command's input, closes it, and waits for the end."""
     data = typed.encode() if isinstance(typed, str) else typed
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             output, errors = await process.communicate(data)
     finally:
         if process.returncode is None:
@@ -70,7 +70,7 @@ async def call(*arguments: str, typed: str | bytes = "", **environment: str) -> 
     wanted = _environment(**environment)
     changes = {name: wanted.get(name) for name in os.environ.keys() | wanted.keys()}
     runner = CliRunner(env={name: value for name, value in changes.items() if value != os.environ.get(name)})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         run = await asyncio.to_thread(runner.invoke, main, arguments, input=typed, catch_exceptions=False)
     return Ended(run.exit_code, run.stdout, run.stderr)
 
@@ -110,12 +110,12 @@ class Terminal:
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(30):
                 while not condition():
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError as error:
-            raise TimeoutError(f"not within 15 s; shown: {self.plain}") from error
+            raise TimeoutError(f"not within 30 s; shown: {self.plain}") from error
 
     async def interrupted(self) -> int:
         """Ctrl-C at the prompt. CPython misses a signal between showing the prompt and waiting for a key: as a person
@@ -130,10 +130,10 @@ class Terminal:
 
     async def ended(self) -> int:
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(30):
                 return await self.process.wait()
         except TimeoutError as error:
-            raise TimeoutError(f"it did not end within 15 s; shown: {self.plain}") from error
+            raise TimeoutError(f"it did not end within 30 s; shown: {self.plain}") from error
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -178,7 +178,7 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
     """Runs a test within bounds."""
 
     async def within() -> None:
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(50):
             await coroutine
 
     asyncio.run(within())

@@ -33,7 +33,7 @@ class _Running:
 
     def interrupt(self) -> tuple[int, str, str]:
         self.process.send_signal(signal.SIGINT)
-        output, errors = self.process.communicate(timeout=10)
+        output, errors = self.process.communicate(timeout=30)
         return self.process.returncode, output, errors
 
 
@@ -108,7 +108,7 @@ def test_the_token_comes_from_the_environment_and_is_never_shown():
 def test_ctrl_c_ends_it_also_while_an_answer_is_under_way(option, events):
     with (
         _running(*option) as running,
-        httpx2.Client(trust_env=False, timeout=5) as client,
+        httpx2.Client(trust_env=False, timeout=30) as client,
         client.stream("POST", f"{running.base_url}/responses", json=body()) as response,
     ):
         received, pieces = b"", response.iter_raw()

@@ -120,7 +120,7 @@ async def read_into(received: list[ResponsePart], response: LanguageModelChatRes
 
 async def until(condition: Callable[[], object]) -> None:
     """Lets other tasks run until `condition` holds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0)
 
@@ -129,7 +129,7 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
     """Runs a test on a loop of its own, within ten seconds; a task that it leaves behind is a failure."""
 
     async def watched() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await coroutine
             await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
 

@@ -153,7 +153,7 @@ def test_calls_of_one_response_run_at_the_same_time_and_results_keep_the_order_o
 
 def test_plain_functions_run_at_the_same_time_too() -> None:
     async def scenario() -> None:
-        meeting = threading.Barrier(2, timeout=5)
+        meeting = threading.Barrier(2, timeout=30)
 
         def look(tool_input):
             meeting.wait()

@@ -96,7 +96,7 @@ class Clock:
         return self.now
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Returns when the condition holds."""
     async with asyncio.timeout(seconds):
         while not condition():

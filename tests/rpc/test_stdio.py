@@ -4,7 +4,7 @@ import threading
 
 from partstream.rpc.stdio import Reader, Writer
 
-PATIENCE = 10
+PATIENCE = 30
 
 
 def _run(scenario):

@@ -21,7 +21,7 @@ async def serving(**settings: Any) -> AsyncIterator[tuple[ReplayUpstream, httpx2
     """An upstream and a client of it."""
     async with (
         ReplayUpstream(**settings) as upstream,
-        httpx2.AsyncClient(base_url=upstream.base_url, trust_env=False, verify=WITHOUT_TLS, timeout=10) as client,
+        httpx2.AsyncClient(base_url=upstream.base_url, trust_env=False, verify=WITHOUT_TLS, timeout=30) as client,
     ):
         yield upstream, client
 
@@ -30,7 +30,7 @@ def run(check: Callable[..., Awaitable[None]], /, **settings: Any) -> None:
     """Runs `check(upstream, client)` against an upstream of its own, within ten seconds."""
 
     async def within() -> None:
-        async with asyncio.timeout(10), serving(**settings) as (upstream, client):
+        async with asyncio.timeout(30), serving(**settings) as (upstream, client):
             await check(upstream, client)
 
     asyncio.run(within())

@@ -157,7 +157,7 @@ def test_only_the_last_1000_exchanges_are_kept():
     async def check(upstream, client):
         _, writer = await asyncio.open_connection("127.0.0.1", upstream.port)
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 1005)
-        await upstream.wait_for_end(1005)
+        await upstream.wait_for_end(1005, timeout=30)
         writer.close()
         assert [request.number for request in upstream.requests] == list(range(6, 1006))
 

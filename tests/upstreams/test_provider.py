@@ -274,7 +274,7 @@ def test_cancelling_from_inside_a_report_stops_there_and_closes(said: str):
             answer = CancelsItself(source)
             await respond(provider, said, answer, source.token)
             assert len(answer.parts) == 3
-            await upstream.until(lambda: not upstream.open_streams, timeout=1)
+            await upstream.until(lambda: not upstream.open_streams)
 
     run(test())
 

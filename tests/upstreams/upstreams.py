@@ -26,7 +26,7 @@ from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPol
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 1000)
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
-LIMITS = Timeouts(connect=2.0, first_event=3.0, idle=3.0, total=6.0)
+LIMITS = Timeouts(connect=20.0, first_event=20.0, idle=20.0, total=25.0)
 PATIENT = Timeouts(connect=60.0, first_event=60.0, idle=60.0, total=60.0)
 """Limits that no test reaches: what ends in spite of them was ended by something else."""
 RETRY = RetryPolicy(attempts=3, first_wait=0.01, longest_wait=2.0)
@@ -114,7 +114,7 @@ async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[H
         yield f"{url}/v1", requests
 
 
-def run(coroutine: Coroutine[Any, Any, None], seconds: float = 10) -> None:
+def run(coroutine: Coroutine[Any, Any, None], seconds: float = 30) -> None:
     """Runs a test within bounds; a task or a socket that it leaves behind is a failure."""
 
     async def watched() -> None:
