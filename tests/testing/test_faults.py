@@ -119,7 +119,9 @@ def test_a_stall_with_an_end_only_delays_the_answer(fault):
 def test_a_stall_before_the_headers_sends_no_byte():
     async def check(upstream, client):
         with pytest.raises(httpx2.ReadTimeout):
-            await client.post("/responses", json=body("fault:stall_before_headers"), timeout=0.1)
+            await client.post(
+                "/responses", json=body("fault:stall_before_headers"), timeout=httpx2.Timeout(30, read=0.1)
+            )
         assert (await upstream.wait_for_end()).delivery.outcome is Outcome.CLIENT_CLOSED
 
     run(check)

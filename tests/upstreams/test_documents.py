@@ -178,7 +178,7 @@ HEAD = Head(200, (("content-type", "application/json"),))
 UNFINISHED: list[tuple[tuple[Step, ...], type[UpstreamError], dict[str, Any], int]] = [
     ((End(EndKind.RESET),), UpstreamConnectionError, {"established": True}, 3),
     ((End(EndKind.CLOSED),), UpstreamConnectionError, {"established": True}, 3),
-    ((Stall(None),), UpstreamTimeoutError, {"phase": TimeoutPhase.IDLE, "seconds": 0.1}, 1),
+    ((Stall(None),), UpstreamTimeoutError, {"phase": TimeoutPhase.IDLE, "seconds": 1.0}, 1),
 ]
 
 
@@ -188,7 +188,7 @@ def test_a_document_that_does_not_come_whole_is_asked_for_again_as_a_stream_with
 ):
     async def test() -> None:
         reply = (HEAD, Send(response()[:50]), *rest)
-        _, raised, requests = await asked(reply, retry=RETRY, timeouts=replace(LIMITS, idle=0.1))
+        _, raised, requests = await asked(reply, retry=RETRY, timeouts=replace(LIMITS, idle=1.0))
         assert type(raised) is error_type
         assert {name: getattr(raised, name) for name in fields} == fields
         assert requests == attempts

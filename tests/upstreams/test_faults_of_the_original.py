@@ -74,7 +74,7 @@ def test_6_a_slow_answer_is_waited_for_and_one_that_breaks_off_is_an_error():
     async def test() -> None:
         async with replay() as (_, provider):
             assert isinstance((await ask(provider, "fault:truncate=6")).error, TruncatedStreamError)
-        async with replay(timeouts=replace(LIMITS, idle=0.2)) as (_, provider):
+        async with replay(timeouts=replace(LIMITS, idle=1.0)) as (_, provider):
             error = (await ask(provider, "fault:stall=6")).error
             assert isinstance(error, UpstreamTimeoutError)
             assert error.phase is TimeoutPhase.IDLE
