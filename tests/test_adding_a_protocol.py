@@ -109,6 +109,29 @@ def test_a_person_chats_over_the_new_wire(
     assert "this answer came over real HTTP" in result.stdout
 
 
+REQUEST = '{"mood": "noisy", "perch": "word-of-the-cage"}'
+
+
+def test_the_settings_of_the_new_wire_are_read_checked_and_shown_without_their_secrets(
+    environment: Mapping[str, str], base_url: str
+) -> None:
+    variables = {**environment, "PARTSTREAM_PROTOCOL": "parrot", "PARTSTREAM_BASE_URL": base_url}
+    chat = run({**variables, "PARTSTREAM_REQUEST": REQUEST}, "partstream", "chat", "--model", "text", "Hello")
+    assert chat.returncode == 0, chat.stdout + chat.stderr
+    shown = run({**variables, "PARTSTREAM_REQUEST": REQUEST}, "partstream", "config", "show", "--json")
+    values = {row["name"]: row["value"] for row in json.loads(shown.stdout)["settings"]}
+    assert values["request"] == {"mood": "noisy", "perch": "***"}
+    for request, said in {
+        '{"mod": "noisy"}': "unknown setting 'mod' in PARTSTREAM_REQUEST; did you mean 'mood'?",
+        '{"mood": "sad"}': "expected one of calm, noisy",
+        '{"truncation": "auto"}': "a setting of openresponses that this protocol has no place for",
+        '{"extraBody": {"script": []}}': "a field that holds the request itself",
+    }.items():
+        refused = run({**variables, "PARTSTREAM_REQUEST": request}, "partstream", "config", "show")
+        assert refused.returncode == 2
+        assert said in " ".join(refused.stderr.split())
+
+
 def test_the_doctor_takes_the_name(environment: Mapping[str, str], base_url: str) -> None:
     result = run(environment, "partstream", "doctor", "--base-url", base_url, "--protocol", "parrot")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -119,8 +142,13 @@ def test_a_group_of_vs_code_answers_over_the_new_wire(environment: Mapping[str, 
     sidecar = Sidecar("env", f"PYTHONPATH={environment['PYTHONPATH']}", sys.executable, "-m", "partstream.hosts.vscode")
     try:
         sidecar.initialize()
-        group = {"id": "g", "configuration": {"baseUrl": base_url, "protocol": "parrot", "models": ["tools"]}}
-        assert [model["id"] for model in sidecar.information(group)["models"]] == ["tools"]
+        request = {"perch": "word-of-the-cage", "mod": "noisy"}
+        settings = {"baseUrl": base_url, "protocol": "parrot", "models": ["tools"], "request": request}
+        group = {"id": "g", "configuration": settings}
+        [model] = sidecar.information(group)["models"]
+        assert model["id"] == "tools"
+        assert "did you mean 'mood'?" in model["tooltip"]
+        assert "word-of-the-cage" not in str(sidecar.messages)
         tool = {"name": "look_up", "description": "Looks up.", "inputSchema": {"type": "object", "properties": {}}}
         request_id = sidecar.respond("tools", "Hello", group=group, tools=[tool])
         assert sidecar.wait(request_id).error is None

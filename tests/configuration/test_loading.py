@@ -73,6 +73,13 @@ def test_what_only_the_whole_shows_is_refused_with_its_place_too(tmp_path: Path,
     assert raised.value.where.endswith(where)
 
 
+def test_a_group_with_a_misspelt_base_url_is_told_so(tmp_path: Path):
+    loaded = load_configuration(group={"baseURL": URL}, environment=surroundings(tmp_path))
+    with pytest.raises(ConfigurationError, match="setting baseUrl: got nothing") as raised:
+        loaded.gateway()
+    assert "unknown setting 'baseURL' in the VS Code group; did you mean 'baseUrl'?" in str(raised.value)
+
+
 def test_plain_http_is_allowed_by_its_setting_which_speaks_of_its_own_url_alone(tmp_path: Path):
     environment = surroundings(tmp_path, 'baseUrl = "http://10.0.0.1/v1"\nallowInsecureHttp = true\n')
     assert load_configuration(environment=environment).gateway().base_url == "http://10.0.0.1/v1"

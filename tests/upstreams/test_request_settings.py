@@ -12,7 +12,6 @@ from partstream.conversation.settings import (
     SystemAs,
     ToolImages,
 )
-from partstream.errors import CallerError
 from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
@@ -171,6 +170,12 @@ def test_the_allowed_values_are_named():
         read({"continuation": "maybe"})
 
 
-def test_a_program_cannot_replace_the_request_either():
-    with pytest.raises(CallerError, match="stream"):
-        RequestSettings(extra_body={"stream": False})
+HOLDING = [("openresponses", "input"), ("openresponses", "stream"), ("ai-gateway", "prompt")]
+
+
+@pytest.mark.parametrize(("protocol", "name"), HOLDING)
+def test_a_program_cannot_replace_the_request_either(protocol: str, name: str):
+    settings = RequestSettings(extra_body={name: False})
+    for changes in ({"request": settings}, {"model_requests": {"m": settings}}):
+        with pytest.raises(ConfigurationError, match=rf"extraBody\.{name}: got a field that holds the request itself"):
+            GatewayConfiguration(URL, protocol=protocol, **changes)

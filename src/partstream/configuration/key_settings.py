@@ -12,7 +12,7 @@ from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, TEXT, Form, Kind, text
 from partstream.settings.row import Contents, Dialog, Nesting, Secrecy, Setting
 
-__all__ = ["KEY_PLACES", "KEY_ROWS", "LIFETIME"]
+__all__ = ["KEY_ROWS", "LIFETIME"]
 
 LIFETIME: Final = "apiKeyLifetime"
 """The setting that goes with the others and names no place itself."""
@@ -112,6 +112,3 @@ KEY_ROWS: Final = (
     ),
 )
 """The settings beside `apiKey` that concern the key."""
-
-KEY_PLACES: Final = tuple(row.name for row in KEY_ROWS if row.name != LIFETIME)
-"""Those that name a place; one of them, or `apiKey`."""

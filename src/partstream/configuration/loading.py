@@ -80,7 +80,9 @@ class Configuration:
         """The error with the spot of the setting in the place of its bare name."""
         name = next((name for name in self.resolved.values if error.where.startswith(name)), None)
         if name is None:
-            return error
+            # What is missing may stand there under a misspelt name.
+            odd = "; ".join(self.resolved.warnings)
+            return ConfigurationError(error.where, f"{error.got} ({odd})", error.expected) if odd else error
         where = self.resolved.values[name].where
         return ConfigurationError(where + error.where.removeprefix(name), error.got, error.expected)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from partstream.settings.checks import check_headers, json_object
-from partstream.settings.errors import ConfigurationError
-from partstream.settings.kinds import BOOLEAN, HEADERS, TEXT, Choice, Form, Kind, choice
+from partstream.settings.checks import check_headers
+from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, choice
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "OWN_FIELDS",
+    "EXTRA_BODY",
     "REQUEST_ROWS",
     "Continuation",
     "CountTokens",
@@ -25,8 +24,8 @@ __all__ = [
 
 _Own = TypeVar("_Own")
 
-OWN_FIELDS: Final = frozenset({"model", "input", "messages", "stream", "previous_response_id"})
-"""Fields of a body that no setting may replace: they hold the request itself."""
+EXTRA_BODY: Final = "extraBody"
+"""The setting whose fields may not be those that hold the request itself: which ones, the protocol says."""
 
 
 class SystemAs(Choice):
@@ -73,13 +72,14 @@ class RequestSettings:
             tokens (`num_ctx`, ...); None where it takes none.
         count_tokens: Who counts the tokens of a request before it is sent.
         max_output_tokens: The most tokens of an answer, sent to the server; None for what the server allows.
-        extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out.
+        extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out. Those
+            that hold the request itself, as the protocol says, a configuration refuses.
         extra_headers: HTTP headers that are added to every request.
         own: The settings that only the protocol itself has a place for: an object of the class that its folder
             defines; None for the defaults of that class.
 
     Raises:
-        ConfigurationError: `extra_body` names one of :data:`OWN_FIELDS`, or HTTP cannot hold one of the headers.
+        ConfigurationError: HTTP cannot hold one of the headers.
     """
 
     system_as: SystemAs = SystemAs.INSTRUCTIONS
@@ -94,7 +94,6 @@ class RequestSettings:
     own: Any = None
 
     def __post_init__(self) -> None:
-        _check_body(self.extra_body, "extraBody")
         check_headers(self.extra_headers, "extraHeaders")
 
     def own_settings(self, kind: type[_Own]) -> _Own:
@@ -109,18 +108,6 @@ class RequestSettings:
     def stores(self) -> bool:
         """Whether the server is asked to store responses."""
         return self.store or self.continuation is Continuation.ON
-
-
-def _check_body(fields: Mapping[str, Any], where: str) -> None:
-    for name in fields:
-        if name in OWN_FIELDS:
-            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
-
-
-def _extra_body(value: Any, where: str) -> dict[str, Any]:
-    fields = json_object(value, where)
-    _check_body(fields, where)
-    return fields
 
 
 REQUEST_ROWS: Final = (
@@ -140,8 +127,8 @@ REQUEST_ROWS: Final = (
     ),
     Setting("countTokens", choice(CountTokens), "Who counts the tokens of a request before it is sent", "here"),
     Setting(
-        "extraBody",
-        Kind(Form.OBJECT, _extra_body, {"type": "object"}),
+        EXTRA_BODY,
+        BODY,
         "Fields that are added to every body; they win over those of Partstream, and `null` takes one out",
         secrecy=Secrecy.BODY,
     ),

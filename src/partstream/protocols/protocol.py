@@ -165,10 +165,12 @@ class OwnSettings:
     Attributes:
         kind: The frozen dataclass that holds them; made without arguments, it holds the defaults.
         rows: One row for each of its fields, see :mod:`partstream.settings.row`.
+        request_fields: The fields of a body that hold the request itself: no setting replaces them.
     """
 
     kind: type[Any]
     rows: tuple[Setting, ...]
+    request_fields: frozenset[str] = frozenset({"model", "messages", "stream"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from partstream.conversation.settings import RequestSettings
+from partstream.conversation.settings import EXTRA_BODY, RequestSettings
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
@@ -17,7 +17,7 @@ from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
 from partstream.upstreams.error_text import ErrorMode
-from partstream.upstreams.settings import check_protocol, own_settings_of, upstream_rows
+from partstream.upstreams.settings import check_extra_body, check_protocol, own_settings_of, upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,9 +96,10 @@ class GatewayConfiguration:
         check_fields(self, upstream_rows(self.protocol).values())
         _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
         own = own_settings_of(self.protocol)
-        _check_own(self.request, own, "request")
-        for model_id, request in self.model_requests.items():
-            _check_own(request, own, f"modelRequests.{model_id}")
+        by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
+        for where, request in {"request": self.request, **by_model}.items():
+            _check_own(request, own, where)
+            check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:

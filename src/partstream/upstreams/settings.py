@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.conversation.settings import REQUEST_ROWS
+from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import CitationMode, ThinkingMode
@@ -20,7 +20,7 @@ from partstream.protocols.registry import (
     asked_protocols,
     asking,
 )
-from partstream.settings.checks import fits_header, shortened, string
+from partstream.settings.checks import fits_header, json_object, shortened, string
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from partstream.protocols.protocol import OwnSettings
 
-__all__ = ["check_key", "check_protocol", "check_url", "own_settings_of", "upstream_rows"]
+__all__ = ["check_extra_body", "check_protocol", "own_settings_of", "upstream_rows"]
 
 
-def check_url(value: str, where: str) -> str:
+def _url(value: str, where: str) -> str:
     """A base URL.
 
     Raises:
@@ -58,7 +58,7 @@ def check_url(value: str, where: str) -> str:
     return value
 
 
-def check_key(key: str, where: str) -> None:
+def _check_key(key: str, where: str) -> None:
     """Refuses a key that no header can hold; the message does not show it.
 
     Raises:
@@ -72,7 +72,7 @@ def check_key(key: str, where: str) -> None:
 
 def _key(value: Any, where: str) -> Secret:
     key = value.reveal() if isinstance(value, Secret) else string(value, where)
-    check_key(key, where)
+    _check_key(key, where)
     return value if isinstance(value, Secret) else Secret(key)
 
 
@@ -97,6 +97,32 @@ def own_settings_of(protocol: str) -> OwnSettings | None:
     return None if load is None else load()
 
 
+def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
+    """Refuses fields of a body that would replace the request itself.
+
+    Raises:
+        ConfigurationError: One of them holds the request in this protocol.
+    """
+    own = own_settings_of(protocol)
+    for name in fields:
+        if own is not None and name in own.request_fields:
+            raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+
+
+def _common_rows(protocol: str | None) -> tuple[Setting, ...]:
+    """The settings of requests that every protocol has a place for; what a body may hold, the protocol knows."""
+    if protocol is None:
+        return REQUEST_ROWS
+
+    def read(value: Any, where: str) -> dict[str, Any]:
+        fields = json_object(value, where)
+        check_extra_body(fields, protocol, where)
+        return fields
+
+    body = Kind(BODY.form, read, BODY.schema)
+    return tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
+
+
 def _own_rows(protocol: str) -> tuple[Setting, ...]:
     own = own_settings_of(protocol)
     rows = () if own is None else own.rows
@@ -111,7 +137,7 @@ def _asked_first() -> tuple[str, ...]:
 _FIRST_ROWS: Final = (
     Setting(
         "baseUrl",
-        text(check_url),
+        text(_url),
         "Where the server is, such as `https://api.example.com/v1`",
         secrecy=Secrecy.URL,
         option="--base-url",
@@ -275,7 +301,7 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         ProtocolLoadError: It cannot be loaded.
     """
     owners = BUILT_IN_PROTOCOLS if protocol is None else (protocol,)
-    rows = (*REQUEST_ROWS, *(row for owner in owners for row in _own_rows(owner)))
+    rows = (*_common_rows(protocol), *(row for owner in owners for row in _own_rows(owner)))
     others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)

@@ -448,7 +448,6 @@ NOT_EXPRESSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"model_options": {"providerOptions": {"gateway": ["a"]}}},
         "modelOptions.providerOptions.gateway",
     ),
-    "a prompt of its own": ({"settings": RequestSettings(extra_body={"prompt": []})}, "the setting extraBody.prompt"),
 }
 
 

@@ -102,8 +102,5 @@ class GatewayLoader:
 
 
 def editor_settings(configuration: wire.SidecarConfiguration) -> dict[str, Any]:
-    """VS Code's own settings, under the names of ours."""
-    return {name: value for name, value in configuration.items() if name in _EDITOR_SETTINGS}
-
-
-_EDITOR_SETTINGS: Final = frozenset({"proxy", "proxyStrictSSL"})
+    """VS Code's own settings, under the names of ours; their rows say which settings VS Code may hold."""
+    return {name: value for name, value in configuration.items() if name != "providers"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.settings import OWN_FIELDS
 from partstream.errors import RequestNotExpressibleError
 
 if TYPE_CHECKING:
@@ -37,7 +36,10 @@ _NAMES: Final = {
 }
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
 
-_NOT_OPTIONS: Final = OWN_FIELDS | {PROMPT, "instructions", "tools", "toolChoice", "tool_choice", "store"}
+_NOT_OPTIONS: Final = frozenset(
+    {PROMPT, "model", "stream", "messages", "input", "previous_response_id", "instructions"}
+    | {"tools", "toolChoice", "tool_choice", "store"}
+)
 """Fields that no option of a caller replaces: the request and the settings of its owner say them."""
 
 

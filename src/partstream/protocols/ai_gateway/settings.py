@@ -88,4 +88,5 @@ OWN_SETTINGS: Final = OwnSettings(
         ),
         Setting("team", text(_team), "The team in whose name requests are made, where the key is good for several"),
     ),
+    frozenset({"model", "prompt", "stream"}),
 )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.settings import ToolImages
-from partstream.errors import RequestNotExpressibleError
 from partstream.messages import ToolMode
 from partstream.protocols.ai_gateway.call_options import PROMPT, read_call_options
 from partstream.protocols.ai_gateway.errors import ERRORS
@@ -44,8 +43,6 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         RequestNotExpressibleError: Something holds what JSON has no form for, or stands where it cannot be said.
     """
     settings, version = request.settings, specification_version(request.settings)
-    if PROMPT in settings.extra_body:
-        raise RequestNotExpressibleError("a prompt of its own", f"the setting extraBody.{PROMPT}", "another field")
     options = read_call_options(request.options)
     reasoning, provider_options = _reasoning(request, options.reasoning or request.reasoning_effort, version)
     provider_options = merged(

@@ -69,4 +69,5 @@ OWN_SETTINGS: Final = OwnSettings(
             otherwise="never",
         ),
     ),
+    frozenset({"model", "input", "stream", "previous_response_id"}),
 )

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.settings import OWN_FIELDS
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.input_items import input_items
-from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings
+from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ OPTION_NAMES: Final = {
 }
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
 
-NOT_OPTIONS: Final = OWN_FIELDS | {"instructions", "tools", "tool_choice", "store"}
+NOT_OPTIONS: Final = OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"}
 """Fields that no option of a caller replaces: the request and the settings of its owner say them."""
 
 
