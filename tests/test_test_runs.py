@@ -1,12 +1,17 @@
 """How a run of the tests goes: what starts it, and a test that fails, changes nothing for the other tests."""
 
+import ast
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from offences import assert_none
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -28,6 +33,23 @@ def test_ctrl_c_reaches_the_processes_of_the_tests_also_where_the_parent_ignores
     run = _run("-q", test, ignored=signal.SIGINT)
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout
+
+
+MOMENT = re.compile(r"(^|_)(at|began|begun|elapsed|monotonic|now|perf_counter|seconds|start|started|took)$")
+
+
+def _timed_asserts(path: Path) -> Iterator[str]:
+    """The asserts that compare a difference of two moments; an order of moments may be asserted."""
+    for asserted in (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Assert)):
+        for node in ast.walk(asserted.test):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+                names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
+                if any(MOMENT.search(name) for name in names):
+                    yield f"{path.relative_to(PROJECT)} line {asserted.lineno}: {ast.unparse(asserted)}"
+
+
+def test_no_test_asserts_how_long_something_takes():
+    assert_none(offence for path in (PROJECT / "tests").rglob("*.py") for offence in _timed_asserts(path))
 
 
 FAILING = """

@@ -73,7 +73,8 @@ class Sidecar:
         """Waits for something that no message tells of."""
         end = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < end
+            if time.monotonic() > end:
+                raise TimeoutError(f"not within {PATIENCE:g} s")
             time.sleep(0.01)
 
     def until_errors(self, fits: Callable[[str], Any]) -> Any:
