@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = [
+    "DATA_PARTS",
     "ERROR_CODE",
     "ERROR_KIND",
     "FINISH_WORD",
@@ -27,6 +28,7 @@ __all__ = [
     "SPEAKER_NAMES",
     "TEXT_DOCUMENTS",
     "THINKING_IDS",
+    "THINKING_STATE",
     "TRUNCATION",
     "each_part_of_a_request",
     "each_part_of_a_response",
@@ -74,6 +76,14 @@ def _without_thinking_id(part: ResponsePart) -> ResponsePart:
     return ThinkingPart(part.value, None, part.metadata) if isinstance(part, ThinkingPart) else part
 
 
+def _without_thinking_state(part: ResponsePart) -> ResponsePart:
+    return ThinkingPart(part.value, part.id) if isinstance(part, ThinkingPart) else part
+
+
+def _without_data(part: ResponsePart) -> ResponsePart | None:
+    return None if isinstance(part, DataPart) else part
+
+
 def _without_word(form: ResponseForm) -> ResponseForm:
     return form if form.reason is None else replace(form, reason=FinishReason(form.reason.unified))
 
@@ -92,6 +102,14 @@ def _as_failed(form: ResponseForm) -> ResponseForm:
 
 THINKING_IDS: Final = ResponseLoss(
     "thinking-ids", "The ids of thoughts.", each_part_of_a_response(_without_thinking_id)
+)
+THINKING_STATE: Final = ResponseLoss(
+    "thinking-state",
+    "The opaque state of thinking, which its model wants back.",
+    each_part_of_a_response(_without_thinking_state),
+)
+DATA_PARTS: Final = ResponseLoss(
+    "data-parts", "Data parts: files and citations.", each_part_of_a_response(_without_data)
 )
 FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for why the model stopped.", _without_word)
 ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)
