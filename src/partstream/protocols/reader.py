@@ -50,6 +50,7 @@ class StreamReader:
         "_decode",
         "_decode_any",
         "_decoder",
+        "_end_names",
         "_ended",
         "_ends",
         "_events_of",
@@ -79,6 +80,7 @@ class StreamReader:
         self._ended = False
         self._whole = False
         self._ends = row.ends
+        self._end_names = row.ends.names
         self._tag = row.tag
         self._stream = open_response(corner, options)
         self._events_of = corner.events_of
@@ -160,6 +162,10 @@ class StreamReader:
 
     def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
+        if self._closed:
+            if self._ended:
+                raise AdapterUsageError("fed after the stream was ended")
+            return outputs
         sink, decode = self._sink, self._decode
         for name, data in events:
             if sink is not None and name == self._sink_name:
@@ -168,48 +174,36 @@ class StreamReader:
                         continue
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
-            self._read_event(name, data, outputs)
+            if not self._read_event(name, data, outputs):
+                return outputs
             sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
             outputs += self._stream.fail(self._decoder.error)
         return outputs
 
-    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
-        """Reads one event of any kind, and asks the adapter how to read more of the same."""
+    def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
+        """Reads one event of any kind, and asks the adapter how to read more of the same.
+
+        Returns:
+            Whether anything behind it is read.
+        """
         self._sink = None
-        if self._closed:
-            if self._ended:
-                raise AdapterUsageError("fed after the stream was ended")
-            return
         self.started = True
-        mark = self._ends.names.get(name)
-        if mark is not None:
+        if self._end_names and (mark := self._end_names.get(name)) is not None:
             self._mark(mark, outputs)
-            return
+            return not self._closed
         try:
             event = self._decode_any(data)
         except DECODE_ERRORS:
-            self._read_odd_data(name, data, outputs)
-            return
-        self._hand_on(name, data, event, outputs)
-
-    def _read_odd_data(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> None:
-        """Reads what the fast decoder refused: lone surrogates, broken UTF-8, a mark of the end, or no JSON at all."""
-        stripped = data.strip()
-        mark = self._ends.data.get(stripped)
-        if mark is not None:
-            self._mark(mark, outputs)
-        elif stripped:
-            self._hand_on(name, data, _lenient(data), outputs)
-
-    def _hand_on(self, name: bytes, data: bytes, event: Any, outputs: list[StreamOutput]) -> None:
+            if self._is_no_event(data, outputs):
+                return not self._closed
+            event = _lenient(data)
         self._whole = False
         if type(event) is not dict:
             outputs += self._not_an_object(data)
-            return
-        tag = self._tag
+            return True
         kind: Any = ""
-        if tag is not None:
+        if (tag := self._tag) is not None:
             if name and tag not in event:  # a server-sent event may name its kind in its own field alone
                 event[tag] = name.decode(errors="replace")
             kind = event.get(tag)
@@ -219,6 +213,15 @@ class StreamReader:
             decode = self._frequent.get(kind)
             if decode is not None:
                 self._sink, self._sink_name, self._decode = sink, name, decode
+        return True
+
+    def _is_no_event(self, data: bytes, outputs: list[StreamOutput]) -> bool:
+        """Whether data that the fast decoder refused is blank or marks the end of the stream, which it then does."""
+        stripped = data.strip()
+        mark = self._ends.data.get(stripped)
+        if mark is not None:
+            self._mark(mark, outputs)
+        return mark is not None or not stripped
 
     def _mark(self, mark: EndMark, outputs: list[StreamOutput]) -> None:
         self.ending = True
