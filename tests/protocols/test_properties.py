@@ -379,6 +379,11 @@ def test_whatever_comes_out_keeps_the_contract(subject: Subject, answer: Answer,
             checker.check(output)
 
 
+def _unquoted(text: str) -> str:
+    """The words of a text without the marks and line ends that set quotations off."""
+    return "".join(line.removeprefix("> ") for line in text.splitlines())
+
+
 @pytest.mark.parametrize("name", WRITERS)
 @given(answer=answers(), chosen=options)
 @moderate
@@ -389,7 +394,9 @@ def test_a_stream_of_the_sdk_gives_what_its_openresponses_twin_gives(
     result = _read(SUBJECTS[name], WRITERS[name].write(answer), chosen)
     assert result.finish.outcome == twin.finish.outcome
     if chosen.citations in (CitationMode.OFF, CitationMode.DATA):
-        assert result.text == twin.text
+        # Version 4's data stream does not say where a thought ends: two with a call between them are one quotation.
+        unset = name == "data stream" and chosen.thinking is ThinkingMode.TEXT
+        assert _unquoted(result.text) == _unquoted(twin.text) if unset else result.text == twin.text
     if twin.finish.outcome is Outcome.COMPLETED:  # else a call may have been cut, and the writers differ in where
         assert [call[1:] for call in result.calls] == [call[1:] for call in twin.calls]
     assert result.thinking == twin.thinking
