@@ -2,12 +2,12 @@
 
     python scripts/fit_estimator.py [--cross-validate]
 
-Needs the extra `tokens`, whose tokenizer gives the truth. Windows of many lengths are cut out of the training texts.
-For each alphabet a weight for each class of character is fitted first, then one for each pair of classes, drawn towards
-the two of its classes by ridge regression, so that a rare pair keeps to what holds for its characters. Errors are
-weighted so that relative ones count. The seeds are fixed: the same texts give the same table. The held-out half is
-never read here; `make tokens-accuracy` judges with it. `--cross-validate` writes nothing and shows how far estimates
-are from the truth for every seventh training text when the fit has not seen it, and so for all.
+Needs the extra `tokens`, whose tokenizer gives the true counts. Windows of many lengths are cut out of the training
+texts. For each alphabet, the script first fits a weight for each class of character, then one for each pair of classes;
+ridge regression draws the weight of a pair towards those of its two classes, so that a rare pair behaves like its
+characters. Errors are weighted so that relative errors count. The seeds are fixed: the same texts give the same table.
+The script never reads the held-out half; `make tokens-accuracy` uses it to judge. `--cross-validate` writes nothing: it
+leaves out every seventh training text in turn and shows the errors of the estimates for the texts left out.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ def cross_validate() -> None:
 HEAD = '''"""The weights of the token estimator. Written by scripts/fit_estimator.py; do not edit.
 
 Ridge regression on the training half of tests/fixtures/token_corpus, against the counts of bpe-openai.
-docs/tokens.md has what it gives on the held-out half.
+docs/tokens.md has its accuracy on the held-out half.
 """
 
 from __future__ import annotations
@@ -358,13 +358,14 @@ __all__ = ["COMMON_HAN", "MODELS", "Model"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What the texts of an alphabet take in a vocabulary.
+    """The weights for the texts of one alphabet in one vocabulary.
 
     Attributes:
-        start: Tokens that every text takes.
-        weights: Of each pair of classes, as parts of a token; the place is 16 times the first class, plus the second.
-        parts: Of a token in such a weight.
-        common_han: Tokens that each common Han character takes more, or less.
+        start: The tokens that every text takes.
+        weights: The weight of each pair of classes, in parts of a token; the index is 16 times the first class plus
+            the second.
+        parts: The number of parts in a token.
+        common_han: The additional tokens (or fewer, if negative) of each common Han character.
     """
 
     start: float
@@ -393,10 +394,10 @@ def render(models: Mapping[Vocabulary, Mapping[Alphabet, Sequence[float]]]) -> s
             lines.append(f"        Model({weights[START]:.4f}, bytes.fromhex(  # {alphabet.name}")
             lines += [*_literal(rows, " " * 12), f"        ), {UNITS[alphabet]}{common}),"]
         lines.append("    ),")
-    lines += ["}", '"""By the number of the alphabet."""', "", "COMMON_HAN: Final = frozenset("]
+    lines += ["}", '"""The models by the number of the alphabet."""', "", "COMMON_HAN: Final = frozenset("]
     han = common_characters()
     lines += [*_literal((han[start : start + 40] for start in range(0, len(han), 40)), "    "), ")", "# fmt: on"]
-    lines.append('"""Those that cl100k has a token for: the commonest."""')
+    lines.append('"""The most common Han characters: those that have a token in cl100k."""')
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -144,7 +144,7 @@ def test_a_file_that_is_broken_is_no_error(tmp_path: Path):
         ended = await call_process("usage", PARTSTREAM_DATA=str(tmp_path))  # which has no logging of a test
         assert ended.code == 0
         assert "No answer" in ended.output
-        assert "put aside" in ended.errors
+        assert "it was renamed to" in ended.errors
 
     run(test())
 

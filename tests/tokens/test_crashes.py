@@ -103,7 +103,7 @@ def test_on_a_disk_that_is_full_it_works_in_memory(tmp_path: Path):
     output, errors = _ended(_start("fill", tmp_path, 128 * 1024))
     assert output == ""
     assert errors.count("\n") == 1
-    assert "cannot be used, what is learned is kept in memory" in errors
+    assert "it cannot be used, so learned numbers stay in memory" in errors
     assert integrity_of(tmp_path) == "ok"
 
 
@@ -116,7 +116,7 @@ def test_a_disk_that_is_really_full_is_no_error_and_what_was_written_is_there(tm
     try:
         _, errors = _ended(_start("fill_up", tmp_path))
         assert errors.count("\n") == 1
-        assert "kept in memory" in errors
+        assert "learned numbers stay in memory" in errors
         assert integrity_of(tmp_path) == "ok"
         with accounting_in(tmp_path) as accounting:
             assert expect(accounting, "0 " * 20).total.tokens == 500

@@ -1,4 +1,4 @@
-"""Token counts, each of which says where it comes from."""
+"""Token counts, each with its source."""
 
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.counters import Counter, Counters

@@ -1,6 +1,6 @@
-"""The one place that is asked for tokens: joins counters, calibration and the ledger for the provider of one upstream.
+"""The only entrance to token counts: combines counters, calibration and the ledger for the provider of one upstream.
 
-Holds what was learned and nothing of any request. No number that it gives holds a margin.
+Holds learned facts and no state of a request. None of its numbers contains a margin.
 """
 
 from __future__ import annotations
@@ -36,45 +36,45 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT_SECONDS", "CountedModel", "RequestEstimate", "TokenAccounting"]
 
 LIMIT_SECONDS: Final = 7 * 86_400.0
-"""How long a limit is believed that an upstream named when it refused a request."""
+"""The seconds for which a limit is valid that an upstream reported when it refused a request."""
 
 _LONG_TEXT: Final = 2_000
-"""Characters from which on looking a count up is cheaper than counting again."""
+"""The characters of a text from which looking up a count is faster than counting again."""
 
 _FIRST_PIECE: Final = 16
 _LONGER: Final = 8
-"""How many beginnings of a conversation are looked up first, and how many times as many after that."""
+"""The number of beginnings of a conversation that are looked up first, and the factor for each further piece."""
 
 _Thing: TypeAlias = "str | ChatMessage | tuple[Tool, ...]"
-"""What can be counted: a text alone, a message, or the tools of a request."""
+"""A thing that can be counted: a single text, a message, or the tools of a request."""
 
 
 class CountedModel(Protocol):
-    """What has to be known of a model; :class:`partstream.provider.LanguageModelChatInformation` has it."""
+    """The facts about a model for counting; :class:`partstream.provider.LanguageModelChatInformation` has them."""
 
     @property
     def id(self) -> str:
-        """Unique within the upstream."""
+        """The model's id, unique within the upstream."""
         ...
 
     @property
     def family(self) -> str:
-        """Tokens are counted by family."""
+        """The model's family, by which tokens are counted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RequestEstimate:
-    """How many tokens a request takes, and what is needed to learn from its answer.
+    """The estimated tokens of a request, with the facts that are needed to learn from its answer.
 
     Attributes:
-        model_id: The model that is asked.
-        family: Its family.
-        total: The whole request; no margin in it.
-        tools: What the tools take of it, with what stands around the whole request.
-        reported_messages: How many messages, from the first on, the upstream has already reported a total of.
-        reported_tokens: That total; 0 where there is none.
-        items: What stands behind them.
+        model_id: The model's id.
+        family: The model's family.
+        total: The tokens of the whole request, without a margin.
+        tools: The tokens of the tools, including the overhead of the whole request.
+        reported_messages: The number of messages at the beginning whose total the upstream has already reported.
+        reported_tokens: That total; 0 without one.
+        items: The items after those messages.
         digest: The digest of all messages.
         tools_digest: The digest of the tools.
     """
@@ -92,7 +92,7 @@ class RequestEstimate:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """A family at this upstream, and how it is counted."""
+    """A family at this upstream, with its counter."""
 
     name: str
     family: str
@@ -101,7 +101,7 @@ class _Scope:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a tokenizer counts its text."""
+        """Whether a tokenizer counts the family's text."""
         return self.counter.source is CountSource.COUNTED
 
 
@@ -109,14 +109,14 @@ class TokenAccounting:
     """Counts, remembers and learns for the models of one upstream; serves any number of requests at once.
 
     Args:
-        upstream: What tells the upstream from others: a digest, never an address.
-        ledger: What was learned before; by default nothing, and it is forgotten with the object.
-        counters: The exact counters that there are; without them all text is estimated.
-        clock: Seconds since 1970, for the records of usage.
+        upstream: The identity of the upstream: a digest, never an address.
+        ledger: The ledger with learned facts; by default an empty one, which lives as long as this object.
+        counters: The available exact counters; without them, all text is estimated.
+        clock: Returns the seconds since 1970, for the records of usage.
 
     Attributes:
-        on_did_correct: Fires with a family when its counts are corrected otherwise than before: counts of texts that
-            somebody keeps are not right any more. Also when another upstream with the same ledger learned of it.
+        on_did_correct: Fires with a family when the correction of its counts has changed: kept counts of texts are no
+            longer right. Also fires when another upstream with the same ledger has learned of the family.
     """
 
     def __init__(
@@ -135,15 +135,15 @@ class TokenAccounting:
         self._corrections = Corrections(self._ledger, upstream)
         self._did_correct: EventEmitter[str] = EventEmitter()
         self.on_did_correct = self._did_correct.event
-        # The ledger outlives the providers that share it.
+        # The ledger lives longer than the providers that share it.
         heard = weakref.WeakMethod(self._heard)
         listening = self._ledger.did_learn.event(lambda family: (hear := heard()) and hear(family))
         weakref.finalize(self, listening.dispose).atexit = False
 
-    # ---- asking ----
+    # ---- counts ----
 
     def count(self, model: CountedModel, text: str | ChatMessage) -> TokenCount:
-        """The tokens of a text or a message: reported where an answer said it, else counted, else estimated."""
+        """The tokens of a text or a message: the reported number if there is one, else counted, else estimated."""
         scope = self._scope(model.family)
         correction = self._correction(scope)
         if isinstance(text, str):
@@ -156,13 +156,13 @@ class TokenAccounting:
         return sum_of(None, self._items(scope, correction, [(digest, text)]))
 
     def factor(self, family: str) -> float:
-        """What estimates of a family are multiplied with; 1 while nothing is known."""
+        """The factor that multiplies estimates of a family; 1 before anything is learned."""
         return self._correction(self._scope(family)).factor_of_texts
 
     def estimate_request(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> RequestEstimate:
-        """The tokens of a request: what was reported of its longest known beginning, and what came after that."""
+        """The tokens of a request: the reported total of its longest known beginning, plus the items after it."""
         scope = self._scope(model.family)
         correction = self._correction(scope)
         digests = [self._messages.digest(message) for message in messages]
@@ -193,16 +193,16 @@ class TokenAccounting:
         )
 
     def learned_limits(self) -> dict[str, int]:
-        """The most input tokens that models take, by their ids, as the upstream said when it refused more.
+        """The input limits of models by id, as the upstream reported them when it refused a longer input.
 
-        What it said longer ago than :data:`LIMIT_SECONDS` holds no more: servers are set up anew.
+        A limit is valid for :data:`LIMIT_SECONDS`, because servers are reconfigured.
         """
         since = self._clock() - LIMIT_SECONDS
         limits = self._ledger.limits(self._upstream)
         return {model_id: row.tokens for model_id, row in limits.items() if row.learned >= since}
 
     def learned_limit(self, model: CountedModel) -> int | None:
-        """The same for one model; None where nothing is known."""
+        """The learned input limit of one model, or None."""
         return self.learned_limits().get(model.id)
 
     # ---- learning ----
@@ -215,13 +215,13 @@ class TokenAccounting:
         conversation: str | None = None,
         cost: float | None = None,
     ) -> None:
-        """Takes in what the upstream reported of an answer.
+        """Learns from the usage of an answer.
 
         Args:
-            estimate: What was expected of the request.
-            usage: What was reported; None where nothing was.
+            estimate: The estimate of the request.
+            usage: The reported usage, or None.
             conversation: The host's id of the conversation; only its digest is kept.
-            cost: In US dollars, where it is known.
+            cost: The cost in US dollars, or None if unknown.
         """
         if usage is not None and usage.input_tokens is not None and usage.input_tokens > 0:
             self._learn(estimate, usage.input_tokens)
@@ -230,12 +230,12 @@ class TokenAccounting:
         self._ledger.flush()
 
     def overflowed(self, estimate: RequestEstimate, *, limit: int | None, actual: int | None) -> None:
-        """Takes in what the upstream said when it refused a request that is too long.
+        """Learns from the refusal of a request that is too long.
 
         Args:
-            estimate: What was expected of the request.
-            limit: The most input tokens that the model takes, where the upstream said it.
-            actual: The tokens of the request, where the upstream said it.
+            estimate: The estimate of the request.
+            limit: The model's input limit, if the upstream reported it.
+            actual: The tokens of the request, if the upstream reported them.
         """
         if limit is not None and limit > 0:
             self._ledger.keep_limit(self._upstream, estimate.model_id, LimitRow(limit, self._clock()))
@@ -244,9 +244,9 @@ class TokenAccounting:
         self._ledger.flush()
 
     def took(self, model: CountedModel, input_tokens: int) -> bool:
-        """Takes in that the model answered an input of so many tokens; whether it was said to take fewer.
+        """Records that the model accepted an input of `input_tokens`; returns whether its learned limit was lower.
 
-        What was said is then forgotten. Written with the next answer.
+        Such a limit is forgotten. The ledger is written with the next answer.
         """
         learned = self.learned_limit(model)
         if learned is None or input_tokens <= learned:
@@ -257,7 +257,7 @@ class TokenAccounting:
     def record_usage(
         self, model_id: str, usage: Usage, *, conversation: str | None = None, cost: float | None = None
     ) -> None:
-        """Remembers the usage of an answer for the totals by day and model; written with the next answer."""
+        """Records the usage of an answer for the totals by day and model; it is written with the next answer."""
         self._ledger.keep_usage(
             UsageRow(
                 time=self._clock(),
@@ -273,10 +273,10 @@ class TokenAccounting:
         )
 
     def close(self) -> None:
-        """Closes the ledger, for whoever shares it with nobody; waits a bounded time for what is not written yet."""
+        """Closes a ledger that is not shared; waits a limited time for unwritten rows."""
         self._ledger.close()
 
-    # ---- inside ----
+    # ---- internals ----
 
     def _learn(self, estimate: RequestEstimate, reported: int) -> None:
         scope = self._scope(estimate.family)
@@ -292,7 +292,7 @@ class TokenAccounting:
             self._corrections.learn(scope.family, scope.name, residue)
 
     def _heard(self, family: str) -> None:
-        """Something was learned of a family, here or at another upstream."""
+        """Fires the event if a family's correction has changed, here or at another upstream."""
         scope = self._scopes.get(family)
         if scope is not None and self._corrections.have_moved(scope.family, scope.name, is_exact=scope.is_exact):
             self._did_correct.fire(family)
@@ -308,7 +308,7 @@ class TokenAccounting:
         return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
 
     def _exchanged(self, scope: _Scope, correction: Correction, total: TotalRow, tools: Item) -> tuple[float, Item]:
-        """What the tools of a report take of it, and the tools that stand in their place; both estimated in one way."""
+        """The tokens of a report's tools, and the tools of this request; both estimated in the same way."""
         old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
         if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
             return total.tools_tokens, tools
@@ -316,9 +316,9 @@ class TokenAccounting:
         return before, tools._replace(tokens=now)
 
     def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
-        """The longest beginning whose total was reported, with these tools if there is one; and how long it is.
+        """The length of the longest beginning with a reported total, and the total; preferably one with these tools.
 
-        Looked for from the end, where it usually is, in ever longer pieces.
+        Searches from the end, where the beginning usually ends, in ever longer pieces.
         """
         other: tuple[int, TotalRow | None] = (0, None)
         end, piece = len(prefixes), _FIRST_PIECE
@@ -340,7 +340,7 @@ class TokenAccounting:
         correction: Correction,
         things: Sequence[tuple[Digest, _Thing]],
     ) -> list[Item]:
-        """Each thing with the best number that there is for it; what has not been counted before is counted."""
+        """The things with their best numbers; counts things that have no count yet."""
         known = self._ledger.counts(digest for digest, _ in things)
         new: dict[Digest, CountRow] = {}
         items, others = [], []
@@ -364,7 +364,7 @@ def _count(counter: MessageCounter, thing: _Thing) -> TokenCount:
             return counter.count_text(thing)
         case ChatMessage():
             return counter.count_message(thing)
-        case _:  # the tools, with what stands around the whole request
+        case _:  # the tools, including the overhead of the whole request
             return counter.count_request((), thing)
 
 
@@ -379,7 +379,7 @@ def _size(thing: _Thing) -> int | None:
 
 
 def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
-    """A thing, counted; what was reported of it before it was counted in another way still holds."""
+    """Counts a thing; keeps the number that was reported before the thing was counted in another way."""
     count = _count(scope.counter, thing)
     size = _size(thing)
     reported, is_alone = (None, False) if known is None else (known.reported, known.is_alone)
@@ -387,7 +387,7 @@ def _counted(scope: _Scope, thing: _Thing, known: CountRow | None) -> CountRow:
 
 
 def _of_other_scope(rows: Mapping[str, CountRow], own: str) -> CountRow | None:
-    """What was reported in another scope, the last of several."""
+    """The last row of another scope with a reported number, or None."""
     if not rows or (len(rows) == 1 and own in rows):
         return None
     found = [row for scope, row in rows.items() if scope != own and row.reported is not None]

@@ -1,4 +1,4 @@
-"""What a provider may offer beside the plain numbers of VS Code's contract: counts that say where they come from."""
+"""Optional abilities of a provider beside VS Code's plain numbers: counts with their sources."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["CorrectsTokenCounts", "FactoredTokenCounts", "SourcedTokenCounts"]
 
 @runtime_checkable
 class SourcedTokenCounts(Protocol):
-    """Counts with their sources, at once and without waiting for anything."""
+    """Counts tokens with their source, at once and without waiting."""
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """The tokens that `text` takes in a prompt of `model`."""
+        """The tokens that `text` takes in a prompt for `model`."""
         ...
 
 
@@ -27,8 +27,8 @@ class CorrectsTokenCounts(Protocol):
     """Learns how its models count.
 
     Attributes:
-        on_did_correct_token_counts: Fires with a family whose texts count noticeably otherwise than before: counts
-            that somebody keeps are not right any more.
+        on_did_correct_token_counts: Fires with a family when the counts of its texts have noticeably changed: kept
+            counts are no longer right.
     """
 
     on_did_correct_token_counts: Event[str]
@@ -36,8 +36,8 @@ class CorrectsTokenCounts(Protocol):
 
 @runtime_checkable
 class FactoredTokenCounts(Protocol):
-    """Says how far it corrects its estimates."""
+    """Tells the factor that corrects its estimates."""
 
     def token_count_factor(self, model: LanguageModelChatInformation) -> float:
-        """What estimates for `model` are multiplied with; 1 while nothing is known."""
+        """The factor that multiplies estimates for `model`; 1 before anything is learned."""
         ...

@@ -1,1 +1,1 @@
-"""What a thing is: tokens of texts, messages, images and files, counted or estimated."""
+"""Counts or estimates the tokens of texts, messages, images and files."""

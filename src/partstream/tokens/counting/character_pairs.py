@@ -1,7 +1,7 @@
-"""The pairs of neighbouring characters in a text, by class of character: what token estimates are reckoned from.
+"""The pairs of neighbouring characters in a text, by class of character: the basis of token estimates.
 
-Every character becomes a hexadecimal digit, the class that it has in the alphabet of the text. Read as hexadecimal, two
-digits are one byte: a pair. All of it runs at the speed of C. Knows no vocabulary and no weight.
+Every character becomes a hexadecimal digit, its class in the alphabet of the text. Read as hexadecimal, two digits are
+one byte: a pair. Everything runs at the speed of C. Knows no vocabulary and no weights.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["CLASSES", "Alphabet", "alphabet_of", "classes_of", "pairs_of"]
 
 
 class Alphabet(IntEnum):
-    """Which scripts a text is mostly written in, by the bytes that a character takes in UTF-8.
+    """The script that most of a text is written in, by the bytes of a character in UTF-8.
 
-    Texts in Latin letters are told apart where they are hardly words: without spaces or quotation marks, such as base64
-    and hexadecimal, and with many digits, such as logs.
+    Two kinds of texts in Latin letters that hardly hold words are kept apart: those without spaces and quotation marks,
+    such as base64 and hexadecimal, and those with many digits, such as logs.
     """
 
     LATIN = 0
@@ -32,19 +32,19 @@ class Alphabet(IntEnum):
 
 _TWO_BYTES_FROM: Final = 1.5
 _THREE_BYTES_FROM: Final = 2.2
-"""From so many bytes a character on, a text is of that alphabet."""
+"""The bytes per character from which a text belongs to that alphabet."""
 
 _LOOKED_AT: Final = 256
-"""Bytes in the middle of a text in Latin letters that tell what it is."""
+"""The number of bytes in the middle of a text in Latin letters that decide its kind."""
 
 _SHORT: Final = 100
-"""Of texts of up to so many bytes nobody can tell."""
+"""The most bytes of a text that is too short for a decision."""
 
 _FIGURES_FROM: Final = 0.04
-"""From this share of digits on, a text is of figures."""
+"""The share of digits from which a text counts as figures."""
 
 _QUOTED_FROM: Final = 0.08
-"""With more quotation marks than this share it is JSON, which is counted with words, whatever its digits."""
+"""The share of quotation marks above which a text is JSON, which counts like words, whatever its digits."""
 
 
 def _between(first: int, last: int) -> bytes:
@@ -57,9 +57,9 @@ _WORDS: Final = _DIGITS + _UPPER + _UPPER.lower()
 _BLANK: Final = _between(0, 32)
 _MARKS: Final = bytes(set(_between(33, 127)) - set(_WORDS))
 
-# A character outside of ASCII is known by the first byte of its UTF-8 form; the other bytes are left out. What no class
-# names is of the last. Letters are told apart by how often they stand in English words: rare ones make rare words,
-# which take more tokens.
+# The first byte of its UTF-8 form determines the class of a character outside ASCII; its other bytes are left out. A
+# character without a class belongs to the last one. Letters are classed by their frequency in English: rare letters
+# make rare words, which take more tokens.
 _LATIN: Final[tuple[Iterable[int], ...]] = (
     *(b" ", b"\n\r\t", _DIGITS, _UPPER, b"eia", b"ou", b"tnsr", b"ldhcmp", b"bfgkvwjqxzy"),
     *(b".,_", b"\"'`", b"()[]{};"),
@@ -91,7 +91,7 @@ _BY_ALPHABET: Final[dict[Alphabet, tuple[Iterable[int], ...]]] = {
 }
 
 CLASSES: Final = 16
-"""Classes of an alphabet, so that a class is a hexadecimal digit."""
+"""The number of classes in an alphabet, so that a class is a hexadecimal digit."""
 
 
 def _table(classes: Iterable[Iterable[int]]) -> bytes:
@@ -132,7 +132,7 @@ def classes_of(encoded: bytes, alphabet: Alphabet) -> bytes:
 
 
 def pairs_of(classes: bytes) -> tuple[bytes, bytes]:
-    """All pairs of neighbours, a byte each: those that begin at even places, and those that begin at odd ones."""
+    """All pairs of neighbours, one byte each: the pairs that start at even indices, and those at odd indices."""
     if len(classes) % 2:
         return unhexlify(classes[:-1]), unhexlify(classes[1:])
     return unhexlify(classes), unhexlify(classes[1:-1])

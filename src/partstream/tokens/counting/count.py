@@ -1,4 +1,4 @@
-"""A number of tokens and where it comes from: the two never go separate ways; knows no way of counting."""
+"""A number of tokens together with its source; knows no way of counting."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ __all__ = ["NO_TOKENS", "CountSource", "TokenCount"]
 
 
 class CountSource(StrEnum):
-    """Where a number of tokens comes from, the surest first."""
+    """The source of a number of tokens, most certain first."""
 
     REPORTED = "reported"
-    """The upstream said it, of the very thing that is counted."""
+    """The upstream reported the number for this very thing."""
     COUNTED = "counted"
-    """A tokenizer of the model's vocabulary, or the upstream's own count, gave it."""
+    """A tokenizer of the model's vocabulary, or the upstream's counting endpoint, counted the tokens."""
     ESTIMATED = "estimated"
+    """The number is an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class TokenCount:
     """A number of tokens.
 
     Attributes:
-        tokens: How many; never negative, and without any margin.
-        source: Where the number comes from; of a sum, the least sure of those of its terms.
+        tokens: The number of tokens; never negative, and without a margin.
+        source: The source of the number; for a sum, the least certain source of its terms.
     """
 
     tokens: int
@@ -38,4 +39,4 @@ class TokenCount:
 _SURENESS: Final = tuple(CountSource)
 
 NO_TOKENS: Final = TokenCount(0, CountSource.REPORTED)
-"""The sum of nothing: it makes no other number less sure."""
+"""The empty sum; adding it does not make another number less certain."""

@@ -1,6 +1,6 @@
-"""Who counts the text of a model family exactly: what users register, and the packages that are installed.
+"""The exact token counters of model families: those that users register, and those of installed packages.
 
-Opens no socket: tiktoken is used only where its vocabulary lies on the disk, since it downloads what is missing.
+Opens no socket: uses tiktoken only if its vocabulary is on the disk, because tiktoken downloads a missing one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Counter(Protocol):
     """Counts the tokens of text with one vocabulary."""
 
     def count(self, text: str) -> int:
-        """The number of tokens; special tokens in the text are counted as the text that they are."""
+        """The number of tokens; special tokens in the text count as plain text."""
         ...
 
 
 class Counters:
-    """The exact counters that there are; an object that is passed to whoever counts.
+    """The available exact counters; an object that is passed to the code that counts.
 
     Args:
-        installed: What looks for the counter of a vocabulary; the first that has one wins. Each vocabulary is looked
-            for once, when it is first needed.
+        installed: Functions that find the counter of a vocabulary; the first result wins. They look for each vocabulary
+            once, when it is first needed.
     """
 
     def __init__(self, installed: Iterable[Callable[[Vocabulary], Counter | None]] | None = None) -> None:
@@ -47,25 +47,27 @@ class Counters:
         self._found: dict[Vocabulary, Counter | None] = {}
 
     def register_counter(self, family_pattern: str, counter: Counter, version: str = "") -> None:
-        """Makes `counter` count for families that fit a pattern; the one registered last wins.
+        """Registers `counter` for the families that match a pattern; the last registration wins.
 
         Args:
-            family_pattern: A family, in lower case and without its creator; `*` and `?` stand for any characters.
+            family_pattern: A family, in lower case and without its creator; `*` is any text, `?` any character.
             counter: Counts the text of these families exactly.
-            version: What tells the counter from others of its class, such as the vocabulary or its revision: counts
-                that are remembered from another one are not used.
+            version: Distinguishes the counter from others of its class, for example by the vocabulary or its revision:
+                stored counts of another version are not used.
 
         Raises:
             TypeError: `counter` has no method `count`.
         """
         if not isinstance(counter, Counter):
-            raise TypeError(f"expected a counter with a method count(text) for {family_pattern!r}, got {counter!r}")
+            raise TypeError(
+                f"counter for {family_pattern!r}: got {counter!r}, expected an object with a method count(text)"
+            )
         self._registered.pop(family_pattern, None)
         kind = type(counter)
         self._registered[family_pattern] = (counter, f"{kind.__module__}.{kind.__qualname__} {version}".rstrip())
 
     def of_family(self, family: str) -> Counter | None:
-        """The exact counter of a family, or None where there is none."""
+        """The exact counter of a family, or None."""
         registered = self._registered_for(family)
         if registered is not None:
             return registered[0]
@@ -73,7 +75,7 @@ class Counters:
         return None if vocabulary is None else self._of_vocabulary(vocabulary)
 
     def version_of(self, family: str) -> str:
-        """What the counts of a family's counter are told from those of another by; empty where there is none."""
+        """The version of a family's counter, which distinguishes its counts from another's; empty without a counter."""
         registered = self._registered_for(family)
         if registered is not None:
             return registered[1]
@@ -101,7 +103,7 @@ class _BpeOpenaiCounter:
         self._tokenizer = tokenizer
 
     def count(self, text: str) -> int:
-        """See :class:`Counter`."""
+        """The number of tokens of `text`."""
         return int(self._tokenizer.count(_encodable(text)))
 
 
@@ -112,12 +114,12 @@ class _TiktokenCounter:
         self._encoding = encoding
 
     def count(self, text: str) -> int:
-        """See :class:`Counter`."""
+        """The number of tokens of `text`."""
         return len(self._encoding.encode_ordinary(_encodable(text)))
 
 
 def _encodable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 cannot hold: each becomes the replacement character."""
+    """The text with a replacement character for each lone surrogate, which UTF-8 cannot hold."""
     return text.encode(errors="surrogatepass").decode(errors="replace") if not _is_encodable(text) else text
 
 
@@ -132,7 +134,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
-    """The counter of the package bpe-openai, or None where it is not installed."""
+    """The counter of the package bpe-openai, or None if it is not installed."""
     bindings = _bpe_openai_bindings()
     if bindings is None or vocabulary.value not in bindings.supported_encodings():
         return None
@@ -140,10 +142,10 @@ def bpe_openai_counter(vocabulary: Vocabulary) -> Counter | None:
 
 
 def _bpe_openai_bindings() -> Any:
-    """The compiled part of bpe-openai, without the Python around it.
+    """The compiled module of bpe-openai, without the package's Python code.
 
-    The package's own module reads every vocabulary a second time, into dictionaries: that takes over a second and
-    70 MB, and its encodings refuse long texts (bpe-openai 0.1.4).
+    The Python code reads every vocabulary a second time, into dictionaries, which takes over a second and 70 MB; and
+    its encodings refuse long texts (bpe-openai 0.1.4).
     """
     spec = importlib.util.find_spec("bpe_openai")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
@@ -157,7 +159,7 @@ def _bpe_openai_bindings() -> Any:
 def _load_extension(name: str, path: Path) -> Any:
     loader = ExtensionFileLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    if spec is None:  # only without a loader
+    if spec is None:  # happens only without a loader
         raise ImportError(f"no module {name} in {path}")
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
@@ -165,7 +167,7 @@ def _load_extension(name: str, path: Path) -> Any:
 
 
 class _CachedVocabulary(NamedTuple):
-    """A vocabulary in tiktoken's cache: its file (named by the SHA-1 of its address), and the SHA-256 of its bytes."""
+    """A vocabulary in tiktoken's cache: its file, named by the SHA-1 of its URL, and the SHA-256 of its bytes."""
 
     file: str
     digest: str
@@ -181,12 +183,12 @@ _TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
 }
-"""Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. A file with another digest it would delete
-and fetch again."""
+"""Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. It deletes a file with another digest and
+downloads it again."""
 
 
 def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
-    """The counter of tiktoken, or None where it is not installed or its vocabulary is not on the disk."""
+    """The counter of tiktoken, or None if tiktoken is not installed or its vocabulary is not on the disk."""
     if importlib.util.find_spec("tiktoken") is None or not _tiktoken_has(vocabulary.value):
         return None
     tiktoken = importlib.import_module("tiktoken")
@@ -194,9 +196,9 @@ def tiktoken_counter(vocabulary: Vocabulary) -> Counter | None:
 
 
 def _tiktoken_has(encoding: str) -> bool:
-    """Whether tiktoken would find the vocabulary in its cache, whole: see `tiktoken.load.read_file_cached`."""
+    """Whether tiktoken would find the complete vocabulary in its cache: see `tiktoken.load.read_file_cached`."""
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if named == "":  # its sign for "keep nothing": it would fetch
+    if named == "":  # an empty name means no cache: tiktoken would download
         return False
     folder = Path(named) if named is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
     cached = _TIKTOKEN_CACHE[encoding]

@@ -1,8 +1,8 @@
-"""How many tokens a text takes, when nobody can say exactly: an estimate, and always called one.
+"""Estimates the tokens of a text that no exact counter can count; the result is always called an estimate.
 
 Every pair of neighbouring characters has a weight (:mod:`partstream.tokens.counting.estimator_table`), by the classes
-of the two (:mod:`partstream.tokens.counting.character_pairs`); the estimate is their sum. Of a long text only samples
-are read, evenly spread. A text costs a few nanoseconds a character, and a long one less.
+of the two (:mod:`partstream.tokens.counting.character_pairs`); the estimate is the sum of the weights. Of a long text,
+only evenly spread samples are read. A text takes a few nanoseconds per character, a long one less.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 __all__ = ["common_han", "estimate_text", "estimate_tokens"]
 
 _MESSAGE_TOKENS: Final = 3
-"""Tokens of a message beside its parts, as Copilot itself reckons."""
+"""The tokens of a message in addition to its parts, as in Copilot's own counting."""
 
-# ---- how much of a text is read ----
+# ---- the samples of a text ----
 
 _BLOCK: Final = 1024
-"""Characters of a block: as many as `_weigh` can add up."""
+"""The characters of a block: as many as `_weigh` can add up."""
 
 _WHOLE: Final = 2048
-"""Characters up to which a text is read whole: of logs of such a length, half would be off by 6 %."""
+"""The most characters of a text that is read as a whole: reading half of a log of this length would be off by 6 %."""
 
 _SAMPLE: Final = 256
-"""Characters of a sample."""
+"""The characters of a sample."""
 
 _DENSE_STRATUM: Final = 512
 _DENSE: Final = 16_384
-"""Of so many characters at the most, a sample is read of each stratum of that length: half of them."""
+"""In the first `_DENSE` characters, each stratum of `_DENSE_STRATUM` characters gives a sample: half of the text."""
 
 _SPARSE_STRATUM: Final = 8_192
-"""Characters for each sample beyond those."""
+"""The characters per sample after those."""
 
 _HAN_READ: Final = 64
-"""Characters that are looked at to tell how many of the Han ones are common."""
+"""The characters that are read to estimate the share of common Han characters."""
 
 
 def estimate_text(text: str, vocabulary: Vocabulary) -> int:
-    """About how many tokens of a vocabulary a text takes; 0 only for an empty one. Lone surrogates are allowed."""
+    """The estimated tokens of a text in a vocabulary; 0 only for an empty text. Lone surrogates are allowed."""
     length = len(text)
     if length <= _BLOCK:
         return max(1, round(_estimate(text, vocabulary))) if text else 0
@@ -60,7 +60,7 @@ def estimate_text(text: str, vocabulary: Vocabulary) -> int:
 
 
 def _estimate(text: str, vocabulary: Vocabulary) -> float:
-    """The estimate of up to 1,024 characters: at least a token for 128 of them, at most one for each byte."""
+    """The estimate of up to 1,024 characters: at least one token per 128 characters, at most one per byte."""
     length = len(text)
     encoded = text.encode("utf-8", "surrogatepass")
     alphabet = alphabet_of(length, encoded)
@@ -74,21 +74,21 @@ def _estimate(text: str, vocabulary: Vocabulary) -> float:
 def _weigh(classes: bytes, weights: bytes) -> int:
     """The sum of the weights of all pairs of up to 1,024 classes.
 
-    The lower half of a checksum of Adler is 1 and the sum of all bytes, modulo 65,521 (RFC 1950, 8.2): the quickest sum
-    there is. It stays below that, since a weight is at most 127 and there are at most 512 pairs.
+    The lower half of an Adler checksum is 1 plus the sum of all bytes, modulo 65,521 (RFC 1950, 8.2): the fastest sum
+    in Python. The sum stays below the modulus, because a weight is at most 127 and there are at most 512 pairs.
     """
     even, odd = pairs_of(classes)
     return (adler32(even.translate(weights)) & 0xFFFF) + (adler32(odd.translate(weights)) & 0xFFFF) - 2
 
 
 def common_han(text: str) -> float:
-    """About how many Han characters of a text are common ones; some evenly spread characters are looked at."""
+    """The estimated number of common Han characters in a text, from some evenly spread characters."""
     looked_at = text[:: max(1, len(text) // _HAN_READ)]
     return sum(map(COMMON_HAN.__contains__, looked_at)) * len(text) / len(looked_at)
 
 
 def _samples(text: str) -> str:
-    """Samples of a long text, evenly spread, the first at its beginning and the last at its end."""
+    """Evenly spread samples of a long text, the first at its beginning and the last at its end."""
     length = len(text)
     count = -(-min(length, _DENSE) // _DENSE_STRATUM) + max(0, length - _DENSE) // _SPARSE_STRATUM
     step = (length - _SAMPLE) / (count - 1)
@@ -100,7 +100,7 @@ def _samples(text: str) -> str:
 
 
 def estimate_tokens(text: str | ChatMessage) -> int:
-    """About how many tokens a text or a message takes, for callers without a model; data parts are left out."""
+    """The estimated tokens of a text or a message, for callers without a model; data parts are left out."""
     if isinstance(text, str):
         return estimate_text(text, Vocabulary.O200K)
     return _MESSAGE_TOKENS + sum(
@@ -109,7 +109,7 @@ def estimate_tokens(text: str | ChatMessage) -> int:
 
 
 def _read(part: MessagePart) -> Iterator[str]:
-    """The texts of a part that a model reads; none of a data part's."""
+    """The texts of a part that a model reads; none for a data part."""
     if isinstance(part, TextPart | ThinkingPart):
         yield part.value
     elif isinstance(part, ToolCallPart):

@@ -1,7 +1,7 @@
 """The weights of the token estimator. Written by scripts/fit_estimator.py; do not edit.
 
 Ridge regression on the training half of tests/fixtures/token_corpus, against the counts of bpe-openai.
-docs/tokens.md has what it gives on the held-out half.
+docs/tokens.md has its accuracy on the held-out half.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ __all__ = ["COMMON_HAN", "MODELS", "Model"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What the texts of an alphabet take in a vocabulary.
+    """The weights for the texts of one alphabet in one vocabulary.
 
     Attributes:
-        start: Tokens that every text takes.
-        weights: Of each pair of classes, as parts of a token; the place is 16 times the first class, plus the second.
-        parts: Of a token in such a weight.
-        common_han: Tokens that each common Han character takes more, or less.
+        start: The tokens that every text takes.
+        weights: The weight of each pair of classes, in parts of a token; the index is 16 times the first class plus
+            the second.
+        parts: The number of parts in a token.
+        common_han: The additional tokens (or fewer, if negative) of each common Han character.
     """
 
     start: float
@@ -141,7 +142,7 @@ MODELS: Final[Mapping[Vocabulary, tuple[Model, ...]]] = {
         ), 32, -1.8691),
     ),
 }
-"""By the number of the alphabet."""
+"""The models by the number of the alphabet."""
 
 COMMON_HAN: Final = frozenset(
     "一万三上下不与专业东两个中串为主么义之也书了事二于五些交产享京人亿今介从他付代以"
@@ -160,4 +161,4 @@ COMMON_HAN: Final = frozenset(
     "間関门闭问间队阳陆限院除雅集雷需非面音页项预频题额首验高黑"
 )
 # fmt: on
-"""Those that cl100k has a token for: the commonest."""
+"""The most common Han characters: those that have a token in cl100k."""

@@ -1,6 +1,6 @@
-"""About how many tokens a file takes that is neither text nor an image: by its pages or its size, in a table.
+"""Estimates the tokens of a file that is neither text nor an image, by its pages or its size: a table.
 
-None of this can be exact before the upstream has read the file; what it reports replaces it.
+No estimate is exact until the upstream has read the file; the upstream's report then replaces it.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["PAGE_TOKENS", "estimate_file_tokens"]
 
 PAGE_TOKENS: Final[Mapping[str, int]] = {
-    # Google, page "Document understanding": 258 tokens a page; "Media resolution": 560 for Gemini 3.
+    # Google, page "Document understanding": 258 tokens per page; "Media resolution": 560 for Gemini 3.
     "gemini": 258,
     "gemini-3": 560,
-    # Anthropic, page "PDF support": 1,500 to 3,000 tokens of text a page, and the page as an image beside it.
+    # Anthropic, page "PDF support": 1,500 to 3,000 tokens of text per page, plus the page as an image.
     "claude": 3800,
 }
-"""Tokens of a page of a PDF document, by family."""
+"""The tokens of a page of a PDF document, by family."""
 
 _PAGE: Final = 1500
-"""Tokens of a page where the provider says nothing: the lower end of Anthropic's range for its text alone."""
+"""The tokens of a page for other providers: the lower end of Anthropic's range for the text alone."""
 
 _PAGE_OBJECT: Final = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
-"""How a page begins in a PDF document that does not compress its objects (ISO 32000-1, 7.7.3.3)."""
+"""The beginning of a page in a PDF document with uncompressed objects (ISO 32000-1, 7.7.3.3)."""
 
 _PAGE_BYTES: Final = 50_000
-"""Bytes of a page of a document whose pages cannot be counted. An assumption of this project."""
+"""The bytes of a page in a document whose pages cannot be counted; an assumption of this project."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BySize:
-    """Tokens of a file by its bytes.
+    """The tokens of a file, by its size.
 
     Attributes:
-        bytes_per_token: How many bytes are one token.
-        most: The most tokens that such a file takes, whatever its size.
+        bytes_per_token: The number of bytes per token.
+        most: The most tokens of such a file, whatever its size.
     """
 
     bytes_per_token: float
@@ -52,19 +52,19 @@ class _BySize:
 _SIZES: Final[Mapping[str, _BySize]] = {
     # OpenAI, guide "Audio": a token is 100 ms of the user's voice, 4,800 bytes of a WAV file of 24 kHz and 16 bits.
     "audio/wav": _BySize(4800),
-    # The same time in compressed sound of 128 kbit/s.
+    # 100 ms of compressed audio of 128 kbit/s.
     "audio/": _BySize(1600),
-    # Google, page "Video understanding": 300 tokens a second; of video with 2 Mbit/s.
+    # Google, page "Video understanding": 300 tokens per second; for video of 2 Mbit/s.
     "video/": _BySize(833),
 }
-"""Beginnings of media types."""
+"""The rows by the beginning of the media type."""
 
 _OTHERS: Final = _BySize(16)
-"""Packed documents: about four bytes of text are one token, and packing makes text about four times smaller."""
+"""Compressed documents: about four bytes of text are a token, and compression makes text about four times smaller."""
 
 
 def estimate_file_tokens(family: str, media_type: str, data: bytes) -> int:
-    """About how many tokens a file takes; at least 1."""
+    """The estimated tokens of a file; at least 1."""
     if media_type == "application/pdf":
         pages = len(_PAGE_OBJECT.findall(data)) or math.ceil(len(data) / _PAGE_BYTES) or 1
         return pages * (longest_match(family, PAGE_TOKENS) or _PAGE)

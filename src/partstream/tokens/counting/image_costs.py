@@ -1,4 +1,4 @@
-"""What an image costs in tokens by its dimensions: the providers' formulas, in a table by family; reads no bytes."""
+"""The tokens of an image by its dimensions: the providers' formulas, in a table by family; reads no bytes."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ class ImageCost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScaledTiles:
-    """OpenAI's tiles of 512 pixels, for detail `high`, which `auto` is for all but the smallest images.
+    """OpenAI's tiles of 512 pixels, for detail `high`, which `auto` selects for all but the smallest images.
 
-    An image is scaled into a square of 2,048 pixels, then until its short side has 768; smaller ones stay as they are.
+    An image is scaled down to fit a square of 2,048 pixels, then until its short side has 768; a smaller image keeps
+    its size.
 
     Attributes:
-        base: Tokens of every image.
-        tile: Tokens of each tile.
+        base: The tokens of every image.
+        tile: The tokens of each tile.
     """
 
     base: int
     tile: int
 
     def tokens(self, image: Dimensions) -> int:
-        """See :class:`ImageCost`."""
+        """The tokens of an image of this size; at least 1."""
         width, height = _fit(image, 2048)
         scale = min(1.0, 768 / min(width, height))
         return self.base + self.tile * _tiles(width * scale, 512) * _tiles(height * scale, 512)
@@ -47,12 +48,12 @@ class ScaledTiles:
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """Square patches that cover an image, which is made smaller until a limit is kept.
+    """Square patches that cover an image, which is scaled down until their number is within a limit.
 
     Attributes:
-        side: Pixels of the side of a patch.
-        most: The most patches that an image has.
-        factor: Tokens of a patch.
+        side: The pixels of a patch's side.
+        most: The most patches of an image.
+        factor: The tokens of a patch.
         long_edge: The most pixels of the longer side, or None.
     """
 
@@ -62,12 +63,12 @@ class Patches:
     long_edge: int | None = None
 
     def tokens(self, image: Dimensions) -> int:
-        """See :class:`ImageCost`."""
+        """The tokens of an image of this size; at least 1."""
         width, height = _fit(image, self.long_edge) if self.long_edge else image
         width, height = width / self.side, height / self.side
         patches = _tiles(width, 1) * _tiles(height, 1)
         if patches > self.most:
-            # Scaled until the area is that of the limit, then until one side falls on a border.
+            # Scaled until the area matches the limit, then until one side is a whole number of patches.
             scale = math.sqrt(self.most / (width * height))
             scale *= min(math.floor(side * scale) / (side * scale) for side in (width, height) if side * scale >= 1)
             patches = min(self.most, _tiles(width * scale, 1) * _tiles(height * scale, 1))
@@ -76,12 +77,13 @@ class Patches:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Gemini's tiles: small images are one; others are cut into squares of two thirds of the short side, within limits.
+    """Gemini's tiles: a small image is one tile; others are cut into squares of two thirds of the short side, within
+    limits.
 
     Attributes:
-        tile: Tokens of each.
-        small: The most pixels of either side of an image that is one tile.
-        least: The least pixels of a tile's side.
+        tile: The tokens of a tile.
+        small: The most pixels of either side of a small image.
+        least: The fewest pixels of a tile's side.
         most: The most pixels of a tile's side.
     """
 
@@ -91,7 +93,7 @@ class Tiles:
     most: int = 768
 
     def tokens(self, image: Dimensions) -> int:
-        """See :class:`ImageCost`."""
+        """The tokens of an image of this size; at least 1."""
         if max(image) <= self.small:
             return self.tile
         side = min(self.most, max(self.least, math.floor(min(image) / 1.5)))
@@ -100,23 +102,27 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class PerImage:
-    """The same for every image."""
+    """The same number of tokens for every image.
+
+    Attributes:
+        each: The tokens of an image.
+    """
 
     each: int
 
     def tokens(self, image: Dimensions) -> int:
-        """See :class:`ImageCost`."""
+        """The tokens of an image of this size; at least 1."""
         return self.each
 
 
 def _fit(image: Dimensions, edge: int) -> tuple[float, float]:
-    """An image scaled down until its longer side has at most so many pixels."""
+    """The size of an image that is scaled down until its longer side has at most `edge` pixels."""
     scale = min(1.0, edge / max(image))
     return image.width * scale, image.height * scale
 
 
 def _tiles(pixels: float, side: int) -> int:
-    """How many squares cover a length; a hair over a border comes from scaling, and is no square of its own."""
+    """The number of squares that cover a length; a tiny excess is a rounding error of scaling and adds no square."""
     return max(1, math.ceil(pixels / side - 1e-6))
 
 
@@ -136,8 +142,8 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     "o3": ScaledTiles(75, 150),
     "o4-mini": Patches(32, 1536, 1.72),
     "codex-mini": Patches(32, 1536, 1.72),
-    # The guide says 1.62 and 2.46 for the small ones, and nothing for the later ones; these are the factors that users
-    # measured from reported usage (OpenAI's developer forum, topic 1377015, March 2026).
+    # The guide gives 1.62 and 2.46 for the small models, and no factors for the later ones; users have measured these
+    # factors from reported usage (OpenAI's developer forum, topic 1377015, March 2026).
     "gpt-5-mini": Patches(32, 1536, 1.2),
     "gpt-5-nano": Patches(32, 1536, 1.5),
     "gpt-5.2": Patches(32, 1536, 1.2),
@@ -145,7 +151,7 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     "gpt-5.4": Patches(32, 2500, 1.2, long_edge=2048),
     "gpt-5.4-mini": Patches(32, 1536, 1.2),
     "gpt-5.4-nano": Patches(32, 1536, 1.2),
-    # Anthropic, page "Vision": a visual token is 28 by 28 pixels. Older texts of that page say width * height / 750.
+    # Anthropic, page "Vision": a visual token is 28 by 28 pixels. Older versions of the page: width * height / 750.
     # The long edge was 1,568 pixels until Opus 4.7.
     "claude": _CLAUDE,
     "claude-opus-4.7": _CLAUDE_LARGE,
@@ -158,10 +164,10 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     # Qwen's model cards: a token is 28 by 28 pixels, at most 16,384 of them.
     "qwen": Patches(28, 16384),
 }
-"""Family beginnings and their formula; the longest that fits wins."""
+"""The formulas by the beginning of the family; the longest match wins."""
 
 _UNKNOWN: Final = _OPENAI
-"""What an image costs where the provider says nothing: Copilot's reckoning for every model."""
+"""The formula for other families: the one that Copilot uses for every model."""
 
 
 def image_cost_of(family: str) -> ImageCost:

@@ -1,4 +1,4 @@
-"""The dimensions of an image, read from its header; decodes nothing and knows no tokens.
+"""Reads the dimensions of an image from its header; decodes no pixels and knows no tokens.
 
 Sources: the PNG specification (third edition, 11.2.1), JPEG (ITU-T T.81, B.2), GIF89a (18), and the WebP container
 specification (RFC 9649, 2.5 to 2.7).
@@ -22,7 +22,7 @@ class Dimensions(NamedTuple):
 
 
 def read_dimensions(data: bytes) -> Dimensions | None:
-    """The size of a PNG, JPEG, GIF or WebP image, or None where its header is damaged, cut off or of another kind."""
+    """The size of a PNG, JPEG, GIF or WebP image; None for a damaged or cut header, or another format."""
     for signature, read in _READERS:
         if data.startswith(signature):
             found = read(data)
@@ -31,13 +31,13 @@ def read_dimensions(data: bytes) -> Dimensions | None:
 
 
 def _number(data: bytes, start: int, length: int) -> int:
-    """A big-endian number; 0 where the data ends before it does."""
+    """A big-endian number; 0 if the data ends before the number does."""
     field = data[start : start + length]
     return int.from_bytes(field, "big") if len(field) == length else 0
 
 
 def _little(data: bytes, start: int, length: int) -> int:
-    """A little-endian number; 0 where the data ends before it does."""
+    """A little-endian number; 0 if the data ends before the number does."""
     field = data[start : start + length]
     return int.from_bytes(field, "little") if len(field) == length else 0
 
@@ -53,13 +53,13 @@ def _gif(data: bytes) -> Dimensions | None:
 
 
 _STANDALONE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
-"""Markers of JPEG that no length follows: TEM, RSTn, SOI."""
+"""JPEG markers without a length: TEM, RSTn, SOI."""
 
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-"""Markers of JPEG that begin a frame (SOFn), which holds the size: all of the range but DHT, JPG and DAC."""
+"""JPEG markers that start a frame (SOFn), which holds the size: the whole range except DHT, JPG and DAC."""
 
 _SCAN_ENDS: Final = frozenset({0xD9, 0xDA})
-"""EOI and SOS: the pixels begin, and no frame came before them."""
+"""EOI and SOS: the pixels start, and no frame came before them."""
 
 
 def _jpeg(data: bytes) -> Dimensions | None:
@@ -121,4 +121,4 @@ _READERS: Final[tuple[tuple[bytes, Callable[[bytes], Dimensions | None]], ...]] 
     (b"GIF89a", _gif),
     (b"RIFF", _webp),
 )
-"""The first bytes of a format, and what reads its header."""
+"""The first bytes of each format, and the function that reads its header."""

@@ -1,7 +1,7 @@
-"""How many tokens messages, tools and whole requests take in a model family; each count with its source.
+"""Counts the tokens of messages, tools and whole requests in a model family; each count has its source.
 
-What a part costs is a table by its class. Knows no upstream, no ledger and no calibration: a count has no margin and
-no correction.
+A table holds the counting functions of the part classes. Knows no upstream, no ledger and no calibration: a count has
+no margin and no correction.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["MessageCounter"]
 
 _UNREADABLE_IMAGE: Final = Dimensions(1024, 1024)
-"""What an image is taken for whose header cannot be read."""
+"""The assumed size of an image whose header cannot be read."""
 
 _CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
-"""Characters of encrypted thinking for a token: base64 of the text's bytes, of which about four are a token."""
+"""The characters of encrypted thinking per token: base64 of the text's bytes, about four of which are a token."""
 
 _HIDDEN_THINKING: Final = frozenset({"encrypted_content", "redactedData", "encrypted"})
-"""Keys of a thinking part's metadata under which an upstream hides what a model thought."""
+"""The keys in a thinking part's metadata under which upstreams put hidden thinking."""
 
 
 class MessageCounter:
-    """Counts for one model family; holds no state of any request, so one serves any number of them.
+    """Counts for one model family; holds no state of a request and serves any number of requests.
 
     Args:
-        family: The family of the model, such as `gpt-4o` or `claude-sonnet-4.5`; any text will do.
-        counters: The exact counters that there are; without them all text is estimated.
+        family: The family of the model, such as `gpt-4o` or `claude-sonnet-4.5`; any text is valid.
+        counters: The available exact counters; without them, all text is estimated.
     """
 
     def __init__(self, family: str, counters: Counters | None = None) -> None:
@@ -57,22 +57,22 @@ class MessageCounter:
 
     @property
     def source(self) -> CountSource:
-        """Where the numbers of text come from."""
+        """The source of the counts of text."""
         return CountSource.ESTIMATED if self._counter is None else CountSource.COUNTED
 
     @property
     def version(self) -> str:
-        """Changes where the same message may be counted otherwise: by a tokenizer or not, and by which."""
+        """Identifies the way of counting: by a tokenizer, and by which, or by estimate."""
         return f"{self.source} {self._counter_version}".rstrip()
 
     def count_text(self, text: str) -> TokenCount:
-        """The tokens of a text alone."""
+        """The tokens of a single text."""
         if self._counter is None:
             return TokenCount(estimate_text(text, self._vocabulary), CountSource.ESTIMATED)
         return TokenCount(self._counter.count(text), CountSource.COUNTED)
 
     def count_message(self, message: ChatMessage) -> TokenCount:
-        """The tokens of a message: of its parts, its name, and what stands around them."""
+        """The tokens of a message: of its parts, its name, and the overhead around them."""
         total = TokenCount(self._overheads.message, self.source)
         if message.name:
             total += self.count_text(message.name) + TokenCount(self._overheads.name, self.source)
@@ -81,14 +81,14 @@ class MessageCounter:
         return total
 
     def count_part(self, part: MessagePart) -> TokenCount:
-        """The tokens of a part, with everything inside it; marks of the host have none, since nobody sends them."""
+        """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
         return _COUNTS[type(part)](self, part)
 
     def count_tools(self, tools: Sequence[Tool]) -> TokenCount:
-        """The tokens of all tools of a request: names, descriptions, schemas, and what stands around them."""
+        """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""
         if not tools:
             return NO_TOKENS
-        total = TokenCount(self._overheads.tools, CountSource.ESTIMATED)  # how a server words them is not published
+        total = TokenCount(self._overheads.tools, CountSource.ESTIMATED)  # servers do not publish the wording of tools
         for tool in tools:
             total += self._count_tool(tool)
         return total
@@ -105,7 +105,7 @@ class MessageCounter:
         return self.count_text(dumps(value).decode())
 
     def count_image(self, data: bytes) -> TokenCount:
-        """The tokens of an encoded image. Always an estimate: what a provider scales first is its own affair."""
+        """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
         found = read_dimensions(data)
         return TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), CountSource.ESTIMATED)
 
@@ -154,11 +154,11 @@ _COUNTS: Final[dict[type[MessagePart], Callable[..., TokenCount]]] = {
     ToolResultPart: _count_result,
     DataPart: _count_data,
 }
-"""One row a part class."""
+"""The counting functions by part class."""
 
 
 def _hidden_characters(metadata: Any) -> int:
-    """The characters of all thinking that is hidden in metadata, however deep."""
+    """The characters of all hidden thinking in metadata, at any depth."""
     if isinstance(metadata, list | tuple):
         return sum(map(_hidden_characters, metadata))
     if not hasattr(metadata, "items"):

@@ -1,4 +1,4 @@
-"""Tokens that stand in a prompt beside the words: around messages, names, tools and the answer; a table by family."""
+"""The tokens in a prompt beside the texts: around messages, names, tools and the answer; a table by family."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["OVERHEADS", "Overheads", "overheads_of"]
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """Tokens that no text accounts for.
+    """Tokens beside the texts.
 
     Attributes:
-        message: Around each message.
-        name: For the name of a speaker, beside its text.
-        request: Once for a request: what opens the answer.
-        tools: Once, where a request has tools.
-        tool: Around each tool.
+        message: Tokens around each message.
+        name: Tokens of an author's name, in addition to its text.
+        request: Tokens once per request, which open the answer.
+        tools: Tokens once per request with tools.
+        tool: Tokens around each tool.
     """
 
     message: int = 3
@@ -33,9 +33,9 @@ class Overheads:
 
 
 _COPILOT: Final = Overheads()
-"""As Copilot's tokenizer reckons (`BaseTokensPerMessage`, `BaseTokensPerName`, `BaseTokensPerCompletion`,
-`countToolTokens`), without its margin of 1.1: margins are applied where a decision is made. For messages, names
-and the answer these are the numbers of OpenAI's cookbook, "How to count tokens with tiktoken"."""
+"""The numbers of Copilot's tokenizer (`BaseTokensPerMessage`, `BaseTokensPerName`, `BaseTokensPerCompletion`,
+`countToolTokens`), without its margin of 1.1: a margin belongs to a decision. For messages, names and the answer, these
+are also the numbers of OpenAI's cookbook, "How to count tokens with tiktoken"."""
 
 OVERHEADS: Final[Mapping[str, Overheads]] = {
     # Tokens of the system prompt that comes with tools: Anthropic's pages "Tool use pricing" and "Pricing", for the
@@ -45,7 +45,7 @@ OVERHEADS: Final[Mapping[str, Overheads]] = {
     "claude-3-haiku": Overheads(tools=264),
     "claude": Overheads(tools=346),
 }
-"""Families whose overheads are published; all others are counted as Copilot counts them."""
+"""The families with published overheads; all others have Copilot's."""
 
 
 def overheads_of(family: str) -> Overheads:

@@ -1,7 +1,7 @@
-"""Which vocabulary a model family counts with: a table of name beginnings; knows no way of counting.
+"""The vocabularies of model families: a table by the beginning of the family's name; knows no way of counting.
 
-The longest beginning that fits a family wins. A family that no row names is taken for one of today's large
-vocabularies; how far that is off is left to calibration, because a ratio that nobody published would be invented.
+The longest matching beginning wins. A family without a row is estimated with one of today's large vocabularies;
+calibration learns the difference, because an unpublished ratio would be invented.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 class Vocabulary(StrEnum):
-    """A vocabulary of tokens, by the name that tiktoken gives it."""
+    """A vocabulary of tokens, by its name in tiktoken."""
 
     O200K = "o200k_base"
     CL100K = "cl100k_base"
@@ -41,33 +41,33 @@ VOCABULARIES: Final[Mapping[str, Vocabulary]] = {
     "text-embedding-3": Vocabulary.CL100K,
     "text-embedding-ada-002": Vocabulary.CL100K,
 }
-"""Family beginnings whose vocabulary is published: `MODEL_TO_ENCODING` and `MODEL_PREFIX_TO_ENCODING` of tiktoken 0.14.
+"""Published vocabularies by beginning of family: `MODEL_TO_ENCODING` and `MODEL_PREFIX_TO_ENCODING`, tiktoken 0.14.
 
-Claude, Gemini and Grok publish no vocabulary; those of Llama, Qwen, DeepSeek and Mistral are in no package that counts
-offline. They are estimated as o200k, and calibration learns the ratio from what the upstream reports.
+Claude, Gemini and Grok publish no vocabulary; no package that counts offline has those of Llama, Qwen, DeepSeek and
+Mistral. They are estimated as o200k, and calibration learns the ratio from the upstream's reports.
 """
 
 _UNKNOWN: Final = Vocabulary.O200K
-"""The vocabulary that a family without a row is estimated with; today's have more than 100,000 tokens each."""
+"""The vocabulary for estimates of a family without a row; today's vocabularies have more than 100,000 tokens each."""
 
 
 def normal_family(family: str) -> str:
-    """A family as tables name it: in lower case, without a creator before it (`openai/gpt-4o`)."""
+    """A family as in the tables: in lower case, without a creator (`openai/gpt-4o`)."""
     return family.rpartition("/")[2].strip().lower()
 
 
 def longest_match(family: str, rows: Mapping[str, Value]) -> Value | None:
-    """The value of the longest key that `family` begins with, or None."""
+    """The value of the longest key with which `family` begins, or None."""
     name = normal_family(family)
     fitting = [beginning for beginning in rows if name.startswith(beginning)]
     return rows[max(fitting, key=len)] if fitting else None
 
 
 def exact_vocabulary(family: str) -> Vocabulary | None:
-    """The vocabulary that a family is known to have, or None."""
+    """The published vocabulary of a family, or None."""
     return longest_match(family, VOCABULARIES)
 
 
 def vocabulary_of(family: str) -> Vocabulary:
-    """The vocabulary that a family is estimated with."""
+    """The vocabulary for estimates of a family."""
     return exact_vocabulary(family) or _UNKNOWN

@@ -1,1 +1,1 @@
-"""What reports teach: shares, sizes and corrections out of what upstreams reported."""
+"""Learns from the upstreams' reports: shares of reports, sizes and corrections."""

@@ -1,4 +1,4 @@
-"""How an estimate becomes the best one, as a value; knows no ledger and no report."""
+"""The correction of estimates, as a value; knows no ledger and no report."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 __all__ = ["Correction"]
 
 _NOTABLE: Final = 0.02
-"""A change of a factor that is worth counting everything anew."""
+"""The smallest relative change of a factor that makes kept estimates wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """How an estimate becomes the best one.
+    """The factors that correct estimates.
 
     Attributes:
-        factor: For the tokenizer's estimate.
-        size_factor: For the bytes, where the upstream goes by these; None for all others.
-        counted_factor: For what a tokenizer counted exactly, where the upstream counts with another one; None where
-            exact counts are right.
-        is_learned: Whether anything of the family is known.
+        factor: The factor for the estimator's numbers.
+        size_factor: The factor for bytes, if the upstream computes tokens from bytes; otherwise None.
+        counted_factor: The factor for exact counts, if the upstream counts with another tokenizer; None if exact counts
+            are right.
+        is_learned: Whether the factors come from any samples.
     """
 
     factor: float = 1.0
@@ -30,21 +30,21 @@ class Correction:
 
     @property
     def corrects_counts(self) -> bool:
-        """Whether exact counts are none for this upstream, but estimates like all others."""
+        """Whether exact counts are only estimates for this upstream."""
         return self.counted_factor is not None
 
     @property
     def learned_factor(self) -> float | None:
-        """What the upstream's own answers say that estimates are multiplied with; None where they said nothing."""
+        """The factor for estimates that was learned from the upstream's own answers, or None."""
         return self.factor_of_texts if self.is_learned else None
 
     @property
     def factor_of_texts(self) -> float:
-        """What estimates are multiplied with where bytes say nothing."""
+        """The factor for estimates that do not come from bytes."""
         return self.factor if self.counted_factor is None else self.counted_factor
 
     def is_far_from(self, other: Correction) -> bool:
-        """Whether estimates that somebody keeps are not right any more."""
+        """Whether estimates with the other correction are no longer right."""
         if self.size_factor is not None or other.size_factor is not None:
             return _are_far(self.size_factor, other.size_factor)
         return _are_far(self.factor, other.factor) or _are_far(self.counted_factor, other.counted_factor)

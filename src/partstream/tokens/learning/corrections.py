@@ -1,4 +1,4 @@
-"""How estimates are corrected, by family and upstream: keeps samples in the ledger and works out what they say."""
+"""The corrections of estimates, by family and upstream: keeps samples in the ledger and computes factors from them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["Corrections"]
 
 _ENOUGH: Final = 3
-"""How many answers have to speak for bytes against an exact count."""
+"""The number of answers that it takes to prefer bytes to exact counts."""
 
 
 class Corrections:
     """The corrections of the models of one upstream.
 
-    The factor belongs to the family, wherever it is served: that is the tokenizer. Whether bytes are what is counted,
-    and whether exact counts are right, belongs to the scope, an upstream and a family: that is the server. Of a family
-    whose tokenizer is known, what the server made of the others is believed until it has answered itself.
+    The factor belongs to the family at all upstreams, because it depends on the tokenizer. Whether an upstream computes
+    tokens from bytes, and whether exact counts are right, belongs to the scope (an upstream and a family), because it
+    depends on the server. For a family with a known tokenizer, the server's treatment of other families is assumed
+    until the family itself has answered.
 
     Args:
-        ledger: Where samples are kept.
-        upstream: What tells the upstream from others.
+        ledger: Keeps the samples.
+        upstream: The identity of the upstream.
     """
 
     def __init__(self, ledger: Ledger, upstream: str) -> None:
@@ -39,7 +40,7 @@ class Corrections:
         self._announced: dict[tuple[str, str], Correction] = {}
 
     def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
-        """The correction as it is now.
+        """The current correction.
 
         Args:
             family: The model family.
@@ -50,7 +51,7 @@ class Corrections:
         of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own
         samples = (of_family, *own, *of_others)
         known = self._known.get((family, scope))
-        # Asked for with every text, and changed by answers only.
+        # Read with every text, and changed only by answers.
         if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
             is_learned = bool(own[0] if is_exact else of_family)
             correction = _correction(of_family, *of_others, is_exact=is_exact, is_learned=is_learned)
@@ -59,9 +60,9 @@ class Corrections:
         return known[1]
 
     def learn(self, family: str, scope: str, residue: Residue) -> None:
-        """Takes in what an answer said, and tells all who share the ledger."""
+        """Learns from an answer, and notifies all who share the ledger."""
         is_exact = residue.counted > 0
-        self.of(family, scope, is_exact=is_exact)  # what is kept was asked for before this answer
+        self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
         if residue.is_telling:
             self._keep(family, residue.estimated, residue.of_estimated)
         if residue.by_size is not None:
@@ -72,9 +73,9 @@ class Corrections:
         self._ledger.did_learn.fire(family)
 
     def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
-        """Whether estimates that somebody keeps are not right any more; said once of each such change.
+        """Whether kept estimates are no longer right; true once for each such change.
 
-        They are held against what was said to be right the last time, so that many small steps add up.
+        Compares with the correction of the last such change, so that many small steps add up.
         """
         now = self.of(family, scope, is_exact=is_exact)
         is_far = now.is_far_from(self._announced[family, scope])
@@ -104,7 +105,7 @@ def _correction(
     is_learned: bool,
 ) -> Correction:
     size_factor = counted_factor = None
-    # What a tokenizer counted is right until the upstream has said otherwise more than once.
+    # A tokenizer's counts are right until the upstream has reported other numbers more than once.
     if are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
         size_factor = factor_of(of_bytes)
     if is_exact and (size_factor is not None or are_off(of_texts)):

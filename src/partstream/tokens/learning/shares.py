@@ -1,7 +1,7 @@
-"""Totals out of what was reported and what was counted, and what a new report says of each thing in it; pure functions.
+"""Computes totals from reported and counted numbers, and the share of a new report for each item; pure functions.
 
-A request is a beginning whose total was reported, and items behind it: messages, and the tools where the report was of
-others. What a report says beyond what is known belongs to the items of which nothing was reported yet.
+A request is a beginning with a reported total, and the items after it: messages, and the tools if the report was for
+other tools. The part of a new report that exceeds the known numbers belongs to the items without a report so far.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ __all__ = ["Item", "Learned", "Residue", "estimate_of", "learn", "residue_of", "
 
 _LOWEST_SHARE: Final = 1 / 3
 _HIGHEST_SHARE: Final = 3.0
-"""A report that is farther than this from what was expected of the items that are new tells of something else: history
-that the upstream cleared, or a prompt of its own before ours. It holds for the whole, and says nothing of the items."""
+"""The limits for the ratio of a report to the expectation for the new items. Outside them, the report has another
+cause: history that the upstream cleared, or its own prompt before ours. It then holds for the whole, not for items."""
 
 _LEAST_PART: Final = 0.05
-"""New items that are less of what stands behind the known beginning are drowned by the rounding of the others."""
+"""The smallest share of the new items in the request; for less, the rounding errors of the other items are larger."""
 
 
 class Item(NamedTuple):
     """A message, a text or the tools of a request.
 
     Attributes:
-        digest: Its digest.
-        row: What is known of it in its scope.
-        tokens: The best number for it.
-        source: Where `tokens` comes from.
+        digest: The item's digest.
+        row: The known numbers of the item in its scope.
+        tokens: The best number.
+        source: The source of `tokens`.
     """
 
     digest: Digest
@@ -57,12 +57,12 @@ class Item(NamedTuple):
 
     @property
     def is_reported(self) -> bool:
-        """Whether a report of its own scope says it."""
+        """Whether a report of the item's own scope gives its number."""
         return self.row.reported is not None
 
 
 def estimate_of(row: CountRow, correction: Correction) -> float:
-    """The corrected estimate of a thing; also of what a tokenizer counted that the upstream does not count with."""
+    """The corrected estimate of a thing; also for a count by another tokenizer than the upstream's."""
     if correction.size_factor is not None and row.size is not None:
         return row.size / BYTES_PER_TOKEN * correction.size_factor
     return row.counted * correction.factor_of_texts
@@ -70,14 +70,14 @@ def estimate_of(row: CountRow, correction: Correction) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Residue:
-    """What a report says beyond what is known.
+    """The part of a report that exceeds the known numbers: it belongs to the new items, which have no report so far.
 
     Attributes:
-        tokens: What is left of the reported total for the items of which nothing was reported.
-        counted: What an exact counter says of them.
-        estimated: What an estimator says of them, uncorrected.
-        by_size: What the bytes of all of them say; None where they are not all text.
-        is_large: Whether it is enough of the request to say anything.
+        tokens: The tokens of the reported total that belong to the new items.
+        counted: The new items' tokens by an exact counter.
+        estimated: The new items' tokens by the estimator, uncorrected.
+        by_size: The new items' tokens by their bytes; None unless all of them are text.
+        is_large: Whether the new items are a large enough part of the request to learn from.
     """
 
     tokens: float
@@ -88,24 +88,28 @@ class Residue:
 
     @property
     def is_telling(self) -> bool:
-        """Whether a factor of the estimator can be learned from it."""
+        """Whether a factor for the estimator can be learned."""
         return self.is_large and self.tokens > self.counted and self.estimated >= self.counted / 4
 
     @property
     def of_estimated(self) -> float:
-        """What was reported for the estimated items: counted numbers need no correction."""
+        """The reported tokens of the estimated items; counted items need no correction."""
         return self.tokens - self.counted
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a report says of each item: its row, with the share of the report that it is."""
+    """The result of a report.
+
+    Attributes:
+        rows: The row of each new item, with its share of the report.
+    """
 
     rows: Mapping[Digest, CountRow]
 
 
 def sum_of(base: TokenCount | None, items: Iterable[Item]) -> TokenCount:
-    """The total; its source is the least sure of all."""
+    """The total; its source is the least certain of all."""
     items, total = list(items), base or NO_TOKENS
     for source in {item.source for item in items}:
         total += TokenCount(0, source)
@@ -113,15 +117,15 @@ def sum_of(base: TokenCount | None, items: Iterable[Item]) -> TokenCount:
 
 
 def with_transferred(items: Sequence[Item], others: Sequence[CountRow | None], factor: float | None) -> list[Item]:
-    """The items, those of which only another family's upstream reported something with a better estimate.
+    """The items, with better estimates for those that only another family's upstream has reported.
 
-    How far a text lies from its estimate is mostly the text's doing: another tokenizer finds the same code and the
-    same Chinese hard. What belongs to the other family, its factor, is taken out where the own one is known.
+    The error of an estimate depends mostly on the text: the same code and the same Chinese are hard for other
+    tokenizers too. The factor of the other family is removed if that of the own family is known.
 
     Args:
         items: The items of one request.
-        others: For each, what is known of it in another scope, or None.
-        factor: The factor of the own family, or None while there is none.
+        others: For each item, its row in another scope, or None.
+        factor: The factor of the own family, or None if unknown.
     """
     usable = [_is_usable(item, other) for item, other in zip(items, others, strict=True)]
     counted = sum(other.counted for other, use in zip(others, usable, strict=True) if use and other)
@@ -144,12 +148,12 @@ def _is_usable(item: Item, other: CountRow | None) -> bool:
 
 
 def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
-    """What a reported total leaves for the items of which nothing was reported.
+    """The residue of a reported total.
 
     Args:
-        base: The total of the known beginning; 0 where none is.
-        items: What stands behind it.
-        reported: The total that was reported now.
+        base: The total of the known beginning; 0 without one.
+        items: The items after the known beginning.
+        reported: The newly reported total.
     """
     items = list(items)
     new = [item for item in items if not item.is_reported]
@@ -164,7 +168,7 @@ def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
 
 
 def learn(items: Iterable[Item], residue: Residue) -> Learned:
-    """Gives each item of which nothing was reported its share of what is left, in proportion to what was expected."""
+    """Divides the residue among the new items, in proportion to their expected tokens."""
     new = [item for item in items if not item.is_reported]
     expected = sum(item.tokens for item in new)
     if expected <= 0 or not _LOWEST_SHARE <= residue.tokens / expected <= _HIGHEST_SHARE:

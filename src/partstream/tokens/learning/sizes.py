@@ -1,6 +1,6 @@
-"""How many bytes of text a message or the tools of a request are: what upstreams go by that have no tokenizer.
+"""The bytes of text in a message or in the tools of a request, from which upstreams without a tokenizer compute tokens.
 
-Proxies and local servers report a usage that they work out from the length of the text. Against such a one the best
+Proxies and local servers report a usage that they compute from the length of the text. Compared with such a report, an
 estimate of a tokenizer is off by a different factor for every kind of text.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["BYTES_PER_TOKEN", "size_of_message", "size_of_text", "size_of_tools"]
 
 BYTES_PER_TOKEN: Final = 4
-"""The rule of thumb of nearly all that count so; what another one does is in the factor that is learned."""
+"""The rule of thumb of nearly all such upstreams; the learned factor covers others."""
 
 
 def size_of_text(text: str) -> int:
@@ -30,9 +30,9 @@ def size_of_text(text: str) -> int:
 
 
 def size_of_message(message: ChatMessage) -> int | None:
-    """The bytes of what a message says in words; None where it holds an image or a file as well.
+    """The bytes of a message's text; None if the message also holds an image or a file.
 
-    Thinking is left out: it goes back to few upstreams, and in forms of its own.
+    Thinking is left out: only few upstreams get it back, in their own forms.
     """
     return _size_of_parts(message.content)
 

@@ -1,1 +1,1 @@
-"""What is remembered: what was reported of tokens, in a file that a thread of its own writes."""
+"""Remembers reported and counted tokens, in a file that a separate thread writes."""

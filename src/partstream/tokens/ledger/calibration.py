@@ -1,7 +1,8 @@
-"""What estimates have to be multiplied with, by model family: learned from what upstreams report, as pure functions.
+"""Learns the factors that multiply estimates, by model family, from upstreams' reports; pure functions.
 
-A sample is the ratio of a reported number to the *uncorrected* estimate of the same text. So the factor never works on
-itself: a ratio against corrected estimates would converge to the square root of the truth. Knows no file and no clock.
+A sample is the ratio of a reported number to the *uncorrected* estimate of the same text. The factor therefore never
+affects its own samples: a ratio to corrected estimates would converge to the square root of the truth. Knows no file
+and no clock.
 """
 
 from __future__ import annotations
@@ -27,46 +28,47 @@ __all__ = [
 
 LOWEST_FACTOR: Final = 0.5
 HIGHEST_FACTOR: Final = 3.0
-"""What lies outside is no matter of vocabularies: something was sent that was not counted, or the other way round."""
+"""The limits of a factor. A ratio outside them has another cause than the vocabulary: something was sent and not
+counted, or counted and not sent."""
 
 MINIMUM_TOKENS: Final = 100
-"""Of less nothing is learned: rounding and framing would be most of it."""
+"""The fewest tokens to learn from; fewer would consist mostly of rounding and framing."""
 
 WINDOW: Final = 12
-"""How many samples count, the newest; a model that changes behind its name is learned anew within seven answers."""
+"""The number of newest samples that count; if a model changes under its name, seven answers teach the new factor."""
 
 _MOST_WEIGHT: Final = 2_000
-"""So that one long prompt does not outweigh ten answers after it."""
+"""The largest weight of a sample, so that one long prompt does not outweigh the ten answers after it."""
 
 _PRIOR_WEIGHT: Final = 200
-"""How much it takes to be believed alone, when nothing else is known."""
+"""The weight of the assumed ratio 1, against which the first samples have to prevail."""
 
 _FADING: Final = 0.9
-"""What a sample weighs of the one after it."""
+"""The weight of a sample relative to the next newer one."""
 
 _CLOSE: Final = 0.015
-"""How far ratios may scatter of a way of estimating that is preferred: the rounding of short texts, and no more."""
+"""The largest scatter of ratios for a preferred way of estimating: the rounding of short texts."""
 
 _FEW: Final = 3
-"""As long as there are fewer samples, agreeing with each other says little."""
+"""The number of samples below which their agreement means little."""
 
 _AGREEING: Final = 4
 _FEWEST_AGREEING: Final = 2
 _OFF: Final = 0.08
-"""How many reports have to agree that exact counts are none, and how far they are from these; what stands around a
-message is a few per cent of it."""
+"""The number of newest reports that have to agree that exact counts are wrong, the fewest that suffice, and their least
+distance (logarithm of the ratio); the overhead around a message is a few per cent of it."""
 
 _SPREAD: Final = 1.25
-"""How far a sample may lie from the middle of them all; one that lies farther counts as if it lay there."""
+"""The largest ratio of a sample to the median; a sample beyond it counts as if it lay there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one answer said of the estimate of its request.
+    """The accuracy of one request's estimate, according to its answer.
 
     Attributes:
-        ratio: Reported tokens for each token of the uncorrected estimate; within the limits of a factor.
-        weight: How much it counts, at least :data:`MINIMUM_TOKENS`.
+        ratio: The reported tokens per token of the uncorrected estimate, within the limits of a factor.
+        weight: The weight of the sample, at least :data:`MINIMUM_TOKENS`.
     """
 
     ratio: float
@@ -74,11 +76,11 @@ class Sample:
 
 
 def sample_of(estimated: float, reported: float) -> Sample | None:
-    """What an answer says, or None where too little was estimated to say anything.
+    """The sample of an answer, or None if the estimate is too small to learn from.
 
     Args:
         estimated: The uncorrected estimate, in tokens.
-        reported: What the upstream reported of the same text.
+        reported: The upstream's number for the same text, in tokens.
     """
     if estimated < MINIMUM_TOKENS or reported <= 0:
         return None
@@ -86,13 +88,13 @@ def sample_of(estimated: float, reported: float) -> Sample | None:
 
 
 def factor_of(samples: Sequence[Sample]) -> float:
-    """What to multiply uncorrected estimates with; 1 when nothing is known.
+    """The factor that multiplies uncorrected estimates; 1 without samples.
 
-    The weighted mean of the newest samples, each no farther from their middle than a quarter: one odd request moves
-    it by a few per cent, and samples that agree give what they say.
+    It is the weighted mean of the newest samples, each limited to a quarter from their median: one odd request moves
+    the factor by a few per cent, and samples that agree give their common value.
 
     Args:
-        samples: The oldest first.
+        samples: The samples, oldest first.
     """
     newest = samples[-WINDOW:]
     if not newest:
@@ -107,25 +109,25 @@ def factor_of(samples: Sequence[Sample]) -> float:
 
 
 def are_much_closer(samples: Sequence[Sample], others: Sequence[Sample]) -> bool:
-    """Whether one way of estimating agrees with what was reported far better than another, of the same answers.
+    """Whether one way of estimating agrees with the reports far better than another, for the same answers.
 
-    Each is judged by how far its ratios lie from each other; while they are few, also by how far they lie from 1.
+    Each way is judged by the scatter of its ratios; while there are few, also by their distance from 1.
     """
     scatter = _scatter(samples)
     return bool(samples) and scatter < _CLOSE and scatter < _scatter(others) / 2
 
 
 def are_off(samples: Sequence[Sample]) -> bool:
-    """Whether exact counts are not what the upstream counts: the newest reports are all higher, or all lower.
+    """Whether exact counts differ from the upstream's: the newest reports are all higher, or all lower.
 
-    One report is not believed: a prompt of the upstream's own before the conversation would be in it.
+    One report is not enough: it would include the upstream's own prompt before the conversation.
     """
     newest = [math.log(sample.ratio) for sample in samples[-_AGREEING:]]
     return len(newest) >= _FEWEST_AGREEING and (min(newest) > _OFF or max(newest) < -_OFF)
 
 
 def _scatter(samples: Sequence[Sample]) -> float:
-    """How far ratios typically lie from their mean, as a part of it."""
+    """The relative standard deviation of the ratios."""
     weighted = [(math.log(sample.ratio), sample.weight) for sample in samples[-WINDOW:]]
     if len(weighted) < _FEW:
         weighted.append((0.0, _MOST_WEIGHT / 2))
@@ -142,7 +144,7 @@ def _middle(samples: Sequence[Sample]) -> float:
         passed += sample.weight
         if passed >= half:
             return sample.ratio
-    return 1.0  # of no samples at all
+    return 1.0  # without samples
 
 
 def _clamped(ratio: float) -> float:

@@ -1,10 +1,10 @@
-"""Digests of what is counted: two are equal exactly when a count of one holds for the other.
+"""Digests of counted things: two are equal exactly if the count of one also holds for the other.
 
-Content complete: of every part all its bytes, so that two different results under one call id differ, and two images
-of one length. Left out is what no prompt holds: marks of the host, which move from message to message, and call ids,
-which hosts rewrite. Thinking stands in them, unlike in the digests of :mod:`partstream.conversation.digest`, which tell
-conversations apart and not counts. One pass of SHA-256, for which today's processors have instructions; the same after
-a restart and on any machine.
+A digest covers all bytes of every part, so that two different results under one call id differ, and so do two images of
+the same length. It leaves out the things that no prompt holds: the host's marks, which move from message to message,
+and call ids, which hosts rewrite. It covers thinking, unlike the digests of :mod:`partstream.conversation.digest`,
+which identify conversations and not counts. One pass of SHA-256, for which today's processors have instructions; the
+same after a restart and on any machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_MESSAGES", "Digest", "message_digest", "prefix_digests", "text_digest", "tools_digest"]
 
 Digest = bytes
-"""16 bytes: with a billion messages the chance that any two meet is under one in 10**20."""
+"""16 bytes: among a billion messages, the chance of any collision is below one in 10**20."""
 
 _SIZE: Final = 16
 
@@ -34,12 +34,12 @@ NO_MESSAGES: Final[Digest] = bytes(_SIZE)
 
 
 def text_digest(text: str) -> Digest:
-    """The digest of a text that stands alone."""
+    """The digest of a single text."""
     return _digest((b"alone", _bytes(text)))
 
 
 def message_digest(message: ChatMessage) -> Digest:
-    """The digest of a message; neighbouring texts count as one, because they are sent as one."""
+    """The digest of a message; neighbouring texts count as one text, because they are sent as one."""
     fields = [b"message", b"%d" % message.role, _bytes(message.name or "")]
     for piece in _pieces(message.content):
         fields += piece
@@ -56,12 +56,12 @@ def tools_digest(tools: Iterable[Tool]) -> Digest:
 
 
 def prefix_digests(messages: Iterable[Digest], before: Digest = NO_MESSAGES) -> list[Digest]:
-    """Of a conversation the digest after each of its messages: the first n of two are equal exactly when it is so
-    of all n messages.
+    """The digests of a conversation after each of its messages: two n-th digests are equal exactly if the first n
+    messages are equal.
 
     Args:
         messages: The digests of the messages.
-        before: The digest of the conversation that stands before them.
+        before: The digest of the conversation before them.
     """
     digests, last = [], before
     for message in messages:
@@ -71,7 +71,7 @@ def prefix_digests(messages: Iterable[Digest], before: Digest = NO_MESSAGES) -> 
 
 
 def _digest(fields: Iterable[bytes]) -> Digest:
-    """Of all fields, each with its length before it; joined first, because most are short and a call has its price."""
+    """The digest of all fields, each after its length; joined first, because most are short and calls cost time."""
     framed: list[bytes] = []
     for field in fields:
         framed += (b"%d:" % len(field), field)
@@ -83,7 +83,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
-    """The fields of each part; a text with those that follow it."""
+    """The fields of each part; consecutive texts together."""
     texts: list[str] = []
     for part in parts:
         if isinstance(part, TextPart):

@@ -1,7 +1,7 @@
-"""The ledger's SQLite file: opened when it is needed, put aside when it is broken, left alone when it cannot be used.
+"""The ledger's SQLite file: opened when needed, renamed if it is broken, left alone if it cannot be used.
 
-Belongs to one thread; other processes may use the same file at the same time. Nothing that is wrong with the file or
-its folder is an error to anybody: what is read is then empty, and what was to be written is kept for the next time.
+Belongs to one thread; other processes may use the same file at the same time. A problem with the file or its folder
+never raises an error: reading then gives no rows, and rows to write are kept for the next time.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ __all__ = ["LedgerFile", "Statement", "default_data_folder"]
 _logger = logging.getLogger("partstream.tokens")
 
 Statement = tuple[str, "Sequence[tuple[Any, ...]]"]
-"""SQL and the parameters of each of its runs."""
+"""A statement in SQL, and the parameters of each of its executions."""
 
 Result = TypeVar("Result")
 
 _BUSY: Final = 1.0
-"""Seconds to wait for another process; it holds the file for milliseconds."""
+"""The seconds to wait for another process, which normally holds the file for milliseconds."""
 
 _REST: Final = 10.0
-"""Seconds between two attempts to open a file that cannot be used."""
+"""The seconds between two attempts to open a file that cannot be used."""
 
 _KEPT: Final = 3
-"""How many files that were put aside stay."""
+"""The most broken files that are kept under another name."""
 
 _MOST_UNWRITTEN: Final = 20_000
-"""How many rows wait for a file that can be written; the oldest go first."""
+"""The most rows that wait until the file can be written; the oldest are dropped first."""
 
 _TRIMMED_EVERY: Final = 256
-"""Writes between two looks at the size."""
+"""The number of writes between two checks of the size."""
 
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
-"""What SQLite says of a file whose content is not ours; SQLITE_ERROR is a table or column that is not there."""
+"""SQLite's error codes for a file with other content than ours; SQLITE_ERROR stands for a missing table or column."""
 
 
 def default_data_folder() -> Path:
-    """Where this system keeps what programs remember; `PARTSTREAM_DATA` names another folder."""
+    """This system's folder for data that programs keep; `PARTSTREAM_DATA` names another folder."""
     return DATA.path()
 
 
 class _ForeignFileError(Exception):
-    """What lies in the place of the file is something else."""
+    """The file at the ledger's path is not a ledger."""
 
 
 class LedgerFile:
-    """The file, for the thread that uses it.
+    """The ledger's file, for the one thread that uses it.
 
     Args:
-        path: The file; it and its folder are made when they are needed, for the user's eyes only.
+        path: The path of the file; the file and its folder are created when needed, readable only by the user.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,14 +77,14 @@ class LedgerFile:
         self._rests_until = 0.0
         self._unwritten: list[Statement] = []
         self._writes = 0
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows that a statement gives; none when the file cannot be read."""
+        """The rows of a query; empty if the file cannot be read."""
         return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
     def write(self, statements: Sequence[Statement]) -> bool:
-        """Runs statements in one transaction; what cannot be written now goes with the next. Whether it was written."""
+        """Runs statements in one transaction; returns whether it succeeded. If not, they go with the next write."""
         self._unwritten = _bounded([*self._unwritten, *statements])
         if not self._unwritten:
             return True
@@ -94,7 +94,7 @@ class LedgerFile:
         return is_written
 
     def close(self) -> None:
-        """Closes the file; it is opened again when it is used again."""
+        """Closes the file; the next use opens it again."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
@@ -103,7 +103,7 @@ class LedgerFile:
     # ---- use ----
 
     def _use(self, action: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """Does something with the file; None when it cannot be done. A broken file is put aside once on the way."""
+        """Runs an action on the file; None if the file cannot be used. Renames a broken file and tries again."""
         for _ in range(3):
             if time.monotonic() < self._rests_until:
                 return None
@@ -115,16 +115,16 @@ class LedgerFile:
         return None
 
     def _is_mended_after(self, error: Exception) -> bool:
-        """Does what can be done about an error; whether it is worth another attempt."""
+        """Handles an error; returns whether another attempt makes sense."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            self._say(f"is in use by another process for more than {_BUSY:g} s")
+            self._log(f"another process has used it for more than {_BUSY:g} s")
             return False
         self.close()
         is_broken = isinstance(error, _ForeignFileError) or (code is not None and code & 0xFF in _BROKEN)
         if is_broken and self._is_put_aside(error):
             return True
-        self._say(f"cannot be used, what is learned is kept in memory: {error}")
+        self._log(f"it cannot be used, so learned numbers stay in memory: {error}")
         self._rests_until = time.monotonic() + _REST
         return False
 
@@ -158,19 +158,19 @@ class LedgerFile:
         return self._connection
 
     def _prepare_place(self) -> None:
-        """Makes folder and file for the user alone; SQLite gives its other files the rights of this one."""
+        """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
         if self.path.is_dir():
             raise _ForeignFileError("it is a folder")
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never opened where it exists: closing it would take the locks that this process has on it
+        # An existing file is not opened here: closing it would release this process's locks on it
         # (sqlite.org/howtocorrupt.html, 2.2).
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
-    # ---- putting aside ----
+    # ---- renaming a broken file ----
 
     def _is_put_aside(self, error: Exception) -> bool:
-        """Renames the file; where another process has done that already there is nothing left to do."""
+        """Renames the file, unless another process has already done so; returns whether the file is out of the way."""
         try:
             if self._identity not in ((0, 0), _identity(self.path)):
                 self._identity = (0, 0)
@@ -179,12 +179,12 @@ class LedgerFile:
             self.path.replace(place)
             for suffix in ("-wal", "-shm", "-journal"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-        except FileNotFoundError:  # the other process is just between renaming and making it anew
+        except FileNotFoundError:  # another process has renamed the file and not yet created the new one
             return True
         except OSError:
             return False
         self._identity = (0, 0)
-        self._say(f"is put aside as {place.name} and begun anew: {error}")
+        self._log(f"it was renamed to {place.name} and replaced by an empty file: {error}")
         return True
 
     def _free_place(self) -> Path:
@@ -192,11 +192,11 @@ class LedgerFile:
         free = next((place for place in places if not place.exists()), None)
         return free or min(places, key=lambda place: place.stat().st_mtime)
 
-    def _say(self, what: str) -> None:
-        """Logs each thing once: it would come with every answer."""
-        if what not in self._said and len(self._said) < 10:
-            self._said.add(what)
-            _logger.warning("the ledger of tokens, %s, %s", self.path.name, what)
+    def _log(self, problem: str) -> None:
+        """Logs each problem once, because it would occur with every answer."""
+        if problem not in self._logged and len(self._logged) < 10:
+            self._logged.add(problem)
+            _logger.warning("problem with the token ledger %s: %s", self.path.name, problem)
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -205,13 +205,13 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Makes the tables where there are none.
+    """Creates the tables if there are none.
 
     Raises:
-        _ForeignFileError: The file is somebody else's, or of another version.
+        _ForeignFileError: The file belongs to another application or version.
     """
     connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")  # damage is found before it is believed
+    connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
     _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     if _head(connection) == (APPLICATION_ID, SCHEMA_VERSION):
@@ -227,13 +227,13 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes, where the file system can do that; else SQLite's old journal serves."""
+    """Lets others read during a write, if the file system allows; otherwise SQLite's old journal is used."""
     ends = time.monotonic() + _BUSY
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            # It does not wait for another process that changes the mode at this moment, whatever the timeout.
+            # SQLite does not wait for another process that is changing the mode, whatever the timeout.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
                 raise
             time.sleep(0.01)
@@ -247,7 +247,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         return
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if head != (0, 0) or tables:
-        raise _ForeignFileError(f"it is of another application or version: {head[0]:#x}, {head[1]}")
+        raise _ForeignFileError(
+            f"got application {head[0]:#x}, version {head[1]}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
+        )
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -261,7 +263,7 @@ def _head(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def _trim(connection: sqlite3.Connection) -> None:
-    """Lets the oldest tenth of a table go that is full."""
+    """Deletes the oldest tenth of each full table."""
     for table, (capacity, age) in CAPACITIES.items():
         (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a name of our own
         if rows > capacity:

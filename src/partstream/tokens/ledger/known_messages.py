@@ -1,8 +1,8 @@
-"""Digests of messages and of the conversations that they make, worked out once for each object.
+"""Digests of messages and of their conversations, computed once for each object.
 
-Messages are values that nobody changes (:mod:`partstream.parts`), so a message is known by its identity for as long as
-it lives. That holds for what is in it, too: who changes the input of a tool call that was counted is told the old
-count. Knows no ledger; what is the same in another process has the same digest and not the same identity.
+Nobody changes a message (:mod:`partstream.parts`), so its identity determines its digest as long as it lives. That also
+holds for its contents: code that changes the input of a counted tool call gets the old count. Knows no ledger; the same
+message in another process has the same digest, but not the same identity.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["KnownMessages"]
 
 _MOST: Final = 20_000
-"""How many messages are known at once; as many digests as the ledger keeps in memory."""
+"""The most messages whose digests are kept; as many as the ledger keeps in memory."""
 
 
 class KnownMessages:
-    """What was worked out of messages that still live, and of the conversation that was asked for last."""
+    """The digests of living messages, and of the last conversation."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[ChatMessage], Digest]] = {}
@@ -41,12 +41,12 @@ class KnownMessages:
         if len(self._known) >= _MOST:
             self._known.clear()
         known_messages, digest = self._known, message_digest(message)
-        # An identity is given to another object as soon as this one is gone.
+        # Python may reuse an identity as soon as its object is gone.
         known_messages[identity] = (weakref.ref(message, lambda _: known_messages.pop(identity, None)), digest)
         return digest
 
     def prefixes(self, digests: Sequence[Digest]) -> list[Digest]:
-        """See :func:`partstream.tokens.ledger.digests.prefix_digests`; works out only what is new."""
+        """Does the same as :func:`partstream.tokens.ledger.digests.prefix_digests`, but computes only new digests."""
         same = 0
         for one, other in zip(digests, self._last_digests, strict=False):
             if one != other:

@@ -1,7 +1,7 @@
-"""Remembers what was counted and reported: the newest in memory, all in a file behind it; knows no rule of counting.
+"""Remembers counted and reported numbers: the newest in memory, all in a file; knows no rule of counting.
 
-Used by one thread, that of the event loop. Whatever happens to the file is none of its callers' business: what cannot
-be read in time is unknown, and what cannot be written is remembered in memory.
+Used by one thread, that of the event loop. Callers do not notice problems with the file: rows that cannot be read in
+time are unknown, and rows that cannot be written stay in memory.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 __all__ = ["LEDGER_NAME", "Ledger", "is_ledger_off", "open_ledger"]
 
 _IN_MEMORY: Final = 20_000
-"""How many digests are kept in memory; a conversation of 10,000 messages is one of the longest that there are."""
+"""The most digests in memory; the longest conversations have about 10,000 messages."""
 
 _VARIABLE: Final = "PARTSTREAM_LEDGER"
 
 LEDGER_NAME: Final = "tokens.sqlite3"
-"""The file in the user's data folder."""
+"""The name of the file in the user's data folder."""
 
 Row = TypeVar("Row")
 
 
 def is_ledger_off() -> bool:
-    """Whether the environment keeps the ledger off the disk; it is the variable of the setting `ledger`."""
+    """Whether the environment variable of the setting `ledger` keeps the ledger off the disk."""
     return os.environ.get(_VARIABLE, "").strip().lower() == "false"
 
 
 def open_ledger(folder: Path | None = None) -> Ledger:
-    """The ledger of a folder; of the user's data folder where none is named. Nothing is opened before it is needed.
+    """The ledger of a folder, by default of the user's data folder. The file is opened when it is first needed.
 
-    With `PARTSTREAM_LEDGER=false` in the environment nothing is read or written, and what is learned is forgotten with
-    the process.
+    With `PARTSTREAM_LEDGER=false` in the environment, no file is read or written, and learned numbers are lost when the
+    process ends.
     """
     if is_ledger_off():
         return Ledger()
@@ -53,15 +53,15 @@ def open_ledger(folder: Path | None = None) -> Ledger:
 
 
 class Ledger:
-    """What is known of messages and requests, by digest and scope.
+    """The known numbers of messages and requests, by digest and scope.
 
-    A scope is whatever numbers must not be mixed with those of another: an upstream and a model family.
+    A scope is an upstream and a model family: numbers of different scopes must not be mixed.
 
     Args:
-        worker: The file behind it; None for a ledger in memory only.
+        worker: Reads and writes the file; None for a ledger in memory only.
 
     Attributes:
-        did_learn: Fires with a family when an answer said something of it, whichever upstream's answer it was.
+        did_learn: Fires with a family when an answer of any upstream taught something about it.
     """
 
     def __init__(self, worker: LedgerWorker | None = None) -> None:
@@ -75,17 +75,17 @@ class Ledger:
     # ---- counts of messages ----
 
     def counts(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, CountRow]]:
-        """Of each digest what is known, by scope; nothing known is an empty mapping."""
+        """The known rows of each digest, by scope; an empty mapping if there are none."""
         found, missing = self._counts.find(digests)
         if missing:
             read = {} if self._worker is None else self._worker.counts(missing)
-            if read is None:  # not in time: asked for again the next time
+            if read is None:  # not in time: read again the next time
                 return found | {digest: {} for digest in missing}
             found |= self._counts.fill(missing, read)
         return found
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
-        """Remembers counts; the file learns of them with the next :meth:`flush`."""
+        """Remembers counts; the next :meth:`flush` writes them."""
         for digest, row in rows.items():
             self._counts.put(digest, scope, row)
         if self._worker is not None:
@@ -94,7 +94,7 @@ class Ledger:
     # ---- reported totals ----
 
     def totals(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, tuple[TotalRow, ...]]]:
-        """Of each beginning of a conversation what was reported, by scope; a row for each set of tools."""
+        """The reported totals of each beginning of a conversation, by scope; a row for each set of tools."""
         found, missing = self._totals.find(digests)
         if missing:
             read = {} if self._worker is None else self._worker.totals(missing)
@@ -104,16 +104,16 @@ class Ledger:
         return found
 
     def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
-        """Remembers what was reported of a beginning of a conversation."""
+        """Remembers the reported total of a beginning of a conversation."""
         known = self.totals([digest])[digest].get(scope, ())
         self._totals.put(digest, scope, (*(one for one in known if one.tools != row.tools), row))
         if self._worker is not None:
             self._worker.keep_total(scope, digest, row)
 
-    # ---- what was learned of families and models ----
+    # ---- learned facts about families and models ----
 
     def samples(self, family: str) -> tuple[Sample, ...]:
-        """The samples of a family, the oldest first."""
+        """The samples of a family, oldest first."""
         if family not in self._samples:
             read = () if self._worker is None else self._worker.samples(family)
             if read is None:
@@ -128,9 +128,10 @@ class Ledger:
             self._worker.keep_sample(family, sample)
 
     def limits(self, upstream: str) -> dict[str, LimitRow]:
-        """The most input tokens that models take, by their ids, as far as their upstream has said it.
+        """The input limits that an upstream reported, by model id.
 
-        Always read anew: another process may have learned, and a file that cannot be read now may be read later.
+        Reads the file every time: another process may have learned a limit, and a file that cannot be read now may be
+        readable later.
         """
         read = None if self._worker is None else self._worker.limits(upstream)
         limits = dict(read or {})
@@ -140,13 +141,13 @@ class Ledger:
         return limits
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
-        """Remembers what an upstream said of a model's limit."""
+        """Remembers the limit that an upstream reported for a model."""
         self._limits.setdefault(upstream, {})[model] = row
         if self._worker is not None:
             self._worker.keep_limit(upstream, model, row)
 
     def forget_limit(self, upstream: str, model: str) -> None:
-        """Forgets what an upstream said of a model's limit: it turned out to be otherwise."""
+        """Forgets the limit that an upstream reported for a model: it turned out to be wrong."""
         self._limits.get(upstream, {}).pop(model, None)
         if self._worker is not None:
             self._worker.forget_limit(upstream, model)
@@ -154,37 +155,37 @@ class Ledger:
     # ---- usage ----
 
     def keep_usage(self, row: UsageRow) -> None:
-        """Remembers the usage of an answer; only the file does."""
+        """Remembers the usage of an answer, only in the file."""
         if self._worker is not None:
             self._worker.keep_usage(row)
 
     @property
     def name(self) -> str | None:
-        """Tells the usage that was written through this ledger from that of others; None where nothing is written."""
+        """The name that marks the usage written through this ledger; None without a file."""
         return None if self._worker is None else self._worker.name
 
     # ---- the file ----
 
     def flush(self) -> None:
-        """Has what is new written, in one transaction, behind the caller's back."""
+        """Writes new rows in the background, in one transaction."""
         if self._worker is not None:
             self._worker.flush()
 
     def close(self) -> None:
-        """Writes what is new and closes the file; waits for it a bounded time. The memory stays of use."""
+        """Writes new rows and closes the file; waits for a limited time. The rows in memory stay usable."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
 
 
 class _Memory(Generic[Row]):
-    """Rows by digest and scope, the digests used last; also of which digests there is nothing."""
+    """Rows by digest and scope, for the digests used last; also remembers digests without rows."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[Digest, dict[str, Row]] = OrderedDict()
 
     def find(self, digests: Iterable[Digest]) -> tuple[dict[Digest, Mapping[str, Row]], list[Digest]]:
-        """What is here, and of what nothing is known."""
+        """The rows in memory, and the digests that are not in memory."""
         found: dict[Digest, Mapping[str, Row]] = {}
         missing: dict[Digest, None] = {}
         for digest in digests:
@@ -198,7 +199,7 @@ class _Memory(Generic[Row]):
     def fill(
         self, asked: Iterable[Digest], read: Mapping[Digest, Mapping[str, Row]]
     ) -> dict[Digest, Mapping[str, Row]]:
-        """Takes in what a file said of digests that were not here."""
+        """Adds the rows that a file has for digests that were not in memory."""
         filled: dict[Digest, Mapping[str, Row]] = {}
         for digest in asked:
             filled[digest] = self._rows[digest] = dict(read.get(digest, {}))

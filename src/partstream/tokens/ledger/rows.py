@@ -1,4 +1,4 @@
-"""What the ledger remembers, as values: numbers and digests, never a text, a key or an address."""
+"""The rows of the ledger, as values: numbers and digests, never a text, a key or an address."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["CountRow", "LimitRow", "TotalRow", "UsageRow"]
 
 @dataclass(frozen=True, slots=True)
 class CountRow:
-    """What is known of one message, one text or the tools of a request, in one scope.
+    """The numbers of one message, one text or the tools of a request, in one scope.
 
     Attributes:
-        version: How `counted` was counted; a count of another version is counted anew.
-        counted: Tokens by a counter, uncorrected.
-        source: Where `counted` comes from.
-        reported: Tokens as a difference of two reported totals, or its share of one; None before any report.
-        is_alone: Whether the difference held nothing else, so that `reported` was said of this very thing.
-        size: Bytes of text, where that is all there is to it; else None.
+        version: The way in which `counted` was counted; a count of another version is repeated.
+        counted: The tokens by a counter, uncorrected.
+        source: The source of `counted`.
+        reported: The tokens by a difference of two reported totals, or a share of it; None before any report.
+        is_alone: Whether the difference covers only this thing, so that `reported` is exact.
+        size: The bytes of text, if the thing is only text; otherwise None.
     """
 
     version: str
@@ -35,12 +35,12 @@ class CountRow:
 
 @dataclass(frozen=True, slots=True)
 class TotalRow:
-    """What an upstream reported of a whole request: of a beginning of a conversation, with tools.
+    """The total that an upstream reported for a whole request: for a beginning of a conversation, with tools.
 
     Attributes:
         tools: The digest of the tools.
-        tools_tokens: How much of `reported` the tools take, as far as is known.
-        reported: Tokens.
+        tools_tokens: The estimated part of the tools in `reported`.
+        reported: The reported tokens.
     """
 
     tools: Digest
@@ -50,11 +50,11 @@ class TotalRow:
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """The most input tokens that a model takes, as its upstream said.
+    """The input limit that an upstream reported for a model.
 
     Attributes:
         tokens: The limit.
-        learned: When that was, in seconds since 1970.
+        learned: The time of the report, in seconds since 1970.
     """
 
     tokens: int
@@ -63,18 +63,18 @@ class LimitRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The usage of one answer; None is unknown.
+    """The usage of one answer; an unknown number is None.
 
     Attributes:
-        time: When it ended, in seconds since 1970.
-        model: The model, by its id.
+        time: The end of the answer, in seconds since 1970.
+        model: The model's id.
         upstream: A digest of the upstream.
-        conversation: A digest of the conversation's id, or None where the host gave none.
+        conversation: A digest of the conversation's id, or None if the host gave none.
         input_tokens: All tokens of the prompt.
         output_tokens: All tokens of the answer.
-        cached_tokens: Those of the prompt that were read from a cache.
-        reasoning_tokens: Those of the answer that were spent on reasoning.
-        cost: In US dollars.
+        cached_tokens: The prompt tokens that were read from a cache.
+        reasoning_tokens: The answer tokens that were spent on reasoning.
+        cost: The cost in US dollars.
     """
 
     time: float

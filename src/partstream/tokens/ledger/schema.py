@@ -1,4 +1,4 @@
-"""The tables of the ledger's file, and every statement that is sent to it; knows no connection."""
+"""The tables of the ledger's file, and all statements for it; knows no connection."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 APPLICATION_ID: Final = 0x50535447
-"""Stands in the head of the file, so that a file of somebody else is known for one (`PRAGMA application_id`)."""
+"""The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""
 
 SCHEMA_VERSION: Final = 2
-"""A file of another version is put aside: what it holds is learned again within a few answers."""
+"""The version of the tables. A file of another version is renamed: its contents are learned again in a few answers."""
 
 SCHEMA: Final = (
-    # Digests are random, so these tables have no order that a row number could help with.
+    # Digests are random, so row numbers would not help in these tables.
     """CREATE TABLE counts (
         digest BLOB, scope TEXT, version TEXT, counted REAL, source TEXT, reported REAL, is_alone INTEGER, size INTEGER,
         used INTEGER, PRIMARY KEY (digest, scope)
@@ -66,10 +66,10 @@ CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
     "totals": (20_000, "used"),
     "usage": (200_000, "time"),
 }
-"""The most rows of each table that grows, and by what the oldest is known; together about 40 MB."""
+"""The most rows of each growing table, and the column that determines their age; together about 40 MB."""
 
 MOST_PARAMETERS: Final = 900
-"""Of one statement: SQLite before 3.32 takes 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
+"""The most parameters of a statement: SQLite before 3.32 allows 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
 
 READ_COUNTS: Final = (
     "SELECT digest, scope, version, counted, source, reported, is_alone, size, used FROM counts"
@@ -88,7 +88,7 @@ READ_USAGE_OF_OTHERS: Final = (
 )
 READ_LAST_USAGE: Final = "SELECT max(id) FROM usage"
 
-# Another process may know a report that this one does not.
+# Another process may have written a report that this process does not know.
 KEEP_COUNT: Final = (
     "INSERT INTO counts (digest, scope, version, counted, source, reported, is_alone, size, used)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -116,5 +116,5 @@ CLEAR_USAGE: Final = "DELETE FROM usage"
 TOUCH_COUNT: Final = "UPDATE counts SET used = ? WHERE digest = ?"
 TOUCH_TOTAL: Final = "UPDATE totals SET used = ? WHERE digest = ?"
 
-# The newest that go with the oldest are those at the border, all of one day.
+# Also deletes the rows at the border that have the same age, all of one day.
 TRIM: Final = "DELETE FROM {table} WHERE {age} <= (SELECT {age} FROM {table} ORDER BY {age} LIMIT 1 OFFSET ?)"

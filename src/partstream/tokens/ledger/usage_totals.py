@@ -1,4 +1,4 @@
-"""Adds up the usage of answers by day and model; what an answer did not say is counted and never taken for 0."""
+"""Adds up the usage of answers by day and model; an unknown number is counted as unknown and never as 0."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Sum", "UsageOfOthers", "UsageTotals", "add_up", "clear_usage", "read
 
 @dataclass(slots=True)
 class Sum:
-    """A sum of numbers of which some may be unknown.
+    """A sum of numbers, some of which may be unknown.
 
     Attributes:
-        known: The sum of those that are known.
-        answers: How many are known.
-        unknown: How many are not.
+        known: The sum of the known numbers.
+        answers: How many numbers are known.
+        unknown: How many numbers are unknown.
     """
 
     known: float = 0
@@ -33,7 +33,7 @@ class Sum:
     unknown: int = 0
 
     def add(self, number: float | None) -> None:
-        """Takes a number in."""
+        """Adds a number; None is an unknown number."""
         if number is None:
             self.unknown += 1
         else:
@@ -42,22 +42,22 @@ class Sum:
 
     @property
     def value(self) -> float | None:
-        """The sum, or None when nothing of it is known."""
+        """The sum of the known numbers, or None if there are none."""
         return self.known if self.answers else None
 
 
 @dataclass(slots=True)
 class UsageTotals:
-    """What answers took together.
+    """The total usage of several answers.
 
     Attributes:
-        answers: How many there were.
-        input: Tokens of their prompts.
-        output: Tokens of the answers.
-        cached: Tokens of the prompts that were read from a cache.
-        reasoning: Tokens of the answers that were spent on reasoning.
-        cost: US dollars.
-        of_cached: Tokens of those prompts of which the cached ones are known.
+        answers: The number of answers.
+        input: The tokens of the prompts.
+        output: The tokens of the answers.
+        cached: The prompt tokens that were read from a cache.
+        reasoning: The answer tokens that were spent on reasoning.
+        cost: The cost in US dollars.
+        of_cached: The tokens of the prompts whose cached tokens are known.
     """
 
     answers: int = 0
@@ -69,7 +69,7 @@ class UsageTotals:
     of_cached: int = 0
 
     def add(self, row: UsageRow) -> None:
-        """Takes an answer in."""
+        """Adds an answer."""
         self.answers += 1
         self.input.add(row.input_tokens)
         self.output.add(row.output_tokens)
@@ -81,23 +81,23 @@ class UsageTotals:
 
     @property
     def cached_share(self) -> float | None:
-        """The part of the prompts that was read from a cache, from 0 to 1; None where nobody said."""
+        """The share of prompt tokens that were read from a cache, from 0 to 1; None if unknown."""
         return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
 
 
 def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
-    """The usage of the answers since a day of the local calendar, the oldest first."""
+    """The usage of the answers since a day of the local calendar, oldest first."""
     return [UsageRow(*row) for row in file.read(READ_USAGE, (_start_of(since),)) if _is_sound(row)]
 
 
 class UsageOfOthers:
-    """The usage that others write into the file while this process goes on; each answer once."""
+    """The usage that other processes write to the file while this process runs; each answer once."""
 
     def __init__(self) -> None:
         self._last = 0
 
     def read(self, file: LedgerFile, since: date, own: str | None) -> list[UsageRow]:
-        """The answers since a day that were not read before.
+        """The answers since a day that have not been read before.
 
         Args:
             file: The ledger's file.
@@ -105,7 +105,7 @@ class UsageOfOthers:
             own: The name of this process's own ledger, whose answers are left out.
         """
         last = next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
-        if last < self._last:  # somebody has cleared it, and numbers begin anew
+        if last < self._last:  # somebody has cleared the table, and its numbers start again
             self._last = 0
         rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
         self._last = max([self._last, last, *(number for number, *_ in rows)])
@@ -113,16 +113,16 @@ class UsageOfOthers:
 
 
 def clear_usage(file: LedgerFile) -> bool:
-    """Forgets the usage of all answers, and nothing else; whether that could be done."""
+    """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
     return file.write([(CLEAR_USAGE, [()])])
 
 
 def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
-    """Totals by day and model, the days in order.
+    """The totals by day and model, in the order of the days.
 
     Args:
-        rows: The oldest first.
-        model_pattern: Which models, by their ids; `*` and `?` stand for any characters.
+        rows: The usage of answers, oldest first.
+        model_pattern: The pattern of the model ids; `*` is any text, `?` any character.
     """
     totals: dict[tuple[date, str], UsageTotals] = {}
     for row in rows:
@@ -136,12 +136,12 @@ def _start_of(day: date) -> float:
 
 
 def _day(time: float) -> date:
-    """The day of the local calendar."""
+    """The day in the local calendar."""
     return datetime.fromtimestamp(time, UTC).astimezone().date()
 
 
 def _is_sound(row: tuple[object, ...]) -> bool:
-    """Whether a row is what was written; a file may be damaged."""
+    """Whether a row is valid; a file may be damaged."""
     time, model, _, _, *numbers = row
     if not (isinstance(time, float) and 0 <= time < 1e11 and isinstance(model, str)):
         return False

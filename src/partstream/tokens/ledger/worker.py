@@ -1,7 +1,7 @@
-"""The thread that uses the ledger's file, so that a slow disk never holds up an answer.
+"""The thread that uses the ledger's file, so that a slow disk never delays an answer.
 
-Reading is waited for, but never long: a warm lookup of a thousand messages takes a few milliseconds, and a file that
-takes longer than :data:`PATIENCE` is not waited for again until it has answered. Writing is never waited for.
+Callers wait for reads, but never long: a warm lookup of a thousand messages takes a few milliseconds, and after a read
+that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended. Nobody waits for writes.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
 __all__ = ["PATIENCE", "LedgerWorker"]
 
 PATIENCE: Final = 0.25
-"""Seconds that a caller waits for what the file knows, at the most."""
+"""The most seconds that a caller waits for a read."""
 
 _LAST_PATIENCE: Final = 2.0
-"""Seconds to wait at the end for what is not written yet."""
+"""The most seconds to wait for the last writes when the ledger closes."""
 
 _DAY: Final = 86_400
 
 _MOST_TOKENS: Final = 1e9
-"""No request holds more; what the file says beyond that is damage."""
+"""The most tokens of a request; a larger number in the file is damage."""
 
 _LAST_TIME: Final = 1e11
-"""Seconds since 1970; what the file says beyond that is damage."""
+"""The latest time in seconds since 1970; a later time in the file is damage."""
 
 Result = TypeVar("Result")
 
@@ -66,13 +66,13 @@ Result = TypeVar("Result")
 class LedgerWorker:
     """Reads and writes the rows of a ledger's file.
 
-    What reads gives None where the file did not answer in time.
+    The methods that read return None if the read did not end in time.
 
     Args:
-        path: The file.
+        path: The path of the file.
 
     Attributes:
-        name: Tells what this one writes from what others write; chance, and new with each of them.
+        name: The random name that marks the rows written by this worker.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class LedgerWorker:
     # ---- reading ----
 
     def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, CountRow]] | None:
-        """What is known of messages, by digest and scope."""
+        """The counts of messages, by digest and scope."""
         rows = self._read_of(READ_COUNTS, TOUCH_COUNT, digests)
         if rows is None:
             return None
@@ -98,7 +98,7 @@ class LedgerWorker:
         return found
 
     def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]] | None:
-        """What was reported of beginnings of conversations, by digest and scope."""
+        """The reported totals of beginnings of conversations, by digest and scope."""
         rows = self._read_of(READ_TOTALS, TOUCH_TOTAL, digests)
         if rows is None:
             return None
@@ -110,7 +110,7 @@ class LedgerWorker:
         return found
 
     def samples(self, family: str) -> list[Sample] | None:
-        """The newest samples of a family, the oldest first."""
+        """The newest samples of a family, oldest of them first."""
         rows = self._read(lambda file: file.read(READ_SAMPLES, (family, WINDOW)))
         if rows is None:
             return None
@@ -123,10 +123,10 @@ class LedgerWorker:
             return None
         return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_count(tokens) and _is_time(at)}
 
-    # ---- writing: gathered, and written by `flush` ----
+    # ---- writing: collected, and written by `flush` ----
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
-        """Has counts written."""
+        """Adds counts to the next write."""
         today = _today()
         parameters = [
             (digest, scope, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
@@ -135,24 +135,24 @@ class LedgerWorker:
         self._new.append((KEEP_COUNT, parameters))
 
     def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
-        """Has a reported total written."""
+        """Adds a reported total to the next write."""
         self._new.append((KEEP_TOTAL, [(digest, scope, row.tools, row.tools_tokens, row.reported, _today())]))
 
     def keep_sample(self, family: str, sample: Sample) -> None:
-        """Has a sample written; those that no factor looks at any more go."""
+        """Adds a sample to the next write, which also deletes samples that no longer count."""
         self._new.append((KEEP_SAMPLE, [(family, sample.ratio, sample.weight)]))
         self._new.append((TRIM_SAMPLES, [(family, WINDOW)]))
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
-        """Has a limit written."""
+        """Adds a limit to the next write."""
         self._new.append((KEEP_LIMIT, [(upstream, model, row.tokens, row.learned)]))
 
     def forget_limit(self, upstream: str, model: str) -> None:
-        """Has a limit taken out."""
+        """Adds the deletion of a limit to the next write."""
         self._new.append((FORGET_LIMIT, [(upstream, model)]))
 
     def keep_usage(self, row: UsageRow) -> None:
-        """Has the usage of an answer written."""
+        """Adds the usage of an answer to the next write."""
         parameters = (
             row.time,
             row.model,
@@ -168,22 +168,22 @@ class LedgerWorker:
         self._new.append((KEEP_USAGE, [parameters]))
 
     def flush(self) -> None:
-        """Has all that is new written in one transaction."""
+        """Writes all new rows in the background, in one transaction."""
         if self._new and self._end.alive:
             new, self._new = self._new, []
             self._thread.submit(self._file.write, new)
 
     def close(self) -> None:
-        """Writes what is new and closes the file; waits a bounded time, after that the thread ends when it can."""
+        """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
         self.flush()
         if (finished := self._end()) is not None:
             with suppress(WaitTimeoutError):
                 finished.result(_LAST_PATIENCE)
 
-    # ---- inside ----
+    # ---- internals ----
 
     def _read(self, action: Callable[[LedgerFile], Result]) -> Result | None:
-        """Has the thread read something, and waits for it unless an earlier reading is still not done."""
+        """Runs an action in the thread and waits for its result, unless an earlier read is still running."""
         if not self._end.alive or (self._late is not None and not self._late.done()):
             return None
         self._late = None
@@ -195,7 +195,7 @@ class LedgerWorker:
             return None
 
     def _read_of(self, sql: str, touch: str, digests: Sequence[Digest]) -> list[tuple[Any, ...]] | None:
-        """The rows of digests; those that were not used today are marked as used with the next writing."""
+        """The rows of digests; the next write marks those as used today that were not used today."""
         rows = self._read(lambda file: [row for part in _parts(digests) for row in file.read(_places(sql, part), part)])
         today = _today()
         if old := {row[0] for row in rows or () if row[-1] != today}:
@@ -207,10 +207,10 @@ _SOURCES: Final = frozenset(source.value for source in CountSource)
 
 
 def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
-    """Ends the thread after all that it still has to do."""
+    """Ends the thread after its remaining work."""
     try:
         closing = thread.submit(file.close)
-    except RuntimeError:  # the interpreter ends, and has waited for the thread
+    except RuntimeError:  # the interpreter is ending, and has waited for the thread
         file.close()
         return None
     thread.shutdown(wait=False)
@@ -230,7 +230,7 @@ def _is_time(value: object) -> bool:
 
 
 def _today() -> int:
-    """Days since 1970: as exactly as it has to be known what was used last."""
+    """The days since 1970: exact enough for the last use of a row."""
     return int(time.time() // _DAY)
 
 
