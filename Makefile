@@ -49,6 +49,8 @@ WORKERS ?= auto
 TESTS ?=
 
 # The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
+# Bytecode is kept, whatever the environment says: each of two hundred processes would compile all that it imports.
+test-python: export PYTHONDONTWRITEBYTECODE :=
 test-python: ## Run the tests of Python
 	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
