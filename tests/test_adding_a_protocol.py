@@ -124,7 +124,7 @@ def test_the_settings_of_the_new_wire_are_read_checked_and_shown_without_their_s
     for request, said in {
         '{"mod": "noisy"}': "unknown setting 'mod' in PARTSTREAM_REQUEST; did you mean 'mood'?",
         '{"mood": "sad"}': "expected one of calm, noisy",
-        '{"truncation": "auto"}': "a setting of openresponses that this protocol has no place for",
+        '{"truncation": "auto"}': "truncation belongs to openresponses; this protocol has no place for it",
         '{"extraBody": {"script": []}}': "a field that holds the request itself",
     }.items():
         refused = run({**variables, "PARTSTREAM_REQUEST": request}, "partstream", "config", "show")

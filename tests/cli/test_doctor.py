@@ -17,7 +17,7 @@ SERVERS = {
     "all is well": (document(200, LIST), 0, "fine", "lists 2 language models", ""),
     "the key is refused": (document(401, KEY.encode()), 1, "problem", "HTTP 401", "another key"),
     "no such path": (document(404, b"{}"), 1, "problem", "HTTP 404", "/v1"),
-    "something else": (document(200, b"<html>", "text/html"), 1, "problem", "something else", "/v1"),
+    "something else": (document(200, b"<html>", "text/html"), 1, "problem", "not a list of models", "/v1"),
     "broken": (document(500, b"{}"), 1, "problem", "HTTP 500", "its own log"),
 }
 

@@ -127,7 +127,7 @@ FAILING = {
     "no such program": (["partstream-no-such-program", KEY], "no such program"),
     "a program that cannot be run": ([os.path.realpath(__file__), KEY], "no such program"),
     "far too much": (python(f"print('{KEY}' * 10000)"), "more than 65536 bytes"),
-    "no text": (python("import os; os.write(1, bytes([255]))"), "letters beyond ASCII"),
+    "no text": (python("import os; os.write(1, bytes([255]))"), "characters beyond ASCII"),
 }
 
 
@@ -151,7 +151,7 @@ def test_a_program_of_the_present_folder_is_not_run(tmp_path: Path, monkeypatch:
 def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path):
     started = tmp_path / "started"
     shell = ["/bin/sh", "-c", f"sleep 3600 & echo $! > '{started}'; wait"]
-    assert "no end within 1 s" in str(failure(lambda: read_command(shell, 1.0)))
+    assert "no exit within 1 s" in str(failure(lambda: read_command(shell, 1.0)))
     process = int(started.read_text())
 
     async def gone() -> None:

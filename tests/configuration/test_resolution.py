@@ -210,3 +210,10 @@ def test_a_setting_that_cannot_stand_in_a_place_is_refused_there(place: Place, s
         resolve([layer(place, **settings)])
     assert str(Place.GROUP) in raised.value.expected
     assert "sk-planted" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["apiKeyFile", "apiKeyKeyring", "baseUrl", "proxy"])
+def test_a_key_in_the_wrong_setting_is_not_shown(name: str):
+    with pytest.raises(ConfigurationError) as raised:
+        resolve([layer(Place.GROUP, **{name: "sk-planted"})])
+    assert "sk-planted" not in str(raised.value)

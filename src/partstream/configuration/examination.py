@@ -82,7 +82,7 @@ async def examine(configuration: Configuration) -> list[Finding]:
 def _file(configuration: Configuration) -> Finding:
     if configuration.file.is_file():
         return Finding("file", Verdict.FINE, f"{configuration.file} was read")
-    return Finding("file", Verdict.FINE, f"{configuration.file} is not there, and need not be")
+    return Finding("file", Verdict.FINE, f"{configuration.file} does not exist, and need not")
 
 
 def _server_settings(configuration: Configuration, gateway: GatewayConfiguration) -> Finding:
@@ -92,10 +92,10 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
         says += f" through {configuration.resolved.values['proxy'].shown}"
     if not gateway.verify_certificates:
         return Finding(
-            "base URL", Verdict.WARNING, f"{says}, whoever answers there", "set `proxyStrictSSL` to true again"
+            "base URL", Verdict.WARNING, f"{says}, without a check of who answers", "set `proxyStrictSSL` to true again"
         )
     if urlsplit(gateway.base_url).scheme == "http" and gateway.allow_insecure_http:
-        return Finding("base URL", Verdict.WARNING, f"{says}, readable on the way", "use https where you can")
+        return Finding("base URL", Verdict.WARNING, f"{says}, unencrypted", "use https where you can")
     return Finding("base URL", Verdict.FINE, says)
 
 
@@ -103,14 +103,14 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> F
     credentials = gateway.credentials
     if credentials is None:
         value = configuration.resolved.values.get("apiKey")
-        says = "none, which is fine for a server that wants none" if value is None else f"from {value.where}"
+        says = "none, which is fine for a server that needs no key" if value is None else f"from {value.where}"
         return Finding("key", Verdict.FINE, says)
     try:
         await credentials.get()
     except CredentialError as error:
-        return Finding("key", Verdict.PROBLEM, f"none from {error.source}: {error}", error.expected)
+        return Finding("key", Verdict.PROBLEM, str(error), error.expected)
     if not isinstance(credentials, RenewingKey):
-        return Finding("key", Verdict.FINE, "there is one")
+        return Finding("key", Verdict.FINE, "set")
     ends = credentials.expires_at
     until = "" if ends is None else f", good until {datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M} UTC"
     return Finding("key", Verdict.FINE, f"from {credentials.source}{until}")
@@ -163,13 +163,13 @@ def _judged(answer: FetchResponse, gateway: GatewayConfiguration) -> list[Findin
         catalogue = read_catalogue(loads(answer.body))
     except (JSONDecodeError, UpstreamError):
         advice = "does the base URL end as the server wants it, often in /v1?"
-        return [Finding("server", Verdict.PROBLEM, "it answers with something else than a list of models", advice)]
+        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", advice)]
     listed = catalogue.entries.keys()
     findings = [Finding("server", Verdict.FINE, f"it answers, and lists {len(listed)} language models")]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
-        findings.append(Finding("models", Verdict.WARNING, says, "mind the spelling; a server need not list all"))
+        findings.append(Finding("models", Verdict.WARNING, says, "check the spelling; a server need not list all"))
     return findings
 
 

@@ -81,7 +81,7 @@ async def read_keyring(service: str, user: str) -> str:
     if failure:
         raise CredentialError(source, failure, "a keyring that is open")
     if not text:
-        raise CredentialError(source, "no such entry", f"one, as `keyring set {service} {user}` makes it")
+        raise CredentialError(source, "no such entry", f"one; `keyring set {service} {user}` makes it")
     return str(text)
 
 
@@ -113,7 +113,7 @@ async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
             output = await _output_of(process, source)
             status = await process.wait()
     except TimeoutError:
-        raise CredentialError(source, f"no end within {seconds:g} s", "a key") from None
+        raise CredentialError(source, f"no exit within {seconds:g} s", "a key") from None
     finally:
         await _end(process)
     if status != 0:
@@ -148,5 +148,5 @@ def _text(content: bytes, source: str) -> str:
         raise CredentialError(source, f"more than {_MAX_BYTES} bytes", "the key and nothing else")
     # Not decode() with its error: that holds the bytes, and would travel along as the context of ours.
     if not content.isascii():
-        raise CredentialError(source, "letters beyond ASCII", "a key in ASCII")
+        raise CredentialError(source, "characters beyond ASCII", "a key in ASCII")
     return content.decode()

@@ -20,22 +20,25 @@ LIFETIME: Final = "apiKeyLifetime"
 
 def _variable(name: str, where: str) -> str:
     if not name.isprintable() or not name or "=" in name or " " in name:
-        raise ConfigurationError(where, "no name of a variable", "the name of an environment variable")
+        raise ConfigurationError(where, "an invalid name", "the name of an environment variable")
     return name
+
+
+# A key that stands in the wrong setting must not be shown: these errors do not repeat the value.
 
 
 def _file(value: str, where: str) -> Path:
     """The path, wherever the process was started: the present folder may be one that nobody trusts."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
-        raise ConfigurationError(where, repr(value), "an absolute path, or one that begins with ~/")
+        raise ConfigurationError(where, "a relative path", "an absolute path, or one that begins with ~/")
     return Path(path)
 
 
 def _keyring(value: str, where: str) -> tuple[str, str]:
     service, _, user = value.rpartition("/")
     if not service or not user:
-        raise ConfigurationError(where, repr(value), "an entry such as service/user")
+        raise ConfigurationError(where, "no service and user", "an entry such as service/user")
     return service, user
 
 
@@ -47,7 +50,7 @@ def _command(value: Any, where: str) -> list[str]:
         raise ConfigurationError(where, type(value).__name__, expected)
     for index, part in enumerate(value):
         if "\0" in string(part, f"{where}[{index}]"):
-            raise ConfigurationError(f"{where}[{index}]", "a NUL", "text")
+            raise ConfigurationError(f"{where}[{index}]", "a null character", "text")
     if not value[0]:
         raise ConfigurationError(f"{where}[0]", "nothing", "a program")
     return value

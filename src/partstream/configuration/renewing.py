@@ -142,7 +142,7 @@ def fetched_key(source: str, text: str, lifetime: float | None, now: float, kind
     if not key:
         raise CredentialError(source, "nothing", "a key")
     if not fits_header(key):
-        raise CredentialError(source, "more than one line, or letters beyond ASCII", "the key and nothing else")
+        raise CredentialError(source, "more than one line, or characters beyond ASCII", "the key and nothing else")
     expires_at = now + lifetime if lifetime is not None else jwt_expiry(key)
     return FetchedKey(Secret(key, kind), expires_at)
 

@@ -87,7 +87,9 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     for place, values in read.items():
         for name, value in values.items():
             if value.row.is_bound and place not in used:
-                notes.append(f"{value.where} ({place}) is not used: the base URL in force stands elsewhere")
+                notes.append(
+                    f"{value.where} ({place}) is not used: it belongs to another base URL than the one in force"
+                )
             elif name in KEY_SETTINGS and place is not key_place:
                 continue  # a weaker place, which another source of the key replaces whole
             else:

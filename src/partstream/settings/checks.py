@@ -152,5 +152,5 @@ def http_url(value: Any, where: str, example: str) -> str:
     except ValueError:  # a port that is not a number, a bracket that is not closed
         usable = False
     if not usable:
-        raise ConfigurationError(where, "something else", f"an http or https URL such as {example}")
+        raise ConfigurationError(where, "an invalid URL", f"an http or https URL such as {example}")
     return url

@@ -68,12 +68,13 @@ class MisplacedSettingError(ConfigurationError):
 
     def __init__(self, where: str, name: str, protocol: str) -> None:
         super().__init__(
-            where,
-            f"a setting of {protocol} that this protocol has no place for",
-            "none, or `extraBody` for a server that takes it in the body",
+            where, f"a setting of {protocol}", "none, or `extraBody` for a server that takes it in the body"
         )
         self.name = name
         self.protocol = protocol
+
+    def __str__(self) -> str:
+        return f"setting {self.where} belongs to {self.protocol}; this protocol has no place for it"
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL
-from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
+from partstream.settings.errors import ConfigurationError, UnknownSettingError
 from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
@@ -187,7 +187,9 @@ def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:
 def _check_own(request: RequestSettings, own: OwnSettings | None, where: str) -> None:
     """Refuses what somebody set in vain: settings that only other protocols have a place for."""
     if request.own is not None and (own is None or not isinstance(request.own, own.kind)):
-        raise MisplacedSettingError(where, type(request.own).__name__, "another protocol")
+        expected = "none" if own is None else own.kind.__name__
+        got = f"{type(request.own).__name__}, which this protocol has no place for"
+        raise ConfigurationError(f"{where}.own", got, expected)
 
 
 def _changed(base: RequestSettings, fields: Mapping[str, Any], own: OwnSettings | None) -> RequestSettings:
