@@ -1,5 +1,6 @@
-"""Conversations as every protocol can send them: what a message means, before any wire form; sans-IO.
+"""Conversations in a form that every protocol can send: the meaning of messages, before any wire form; no I/O.
 
-:func:`partstream.conversation.preparation.prepare` is the way in: messages and options become a
-:class:`partstream.conversation.chat_request.ChatRequest`, which a protocol's folder only has to write down.
+The entrance is :func:`partstream.conversation.preparation.prepare`: it makes a
+:class:`partstream.conversation.chat_request.ChatRequest` of messages and options, which a protocol's folder only has to
+write.
 """

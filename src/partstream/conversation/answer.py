@@ -1,4 +1,4 @@
-"""The way back: parts of an answer under the names that the consumer gave, and the marker that the answer leaves."""
+"""The way back: gives the parts of an answer the consumer's names, and makes the marker of the answer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["AnswerState"]
 
 
 class AnswerState:
-    """What one answer leaves behind; sees every part of it, in order.
+    """The state that one answer leaves in the conversation; sees every part of the answer, in order.
 
     Args:
         origin: The upstream and model that answer.
-        names: The names of tools, as they were sent.
+        names: The sent and the given names of tools.
     """
 
     def __init__(self, origin: Origin, names: ToolNames) -> None:
@@ -37,7 +37,7 @@ class AnswerState:
         self._reasoning: list[dict[str, Any]] = []
 
     def see(self, part: ResponsePart) -> ResponsePart:
-        """The part as the consumer gets it."""
+        """Takes a part of the answer; returns the part for the consumer."""
         if type(part) is TextPart:
             self._texts.append(part.value)
             self._text_after_call = True
@@ -57,12 +57,12 @@ class AnswerState:
         return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
 
     def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
-        """The stateful marker of the answer, or None where it would carry nothing.
+        """The stateful marker of the answer, or None if it would carry no state.
 
         Args:
-            model_id: The model as the host names it.
-            response_id: The response, where the server was asked to store it.
-            history: Gives the digest of the messages that were answered; asked only where it is needed.
+            model_id: The host's id of the model.
+            response_id: The id of the response if the server was asked to store it, otherwise None.
+            history: Returns the digest of the answered messages; called only if needed.
         """
         reasoning = usable_items(self._reasoning)
         if response_id is None and not reasoning:

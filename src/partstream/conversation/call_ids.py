@@ -1,7 +1,7 @@
-"""Call ids that every server takes, 1 to 64 characters and each of one call, and the way back to the given ones.
+"""Makes call ids that every server accepts (1 to 64 characters, unique), and maps them back to the given ids.
 
-The ids of this upstream carry our prefix in the conversation and lose it here; ids of other providers pass as they
-are. An id depends on the conversation before it alone, so later requests say it the same way.
+In the conversation, the ids of this upstream have our prefix, which is removed here; ids of other providers stay. A
+sent id depends only on the conversation before it, so later requests send the same id.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MAX_ID_LENGTH: Final = 64
 
 
 class CallIds:
-    """The ids of one request, handed out call by call in the order of the conversation.
+    """The call ids of one request, assigned call by call in the order of the conversation.
 
     Args:
-        prefix: What was put before the ids of this upstream; may be empty.
+        prefix: The prefix of this upstream's ids; may be empty.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -29,7 +29,7 @@ class CallIds:
         self._changed: set[str] = set()
 
     def open(self, call_id: str) -> str:
-        """The id that is sent for a call: its own, or one made of it where that is too long, empty or taken."""
+        """The id to send for a call: its own, or one derived from it if that is too long, empty or already used."""
         own = well_formed(call_id.removeprefix(self._prefix))
         sent, attempt = own, 0
         while not 1 <= len(sent) <= MAX_ID_LENGTH or sent in self._given:
@@ -42,13 +42,13 @@ class CallIds:
         return sent
 
     def from_upstream(self, sent: str) -> str:
-        """The id that was given for a call, by the one that was sent.
+        """The given id of a call, by its sent id.
 
         Raises:
-            KeyError: It was not sent.
+            KeyError: No call was sent with this id.
         """
         return self._given[sent]
 
     def is_changed(self, sent: str) -> bool:
-        """Whether an id is not the upstream's own: a response that the server has stored knows the call by another."""
+        """Whether a sent id differs from the upstream's own, by which a stored response knows the call."""
         return sent in self._changed

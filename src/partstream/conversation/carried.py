@@ -1,4 +1,4 @@
-"""Which state of earlier answers a request carries; a server may refuse either kind."""
+"""The kinds of state from earlier answers that a request may carry; a server may refuse each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Carried(Flag):
 
     NOTHING = 0
     RESPONSE = auto()
-    """The identifier of a stored response."""
+    """The id of a stored response."""
     REASONING = auto()
     """Encrypted reasoning."""
     EVERYTHING = RESPONSE | REASONING

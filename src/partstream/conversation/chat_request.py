@@ -1,4 +1,4 @@
-"""A request as every protocol says it: what is asked of which model; a protocol's folder writes it down."""
+"""A request to a model in the form common to all protocols; a protocol's folder writes it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class ChatRequest:
     """A request, ready to be written.
 
     Attributes:
-        model_id: The model as the server names it.
-        turns: The conversation, or what came after `previous_response_id`.
-        instructions: The system messages as one text, or empty where the settings keep them among the turns.
-        tools: The tools, under the names that are sent, each with a schema.
-        tool_mode: Whether the model must call one.
-        options: Options that somebody set for this request, by the names that were given.
-        reasoning_effort: What a person chose, or None.
-        context_size: What a person chose, in tokens, or None.
-        cache_key: The same for requests that share a beginning, at most 64 characters, or None.
-        previous_response_id: The stored response that the turns follow, or None.
+        model_id: The model's id on the server.
+        turns: The conversation, or its part after `previous_response_id`.
+        instructions: The system messages as one text; empty if the settings keep them among the turns.
+        tools: The tools under the names to send, each with a schema.
+        tool_mode: Whether the model may or must call a tool.
+        options: The caller's options for this request, by the caller's names.
+        reasoning_effort: The person's choice of reasoning effort, or None.
+        context_size: The person's choice of context size in tokens, or None.
+        cache_key: A key that requests with a common beginning share, at most 64 characters, or None.
+        previous_response_id: The id of the stored response that the turns follow, or None.
         has_reasoning: Whether the turns hold reasoning items.
-        settings: How to write it.
+        settings: How to write the request.
     """
 
     model_id: str

@@ -1,7 +1,7 @@
-"""Finds the stored response that a request can go on from: one that saw exactly what stands before its answer.
+"""Finds the stored response that a request can continue: one that saw exactly the messages before its answer.
 
-A history that was edited, cut or summarised has another digest, so it is sent whole. The state cannot get out of
-step with the conversation, because it is kept nowhere else than in the conversation.
+A history that was edited, cut or summarised has another digest, so it is sent as a whole. The state cannot differ from
+the conversation, because only the conversation holds it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def find_continuation(
     origin: Origin,
     ids: CallIds,
 ) -> tuple[int, str] | None:
-    """The last message whose stored response saw what stands before it, and the id of that response; or None.
+    """The last message whose stored response saw exactly the messages before it, and the id of that response; or None.
 
     Args:
         messages: The conversation.
-        markers: Our markers in it, by the number of their message.
-        turns: The turns of it, as they are sent.
-        origin: The upstream and model that are asked now.
-        ids: The call ids that are sent.
+        markers: Our markers in the conversation, by the number of their message.
+        turns: The turns to send.
+        origin: The upstream and model of this request.
+        ids: The call ids to send.
     """
     usable = {
         number: marker
@@ -63,14 +63,14 @@ def find_continuation(
 
 
 def _is_answer(message: ChatMessage, marker: StateMarker) -> bool:
-    """Whether a message still says what the response said, and nothing that it did not."""
+    """Whether a message still holds exactly the response."""
     if any(isinstance(part, ToolResultPart) for part in message.content):
         return False
     return answer_digest(message.content) == marker.answer
 
 
 def _can_follow(turns: Sequence[Turn], last: int, ids: CallIds) -> bool:
-    """Whether something follows, and answers calls of the stored part only under ids that the server knows."""
+    """Whether turns follow, and answer calls of the stored part only by ids that the server knows."""
     rest = [turn for turn in turns if turn.message > last]
     results = (piece for turn in rest for piece in turn.content if isinstance(piece, Result))
     return bool(rest) and not any(ids.is_changed(result.call_id) for result in results)

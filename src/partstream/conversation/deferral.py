@@ -1,4 +1,4 @@
-"""Images and files that a protocol does not take where they are said: they follow in a message of the user."""
+"""Moves images and files that a protocol does not accept at their place into a following message of the user."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["shown_by_user"]
 
 
 def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool) -> Iterator[Turn]:
-    """The turns, with what cannot stand where it is said behind the results that follow without a break.
+    """The turns, with images and files moved into a user turn after the consecutive results.
 
     Args:
         turns: The conversation.
-        of_results: Whether the images and files of results move.
-        of_assistant: Whether those that the assistant shows move.
+        of_results: Whether to move the images and files of results.
+        of_assistant: Whether to move the images and files of the assistant.
     """
     deferral = _Deferral(of_results=of_results, of_assistant=of_assistant)
     last = 0
@@ -35,7 +35,7 @@ def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool
 
 
 class _Deferral:
-    """What waits for the next message of the user."""
+    """The pieces that wait for the next user turn."""
 
     def __init__(self, *, of_results: bool, of_assistant: bool) -> None:
         self._of_results = of_results
@@ -62,9 +62,9 @@ class _Deferral:
     def _result(self, piece: Piece) -> Piece:
         if not isinstance(piece, Result):
             return piece
-        return replace(piece, content=tuple(map(self._said, piece.content)))
+        return replace(piece, content=tuple(map(self._without_attachment, piece.content)))
 
-    def _said(self, piece: ResultContent) -> ResultContent:
+    def _without_attachment(self, piece: ResultContent) -> ResultContent:
         if not isinstance(piece, Attachment):
             return piece
         self._waiting.append(piece)

@@ -1,7 +1,7 @@
-"""Digests of conversations: two are equal exactly when a model that saw one has seen the other.
+"""Digests of conversations: two are equal exactly if a model that saw one has also seen the other.
 
-Over everything that reaches a model and nothing else: marks move from message to message (`cache_control`), thinking
-comes and goes, and the host adds empty texts.
+A digest covers everything that reaches a model and nothing else: marks move from message to message (`cache_control`),
+thinking comes and goes, and the host adds empty texts.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class Hash(Protocol):
     """A hash of the standard library."""
 
     def update(self, data: bytes, /) -> None:
-        """Takes bytes in."""
+        """Adds bytes."""
         ...
 
 
 def short_digest(text: str, size: int = 8) -> str:
-    """A digest of a short text, in `2 * size` hexadecimal digits."""
+    """The digest of a short text, in `2 * size` hexadecimal digits."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=size).hexdigest()
 
 
 class HistoryDigest:
-    """The digest of a conversation that grows by one message at a time; linear in what it holds."""
+    """The digest of a conversation that grows message by message; takes time linear in the size of the messages."""
 
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=_SIZE)
 
     def add(self, message: ChatMessage) -> None:
-        """Takes the next message in; an empty one changes nothing."""
+        """Adds the next message; an empty message does not change the digest."""
         for piece in _pieces(message.content):
             self._hash.update(b"%d" % message.role)
             add_fields(self._hash, piece)
@@ -56,9 +56,9 @@ class HistoryDigest:
 
 
 def answer_digest(parts: Iterable[MessagePart]) -> str:
-    """The digest of an answer, the same whether its text came in one part or in many.
+    """The digest of an answer, which does not depend on the number of text parts.
 
-    White space at the ends of the text does not count: consumers cut it.
+    White space at the ends of the text does not count, because consumers remove it.
     """
     parts = list(parts)
     text = "".join(part.value for part in parts if isinstance(part, TextPart)).strip()
@@ -71,7 +71,7 @@ def answer_digest(parts: Iterable[MessagePart]) -> str:
 
 
 def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
-    """Takes fields into a digest, each with its length before it: no two lists of fields look alike."""
+    """Adds fields to a digest, each after its length, so that different lists of fields give different digests."""
     for field in fields:
         digest.update(b"%d:" % len(field))
         digest.update(field)
@@ -102,10 +102,10 @@ def _call(part: ToolCallPart) -> tuple[bytes, ...]:
 
 
 def canonical_json(value: Mapping[str, Any]) -> bytes:
-    """The same bytes for equal objects, in whatever order their names stand."""
+    """The JSON text of an object, the same for equal objects in any order of names."""
     try:
         return json.dumps(dict(value), sort_keys=True, separators=(",", ":")).encode()
-    except (TypeError, ValueError):  # no JSON: the request is refused where it is written down
+    except (TypeError, ValueError):  # not JSON: writing the request refuses it
         return repr(value).encode(errors="surrogatepass")
 
 

@@ -1,7 +1,7 @@
-"""The rule for callers without a system role: what an assistant says before anyone asked is instructions.
+"""The rule for callers without a system role: assistant messages before the first user message are instructions.
 
 VS Code's public API has no system role, so extensions put their instructions into leading assistant messages. A real
-greeting stands in the same place and must stay one: it says hello or offers help, and gives no orders.
+greeting stands in the same place and must stay a greeting: it says hello or offers help, and gives no orders.
 
 Source: the documents' `fixSystemMessages`.
 """
@@ -32,7 +32,7 @@ _ORDER: Final = re.compile(
 
 
 def leading_instructions(messages: Sequence[ChatMessage]) -> int:
-    """How many messages at the start are instructions of a caller that has no system role; mostly 0."""
+    """The number of messages at the start that are instructions of a caller without a system role; mostly 0."""
     if any(message.role is Role.SYSTEM for message in messages):
         return 0
     leading = list(takewhile(lambda message: message.role is Role.ASSISTANT, messages))
@@ -42,8 +42,8 @@ def leading_instructions(messages: Sequence[ChatMessage]) -> int:
 
 
 def _may_be_instructions(message: ChatMessage) -> bool:
-    """Whether a leading assistant message can be anything but a real answer or a greeting."""
-    # Cache marks stand on instructions too; everything else that is not text only a model says.
+    """Whether a leading assistant message is neither a real answer nor a greeting."""
+    # Instructions may have cache marks; any other part that is not text comes from a model.
     if not all(isinstance(part, TextPart) or _is_cache_mark(part) for part in message.content):
         return False
     text = "".join(part.value for part in message.content if isinstance(part, TextPart)).strip()

@@ -1,7 +1,7 @@
-"""Marks of the host among the parts: data parts that speak to programs and never belong into a prompt.
+"""The host's marks among the parts: data parts for programs, which never belong in a prompt.
 
-Source: Copilot 0.67, `CustomDataPartMimeTypes`. A mark is known by its media type alone; what it says is read
-elsewhere (:mod:`partstream.conversation.state_marker`) or not at all.
+A mark is recognised by its media type alone; :mod:`partstream.conversation.state_marker` reads the one kind whose
+contents matter. Source: Copilot 0.67, `CustomDataPartMimeTypes`.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ KNOWN_MARKS: Final = frozenset(
         "application/vnd.vscode.citation+json",  # our own, with citations as data
     }
 )
-"""Marks that need no word in the log."""
+"""Marks that are not logged."""
 
 _DOCUMENTS: Final = (
     "application/vnd.openxmlformats-officedocument.",
     "application/vnd.oasis.opendocument.",
     "application/vnd.ms-",
 )
-"""Of the vendor tree, but what a person attaches."""
+"""Media types of the vendor tree that a person attaches."""
 
 _HOSTS: Final = ("application/vnd.vscode.", "application/vnd.code.", "application/vnd.github.copilot.")
-"""Of the host, whatever they end in."""
+"""Media types of the host, whatever their suffix."""
 
 
 def is_mark(mime_type: str) -> bool:
     """Whether a data part of this type is for programs.
 
-    A media type has a slash; Copilot's own names have none. Of the vendor tree (RFC 6838, 3.2) only documents and
-    JSON can be shown to a model.
+    A media type has a slash; Copilot's own names have none. In the vendor tree (RFC 6838, 3.2), only documents and
+    JSON are for models.
     """
     label = mime_type.partition(";")[0].strip().lower()
     if "/" not in label or label in KNOWN_MARKS or label.startswith(_HOSTS):

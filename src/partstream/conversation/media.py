@@ -1,7 +1,7 @@
-"""What the bytes of a data part are: by their first bytes, where the label may lie; knows no message and no wire.
+"""Determines the kind of a data part by its first bytes, because its label may be wrong; knows no message and no wire.
 
-VS Code encodes images anew as PNG and keeps the label that they had (`image/jpeg`), so the label is the second
-source only. Bytes that are no text never become text, whatever their label says.
+VS Code re-encodes images as PNG and keeps their old label (`image/jpeg`), so the label is only the second source. Bytes
+that are not text never become text, whatever their label.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "file_name", "read_medi
 
 
 class MediaKind(StrEnum):
-    """How a model takes it in."""
+    """The kind of input that a model accepts."""
 
     TEXT = "text"
     IMAGE = "image"
@@ -25,10 +25,10 @@ class MediaKind(StrEnum):
 
 
 class Media(NamedTuple):
-    """What a data part holds.
+    """The content of a data part.
 
     Attributes:
-        kind: How a model takes it in.
+        kind: The kind of input.
         media_type: The true media type, without parameters, in lower case.
         text: The text, for :attr:`MediaKind.TEXT`; otherwise empty.
     """
@@ -39,7 +39,7 @@ class Media(NamedTuple):
 
 
 URI_LIST: Final = "text/uri-list"
-"""The media type of a part that holds the address of something in place of its bytes (RFC 2483)."""
+"""The media type of a part that holds a URL instead of bytes (RFC 2483)."""
 
 _UNKNOWN: Final = "application/octet-stream"
 
@@ -61,15 +61,15 @@ _SIGNATURES: Final[tuple[tuple[int, bytes, str], ...]] = (
     (0, b"PK\x03\x04", "application/zip"),
     (0, b"\x1f\x8b", "application/gzip"),
 )
-"""Offset, bytes and the type that they stand for."""
+"""Offset, signature and media type."""
 
 _CONTAINERS: Final = frozenset({"application/zip", "application/gzip"})
-"""What other formats are made of: the label knows better (`application/vnd.openxmlformats-...` is a zip file)."""
+"""Formats that contain other formats: the label is more exact (`application/vnd.openxmlformats-...` is a zip file)."""
 
 _ALIASES: Final = {"image/jpg": "image/jpeg", "application/x-pdf": "application/pdf", "audio/x-wav": "audio/wav"}
 
 _TEXT_SUFFIXES: Final = ("/json", "+json", "/xml", "+xml", "/yaml", "/x-yaml", "/toml", "/javascript", "/sql")
-"""Text outside of `text/`; SVG is one of them: no model server takes it for an image."""
+"""Text types outside `text/`, including SVG: no model server accepts SVG as an image."""
 
 _EXTENSIONS: Final = {
     "application/pdf": "pdf",
@@ -86,11 +86,11 @@ _EXTENSIONS: Final = {
 }
 
 _CONTROLS: Final = dict.fromkeys([*range(9), 11, *range(14, 27), *range(28, 32)])
-"""Characters that no text holds; tab, line ends, form feed and the escape of terminals are text."""
+"""Characters that text does not contain; tab, line ends, form feed and the terminal's escape character are text."""
 
 
 def sniff(data: bytes) -> str | None:
-    """The media type that the first bytes stand for, or None."""
+    """The media type by the first bytes, or None."""
     head = data[:16]
     for offset, signature, media_type in _SIGNATURES:
         if head.startswith(signature, offset):
@@ -99,7 +99,7 @@ def sniff(data: bytes) -> str | None:
 
 
 def read_media(part: DataPart) -> Media:
-    """What a data part holds; never raises, bytes of no known kind are a file."""
+    """The content of a data part. Never raises: bytes of an unknown kind are a file."""
     label = part.mime_type.partition(";")[0].strip().lower()
     label = _ALIASES.get(label, label)
     if label.startswith("text/") or label.endswith(_TEXT_SUFFIXES):
@@ -116,17 +116,17 @@ def read_media(part: DataPart) -> Media:
 
 
 def data_url(data: bytes, media_type: str) -> str:
-    """The bytes as a URL: RFC 2397."""
+    """The bytes as a data URL (RFC 2397)."""
     return f"data:{media_type};base64,{b64encode(data).decode()}"
 
 
 def file_name(media_type: str) -> str:
-    """A name for a file that has none; servers tell the format by its ending."""
+    """A name for a file without one; servers determine the format by its extension."""
     return f"file.{_EXTENSIONS.get(media_type, 'bin')}"
 
 
 def _is_plausible(media_type: str, data: bytes) -> bool:
-    """Two letters are a weak sign: a bitmap also says its own size."""
+    """Whether a signature can be right: the two letters of a bitmap are weak evidence, so its size has to match too."""
     return media_type != "image/bmp" or (len(data) >= 14 and int.from_bytes(data[2:6], "little") == len(data))
 
 

@@ -1,6 +1,6 @@
-"""Messages to turns: every part finds its place, empty text and the host's marks are left out and nothing else.
+"""Converts messages into turns; leaves out only empty texts and the host's marks.
 
-What a part becomes is a table; where thinking and ids go is the matter of other modules.
+A table converts the parts by their class; other modules handle thinking and ids.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["read_turns"]
 
 
 class _Placed(NamedTuple):
-    """A piece and who says it."""
+    """A piece, and the role of the turn to which it belongs."""
 
     role: TurnRole
     piece: Piece
@@ -36,14 +36,14 @@ _Notes: TypeAlias = list[Note]
 
 _SPEAKERS: Final = {Role.SYSTEM: TurnRole.SYSTEM, Role.USER: TurnRole.USER, Role.ASSISTANT: TurnRole.ASSISTANT}
 _SHOWN_BY: Final = {TurnRole.SYSTEM: TurnRole.USER}
-"""Who shows images and files in a role that can only speak."""
+"""The role of images and files in messages of a role that allows only text."""
 _JSON_SUFFIXES: Final = ("/json", "+json")
 
 
 def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]:
-    """The turns of a conversation, under the ids and names that were given, in order.
+    """The turns of a conversation in order, with the given ids and names; and notes.
 
-    Results that follow each other are one turn. Thinking is left out: it goes back by another way, or not at all.
+    Consecutive results form one turn. Thinking is left out: it goes back in another way, or not at all.
     """
     turns: list[Turn] = []
     notes: _Notes = []
@@ -82,7 +82,7 @@ def _data(part: DataPart, speaker: TurnRole, where: str, notes: _Notes) -> _Plac
 
 
 def _thinking(_part: ThinkingPart, _speaker: TurnRole, _where: str, _notes: _Notes) -> None:
-    """Reasoning is not the assistant's text; sending it as such teaches the model to think aloud."""
+    """Leaves reasoning out: it is not the assistant's text, and sending it as text teaches the model to think aloud."""
 
 
 def _call(part: ToolCallPart, _speaker: TurnRole, where: str, _notes: _Notes) -> _Placed:
@@ -102,7 +102,7 @@ _CONVERTERS: Final[dict[type[MessagePart], Callable[..., _Placed | None]]] = {
     ToolCallPart: _call,
     ToolResultPart: _result,
 }
-"""One row a part class: what a part becomes, None for nothing."""
+"""The converters by part class; a converter returns None for a part that is left out."""
 
 
 def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultContent | None:

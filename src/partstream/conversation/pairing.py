@@ -1,8 +1,8 @@
-"""Ties every result to its call, and makes valid what cannot be tied.
+"""Pairs every result with its call, and adds the missing half of incomplete pairs.
 
-Servers refuse a conversation with a result that has no call before it, and one with a call that no result follows;
-hosts send both, when a summary has swallowed the other half or an answer was stopped. Nothing is left out: the
-missing half is put in and says what it is.
+Servers refuse a conversation with a result without an earlier call, or with a call without a later result; hosts send
+both, after a summary has removed the other half or an answer was stopped. Nothing is left out: the added half tells
+that it was missing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["MISSING_RESULT", "UNKNOWN_TOOL", "pair"]
 
 MISSING_RESULT: Final = "[The result of this call is missing: it was not given back.]"
 UNKNOWN_TOOL: Final = "unknown_tool"
-"""The name of a call of which only the result is left."""
+"""The tool name of an added call, if only the result is left."""
 
 
 def pair(turns: Sequence[Turn], ids: CallIds, names: ToolNames) -> tuple[list[Turn], list[Note]]:
-    """The turns with the ids and names that are sent, and with a result for every call and a call for every result.
+    """The turns with the ids and names to send, with a result for every call and a call for every result; and notes.
 
     Args:
-        turns: The turns as the host says them: ids and names are the given ones.
-        ids: Hands out the ids that are sent.
-        names: Knows the names that are sent.
+        turns: The turns with the given ids and names.
+        ids: Assigns the ids to send.
+        names: Gives the names to send.
     """
     pairing = _Pairing(_answers(turns), ids, names)
     for turn in turns:
@@ -42,7 +42,7 @@ def pair(turns: Sequence[Turn], ids: CallIds, names: ToolNames) -> tuple[list[Tu
 
 
 def _answers(turns: Sequence[Turn]) -> dict[int, int]:
-    """The first pass: the call that each result answers, both by their number among the calls or results."""
+    """The first pass: for the number of each result, the number of the call that it answers."""
     answers: dict[int, int] = {}
     waiting: dict[str, deque[tuple[int, Turn]]] = {}
     calls = results = 0
@@ -50,7 +50,7 @@ def _answers(turns: Sequence[Turn]) -> dict[int, int]:
         for piece in turn.content:
             if isinstance(piece, Call):
                 queue = waiting.setdefault(piece.call_id, deque())
-                # Some servers count their ids anew in each answer: a call of an older one waits no longer.
+                # Some servers restart their ids in each answer: calls of older answers no longer wait.
                 while queue and queue[0][1].message != turn.message:
                     queue.popleft()
                 queue.append((calls, turn))
@@ -63,7 +63,7 @@ def _answers(turns: Sequence[Turn]) -> dict[int, int]:
 
 
 class _Pairing:
-    """The second pass."""
+    """The second pass: assigns ids and names, and adds missing halves."""
 
     def __init__(self, answers: dict[int, int], ids: CallIds, names: ToolNames) -> None:
         self.notes: list[Note] = []
@@ -114,7 +114,7 @@ class _Pairing:
         self._append(replace(result, call_id=call.call_id, name=call.name), message)
 
     def _orphan(self, result: Result) -> Call:
-        """The call that a result lacks, to be put in before it."""
+        """The missing call of a result, to be added before it."""
         self.notes.append(Note("a tool result without a call", result.where))
         name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
         self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where))
@@ -126,7 +126,7 @@ class _Pairing:
         self._run.append(result)
 
     def _end_run(self) -> None:
-        """Results that follow each other are one turn, with the calls that some of them lack before it."""
+        """Adds the consecutive results as one turn, after the calls that some of them lack."""
         if self._orphans:
             self._turns.append(Turn(TurnRole.ASSISTANT, tuple(self._orphans), self._run_message))
         if self._run:

@@ -1,4 +1,4 @@
-"""Messages and options to a request that any protocol can write down; sans-IO, one object a request."""
+"""Makes a request that any protocol can write from messages and options; no I/O, one object per request."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _MAX_CACHE_KEY: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A request that was read, and what is needed to read its answer.
+    """A prepared request, and the names and ids that are needed to read its answer.
 
     Attributes:
         whole: The request with the whole conversation.
         reasoning: The reasoning items to put back, by the number of the message.
-        continuation: The number of the message and the id of the stored response to go on from, or None.
-        names: The names of tools, both ways.
-        ids: The call ids, both ways.
-        notes: What its owner should know.
+        continuation: The number of the message and the id of the stored response to continue, or None.
+        names: The sent and given names of tools.
+        ids: The sent and given call ids.
+        notes: Notes for the request's owner.
     """
 
     whole: ChatRequest
@@ -57,12 +57,12 @@ class Preparation:
 
     @property
     def carries(self) -> Carried:
-        """What the conversation has to carry."""
+        """The state that the request can carry."""
         response = Carried.RESPONSE if self.continuation else Carried.NOTHING
         return response | (Carried.REASONING if self.reasoning else Carried.NOTHING)
 
     def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
-        """The request, with no more carried state than `carried` says."""
+        """The request, with at most the state in `carried`."""
         request, turns = self.whole, self.whole.turns
         if self.continuation is not None and Carried.RESPONSE in carried:
             last, response_id = self.continuation
@@ -90,14 +90,14 @@ def prepare(
     settings: RequestSettings,
     call_id_prefix: str = "",
 ) -> Preparation:
-    """Reads a request.
+    """Prepares a request.
 
     Args:
-        origin: The upstream and the model that are asked.
+        origin: The upstream and the model of the request.
         messages: The conversation.
         options: Tools and options.
         settings: How requests to this model are written.
-        call_id_prefix: What was put before the call ids of this upstream; taken off again, other ids stay.
+        call_id_prefix: The prefix of this upstream's call ids, which is removed; other ids stay.
     """
     given, notes = read_turns(messages)
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
@@ -115,7 +115,7 @@ def prepare(
             for tool in options.tools
         ),
         tool_mode=options.tool_mode,
-        # Names with an underscore are the host's own: facts of Copilot 0.67.
+        # Names with an underscore are for the host (observed in Copilot 0.67).
         options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
         reasoning_effort=_text_or_none(options.model_configuration.get("reasoningEffort")),
         context_size=_count_or_none(options.model_configuration.get("contextSize")),
@@ -136,7 +136,7 @@ def prepare(
 
 
 def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:
-    """Our markers, by the number of the assistant's message that they stand on; the last of several."""
+    """Our markers, by the number of their assistant message; the last of several."""
     return {
         number: marker
         for number, message in enumerate(messages)
@@ -147,14 +147,14 @@ def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:
 
 
 def _instructions(turns: list[Turn], settings: RequestSettings) -> tuple[str, list[Turn]]:
-    """Takes the system messages out of the turns, where that is how they are sent."""
+    """The text of the system messages and the other turns, if the settings send system messages as instructions."""
     if settings.system_as is not SystemAs.INSTRUCTIONS:
         return "", turns
     texts: dict[int, str] = {}
     for turn in turns:
         if turn.role is TurnRole.SYSTEM:
-            said = "".join(piece.value for piece in turn.content if isinstance(piece, Text))
-            texts[turn.message] = texts.get(turn.message, "") + said
+            text = "".join(piece.value for piece in turn.content if isinstance(piece, Text))
+            texts[turn.message] = texts.get(turn.message, "") + text
     return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not TurnRole.SYSTEM]
 
 

@@ -1,8 +1,8 @@
-"""Reasoning on its way through the conversation: out with the thinking parts, back as items of the same model.
+"""Carries reasoning through the conversation: out with the thinking parts, back as items of the same model.
 
-Encrypted reasoning means something only to the server and model that wrote it, so it says where it came from; what
-came from elsewhere is dropped. Copilot keeps the last metadata of a model call and puts it on the first part of the
-message, so each metadata lists all items so far, and each item says what stood before it.
+Only the server and model that wrote encrypted reasoning can use it, so it records its origin, and reasoning of another
+origin is dropped. Copilot keeps the last metadata of a model call and puts it on the first part of the message, so each
+metadata lists all items so far, and each item records its place.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["ITEMS", "ORIGIN", "PLACE", "carried_reasoning", "place_reasoning", "usable_items"]
 
 ITEMS: Final = "reasoning_items"
-"""The field of the metadata of thinking that lists the items of the answer."""
+"""The metadata field of thinking that lists the items of the answer."""
 ORIGIN: Final = "origin"
-"""The field that says who wrote them."""
+"""The metadata field that names the origin of the items."""
 PLACE: Final = "after"
-"""The field of an item that says what stood before it: `[calls, whether text came after the last of them]`."""
+"""The field of an item that tells its place: `[number of calls before it, whether text came after the last call]`."""
 
 _REASONING: Final = "reasoning"
 _LEADING: Final = frozenset({_REASONING, "tool-call"})
-"""Types of items that lead to what follows them; an item without a type is reasoning."""
+"""Types of items that lead to the piece after them; an item without a type is reasoning."""
 
 _NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content", "toolCallId", PLACE})
-"""Fields that say which item it is, where it stood and what was shown of it; what else it holds is its state."""
+"""Fields with the identity, the place and the shown text of an item; all other fields are its state."""
 
 
 def usable_items(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
-    """The items that mean something when they come back: those that hold state beside what was shown."""
+    """The items that are useful when they come back: those with state beside the shown text."""
     return tuple(item for item in items if isinstance(item, Mapping) and _holds_state(item))
 
 
@@ -49,9 +49,9 @@ def _holds_state(item: Mapping[str, Any]) -> bool:
 def carried_reasoning(
     message: ChatMessage, marker: StateMarker | None, origin: Origin
 ) -> tuple[Mapping[str, Any], ...]:
-    """The reasoning items that a message of the assistant brings back to their own upstream and model.
+    """The reasoning items that an assistant message brings back to their own upstream and model.
 
-    Thinking parts bring them within a turn of the user, the stateful marker in later turns.
+    Thinking parts hold them within a turn of the user, the stateful marker in later turns.
     """
     for part in reversed(message.content):
         if isinstance(part, ThinkingPart) and part.metadata and part.metadata.get(ORIGIN) == origin.key:
@@ -64,10 +64,10 @@ def carried_reasoning(
 
 
 def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]) -> tuple[Piece, ...]:
-    """The pieces of an assistant turn with its reasoning items where they stood.
+    """The pieces of an assistant turn with its reasoning items at their places.
 
-    Reasoning that nothing follows is dropped: servers refuse it without the item that it led to. Other items, such as
-    the summary that an upstream made of the conversation, stand for themselves.
+    Reasoning without a following piece is dropped: servers refuse it without the item that it led to. Other items, such
+    as an upstream's summary of the conversation, need no following piece.
     """
     placed: list[list[Reasoning]] = [[] for _ in range(len(content) + 1)]
     for item in items:
@@ -82,7 +82,7 @@ def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]
 
 
 def _index(content: Sequence[Piece], place: Any) -> int:
-    """Before which piece an item stood; the first where it does not say."""
+    """The index of the piece before which an item stood; 0 if the item does not tell."""
     if not (isinstance(place, list | tuple) and len(place) == 2 and type(place[0]) is int):
         return 0
     calls, after_text = place

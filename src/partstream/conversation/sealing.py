@@ -1,4 +1,4 @@
-"""JSON values as one word of text that others carry and give back; what was changed on the way is read as nothing."""
+"""Seals JSON values into one word of text that other programs carry and give back; a changed text reads as None."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
 
 
 def seal(value: object) -> str:
-    """A JSON value as text: ASCII letters, digits, dots, hyphens and underscores."""
+    """The sealed text of a JSON value: ASCII letters, digits, dots, hyphens and underscores."""
     payload = urlsafe_b64encode(dumps(value)).decode().rstrip("=")
     return f"partstream1.{payload}.{short_digest(payload)}"
 
 
 def unseal(text: str) -> Any:
-    """The value in a text that :func:`seal` made; None for every other text."""
+    """The value in a text from :func:`seal`; None for any other text."""
     match = _FORM.fullmatch(text)
     if match is None or short_digest(match[1]) != match[2]:
         return None

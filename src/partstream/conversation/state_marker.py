@@ -1,9 +1,9 @@
-"""Our stateful marker: what an answer leaves in the conversation for the requests after it; pure text to values.
+"""Our stateful marker: the state that an answer leaves in the conversation for later requests, as text and as a value.
 
-Copilot keeps the bytes of a `stateful_marker` part on the assistant message and sends them back in every later
-request, under the name of whichever model is asked then, also to other providers' models. It keeps only what stands
-between the first and the second backslash. So a marker of ours names its upstream and model, carries a checksum and
-holds no backslash, and whatever is not ours is read as None.
+Copilot keeps the bytes of a `stateful_marker` part on the assistant message and sends them back in every later request,
+under the name of the then requested model, also to other providers' models. It keeps only the text between the first
+and the second backslash. Our marker therefore names its upstream and model, carries a checksum and holds no backslash;
+any other marker reads as None.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MARKER_LENGTH", "Origin", "StateMarker", "marker_part", "read_marker"]
 
 MAX_MARKER_LENGTH: Final = 65_536
-"""Characters; VS Code was seen to keep 64 KB of metadata whole."""
+"""The most characters of a marker. VS Code was observed to keep 64 KB of metadata."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who answered: what carried state is good for.
+    """The upstream and model that answered, for which alone carried state is valid.
 
     Attributes:
         upstream: A fingerprint of the server.
-        model: The model as the server names it.
+        model: The model's id on the server.
     """
 
     upstream: str
@@ -38,20 +38,20 @@ class Origin:
 
     @property
     def key(self) -> str:
-        """Both in one text."""
+        """Upstream and model in one text."""
         return f"{self.upstream}/{self.model}"
 
 
 @dataclass(frozen=True, slots=True)
 class StateMarker:
-    """What an answer leaves behind.
+    """The state that an answer leaves in the conversation.
 
     Attributes:
-        origin: Who answered.
-        response_id: The server's identifier of the response, where the server was asked to store it; else None.
-        history: The digest of the messages that the answer was given to.
-        answer: The digest of the answer itself.
-        reasoning: The reasoning items of the answer, as its protocol wants them back.
+        origin: The upstream and model that answered.
+        response_id: The server's id of the response if the server was asked to store it, otherwise None.
+        history: The digest of the answered messages.
+        answer: The digest of the answer.
+        reasoning: The reasoning items of the answer, in the form that its protocol wants back.
     """
 
     origin: Origin
@@ -61,7 +61,8 @@ class StateMarker:
     reasoning: tuple[Mapping[str, Any], ...] = field(default=())
 
     def encode(self) -> str:
-        """The marker as text, at most :data:`MAX_MARKER_LENGTH` long: reasoning that makes it longer is left out."""
+        """The marker as text of at most :data:`MAX_MARKER_LENGTH` characters; reasoning that would exceed it is left
+        out."""
         text = seal(self._fields())
         if len(text) > MAX_MARKER_LENGTH and self.reasoning:
             return replace(self, reasoning=()).encode()
@@ -79,18 +80,18 @@ class StateMarker:
 
 
 def marker_part(model_id: str, marker: StateMarker) -> DataPart:
-    """The part that gives a marker to the host; core's agent host reads the model's id before the backslash.
+    """The data part with a marker for the host; VS Code core's agent host reads the model's id before the backslash.
 
     Args:
-        model_id: The model as the host names it.
-        marker: What to carry.
+        model_id: The host's id of the model.
+        marker: The marker.
     """
-    name = model_id.replace("\\", "/")  # a second backslash would cut the marker off
+    name = model_id.replace("\\", "/")  # a second backslash would end the marker
     return DataPart.text(f"{name}\\{marker.encode()}", STATEFUL_MARKER_MIME_TYPE)
 
 
 def read_marker(part: DataPart) -> StateMarker | None:
-    """The marker in a data part, or None: another kind of part, another provider's marker, or a damaged one."""
+    """The marker in a data part; None for another kind of part, another provider's marker or a damaged marker."""
     if part.mime_type != STATEFUL_MARKER_MIME_TYPE or len(part.data) > 2 * MAX_MARKER_LENGTH:
         return None
     for piece in part.data.decode(errors="replace").split("\\"):

@@ -1,4 +1,4 @@
-"""Text that every server can read; knows nothing of where it stands."""
+"""Makes text that every server can read; does not know where the text is used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ __all__ = ["well_formed"]
 
 
 def well_formed(text: str) -> str:
-    """The text with halves of characters joined where both are there, and replaced by U+FFFD where one is missing.
+    """The text with surrogate pairs joined, and U+FFFD instead of each lone surrogate.
 
-    Programs that cut UTF-16 text leave them behind. JSON has a form for them that many servers refuse.
+    Programs that cut UTF-16 text produce lone surrogates. JSON can represent them, but many servers refuse them.
     """
     if text.isascii():
         return text

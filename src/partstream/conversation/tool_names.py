@@ -1,7 +1,7 @@
-"""Names of tools that every server takes, `^[a-zA-Z0-9_-]{1,64}$`, and the way back to the names that were given.
+"""Makes tool names that every server accepts, `^[a-zA-Z0-9_-]{1,64}$`, and maps them back to the given names.
 
-A name depends on the given one alone, not on the request it is in: a later request says it the same way, and the
-server's prompt cache still holds.
+A sent name depends only on the given name, not on the request: later requests send the same name, and the server's
+prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _INVALID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 class ToolNames:
-    """Both directions, for one request.
+    """The sent and given tool names of one request.
 
     Args:
-        names: Every name that the request will hold; valid ones are kept, so they cannot be taken by others.
+        names: All given names in the request; valid names are sent unchanged, so no other name can take them.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -37,11 +37,11 @@ class ToolNames:
                 self._add(name)
 
     def to_upstream(self, name: str) -> str:
-        """The name that is sent for a given one."""
+        """The name to send for a given name."""
         return self._sent.get(name) or self._add(name)
 
     def from_upstream(self, name: str) -> str:
-        """The name that was given; a name that was not sent stays as it is, for the consumer to refuse."""
+        """The given name for a sent one; a name that was not sent stays unchanged, and the consumer refuses it."""
         return self._given.get(name, name)
 
     def _add(self, name: str) -> str:

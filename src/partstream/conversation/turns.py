@@ -1,7 +1,7 @@
-"""A conversation as a list of turns: the common form that every protocol's request is written from.
+"""A conversation as a list of turns: the common form from which every protocol writes its request.
 
-A turn is what one speaker says without a break; the results of tools are turns of their own, several in one where
-they follow each other. Names and call ids are those that are sent.
+A turn holds consecutive pieces of one role; consecutive results of tools form a turn of their own. Names and call ids
+are those to send.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Attachment", "Call", "Note", "Piece", "Reasoning", "Result", "Result
 
 
 class TurnRole(StrEnum):
-    """Who speaks."""
+    """The role of a turn."""
 
     SYSTEM = "system"
     USER = "user"
@@ -29,11 +29,11 @@ class TurnRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text, never empty.
+    """A text that is not empty.
 
     Attributes:
         value: The text.
-        is_json: Whether it came as a JSON document; protocols with a place for JSON values may say it as one.
+        is_json: Whether the text came as a JSON document; protocols that can send JSON values may send it as one.
     """
 
     value: str
@@ -45,8 +45,8 @@ class Attachment:
     """An image or a file.
 
     Attributes:
-        kind: Which of the two.
-        media_type: What the bytes are.
+        kind: Whether it is an image or a file.
+        media_type: The media type of the bytes.
         data: The bytes.
         where: The place in the messages, such as `messages[2].content[0]`.
     """
@@ -62,8 +62,8 @@ class Call:
     """A call of a tool.
 
     Attributes:
-        call_id: The id that is sent.
-        name: The name that is sent.
+        call_id: The id to send.
+        name: The name to send.
         input: The arguments.
         where: The place in the messages.
     """
@@ -76,7 +76,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A reasoning item of the model that is asked, as its protocol wants it back."""
+    """A reasoning item of the requested model, in the form that its protocol wants back."""
 
     item: Mapping[str, Any]
 
@@ -86,11 +86,11 @@ ResultContent: TypeAlias = Text | Attachment
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave.
+    """The result of a tool call.
 
     Attributes:
-        call_id: The id that is sent; always that of a call before it.
-        name: The name of the tool, as it is sent.
+        call_id: The id to send, always that of an earlier call.
+        name: The name of the tool to send.
         content: The result; may be empty.
         is_error: Whether the tool failed.
         where: The place in the messages.
@@ -108,12 +108,12 @@ Piece: TypeAlias = Text | Attachment | Call | Reasoning | Result
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says without a break.
+    """Consecutive pieces of one role.
 
     Attributes:
-        role: Who speaks.
-        content: What is said; results in turns of tools and nowhere else, calls and reasoning in the assistant's.
-        message: The number of the message that it comes from, the first of several.
+        role: The role.
+        content: The pieces. Only turns of tools hold results; only turns of the assistant hold calls and reasoning.
+        message: The number of the message of the first piece.
     """
 
     role: TurnRole
@@ -123,10 +123,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about a request that its owner should know; it is sent all the same.
+    """A note for the owner of a request, which is sent nevertheless.
 
     Attributes:
-        subject: What it is about, the same for every note of its kind.
+        subject: The subject, the same for every note of its kind.
         where: The place in the messages.
     """
 

@@ -1,4 +1,4 @@
-"""The words that we put into a conversation where a protocol has no field for what there is to say."""
+"""The texts that we put into a conversation to replace a field that a protocol lacks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["FAILED", "FAILED_SILENTLY", "SHOWN_BY_ASSISTANT", "in_next_user_mess
 
 FAILED: Final = "The tool failed: "
 FAILED_SILENTLY: Final = "The tool failed and did not say why."
-"""Without the words the model takes an error for a result."""
+"""Without this text, the model would take an error for a result."""
 
 SHOWN_BY_ASSISTANT: Final = "[shown by the assistant]"
 
 
 def in_next_user_message(kind: MediaKind, number: int) -> str:
-    """What stands in a result for an image or a file that the next message of the user shows."""
+    """The text in a result that replaces an image or a file in the next message of the user."""
     return f"[{kind} {number} of the next user message]"
