@@ -41,7 +41,7 @@ __all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kin
 
 Outputs: TypeAlias = list[StreamOutput]
 
-_OVER: Final = frozenset({State.FINISHED, State.ENDED})
+_OVER: Final = (State.FINISHED, State.ENDED)
 
 THROWN: Final = "$thrown_by_iterator"
 """The only field of a line of JSON that says what the stream's iterator threw."""

@@ -50,7 +50,7 @@ class OpenResponsesStream:
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out."""
-        return self._state is State.FINISHED or self._state is State.ENDED
+        return self._state in _OVER
 
     @property
     def failing(self) -> bool:
@@ -212,6 +212,8 @@ class _CountedItems:
         if identifier(item, "type") not in {kind for kind, _ in self._seen}:
             self.count(item, place, outputs)
 
+
+_OVER: Final = (State.FINISHED, State.ENDED)
 
 _COMPACTED: Final = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
 """What is said of a response whose upstream summarised the conversation."""
