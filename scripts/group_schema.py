@@ -18,23 +18,35 @@ __all__ = ["extension_manifest"]
 
 _MANIFEST: Final = Path(__file__).resolve().parent.parent / "extension" / "package.json"
 
-_ASKED_TYPES: Final = frozenset({"string", "number", "integer", "boolean"})
-"""VS Code asks for every property of these types; a type that stands in a list it only checks."""
-
 
 def extension_manifest() -> str:
     """The whole of `extension/package.json`, as it is but for the schema of a group."""
     manifest = json.loads(_MANIFEST.read_text(encoding="utf-8"))
     rows = [row for row in SETTINGS.values() if Place.GROUP in row.places]
     provider = manifest["contributes"]["languageModelChatProviders"][0]
-    provider["configuration"] = {"type": "object", "properties": {row.name: _of_group(row) for row in rows}}
+    provider["configuration"] = _configuration(rows)
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+def _configuration(rows: Iterable[Setting]) -> dict[str, Any]:
+    """The schema of a group.
+
+    VS Code's dialog asks for the properties at the top. If there is one that it cannot ask for, it opens the file and
+    inserts a snippet into the new group; so all properties that nobody is asked for stand under `allOf`, where the
+    editor of the file finds them and the dialog does not look.
+    """
+    asked: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    required: list[str] = []
+    for row in rows:
+        (asked if row.dialog.is_asked else others)[row.name] = _of_group(row)
+        if row.dialog.is_required:
+            required.append(row.name)
+    return {"type": "object", "properties": asked, "required": required, "allOf": [{"properties": others}]}
 
 
 def _of_group(row: Setting) -> dict[str, Any]:
     schema = _schema(row)
-    if not row.dialog.is_asked and schema["type"] in _ASKED_TYPES:
-        schema["type"] = [schema["type"]]
     head = {"type": schema.pop("type"), "title": row.dialog.title}
     if row.dialog.snippet is not None:
         schema["defaultSnippets"] = [row.dialog.snippet]

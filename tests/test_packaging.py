@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 MANIFEST = json.loads((ROOT / "extension" / "package.json").read_text(encoding="utf-8"))
-GROUP = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]["properties"]
+CONFIGURATION = MANIFEST["contributes"]["languageModelChatProviders"][0]["configuration"]
+ASKED = CONFIGURATION["properties"]
+GROUP = {**ASKED, **CONFIGURATION["allOf"][0]["properties"]}
 
 PROVIDER = """
 from partstream import LanguageModelChatInformation, LanguageModelChatProvider, TextPart
@@ -219,15 +221,26 @@ def test_an_editor_can_complete_and_explain_every_setting_of_a_group_at_any_dept
     assert {"request.truncation", "modelRequests.team", "timeouts.idle", "retry.attempts", "models.id"} <= {*described}
     words = GROUP["request"]["properties"]["systemAs"]
     assert len(words["enum"]) == len(words["enumDescriptions"]) > 1
-    # VS Code inserts the first snippet into every group that its dialog adds: it must change nothing.
-    snippets = [schema["defaultSnippets"] for schema in GROUP.values() if "defaultSnippets" in schema]
-    assert snippets[0][0]["body"] == {}
 
 
-def test_adding_a_group_asks_for_few_things() -> None:
-    # VS Code asks for every property of a plain type, one after the other; a type in a list it only checks.
-    asked = [name for name, schema in GROUP.items() if schema["type"] in ("string", "number", "integer", "boolean")]
-    assert asked == ["baseUrl", "protocol", "apiKey", "provider"]
+def test_adding_a_group_asks_for_three_things_and_inserts_no_snippet() -> None:
+    assert list(ASKED) == ["baseUrl", "protocol", "apiKey"]
+    assert CONFIGURATION["required"] == ["baseUrl"]
+    # VS Code opens the file and inserts a snippet if it cannot ask for one of the properties at the top.
+    assert {schema["type"] for schema in ASKED.values()} == {"string"}
+    assert not any("defaultSnippets" in schema for schema in ASKED.values())
+    assert "additionalProperties" not in CONFIGURATION
+
+
+def test_the_dialog_says_what_each_protocol_is() -> None:
+    protocol = ASKED["protocol"]
+    assert protocol["enumItemLabels"] == ["OpenResponses", "Vercel AI Gateway"]
+    assert len(protocol["enumDescriptions"]) == len(protocol["enum"])
+    assert all(protocol["enumDescriptions"])
+
+
+def test_no_text_of_the_manifest_points_at_a_page_that_is_not_packed() -> None:
+    assert "docs/" not in json.dumps(MANIFEST)
 
 
 def test_the_key_is_the_one_secret_of_a_group() -> None:

@@ -15,7 +15,10 @@ const manifest = JSON.parse(read("package.json")) as {
     configuration: { properties: Record<string, { scope?: string }> };
     languageModelChatProviders: {
       vendor: string;
-      configuration: { properties: Record<string, { secret?: boolean }> };
+      configuration: {
+        properties: Record<string, { secret?: boolean }>;
+        allOf: { properties: Record<string, unknown> }[];
+      };
     }[];
   };
 };
@@ -47,7 +50,8 @@ test("every command and every setting has its line in the documentation and its 
   const documentation = read("../docs/vscode.md") + read("../docs/configuration.md");
   const code = read("src/application.ts") + read("src/vscodeApi.ts");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
-  const groupKeys = Object.keys(contributes.languageModelChatProviders[0]?.configuration.properties ?? {});
+  const group = contributes.languageModelChatProviders[0]?.configuration;
+  const groupKeys = [group, ...(group?.allOf ?? [])].flatMap((schema) => Object.keys(schema?.properties ?? {}));
   for (const name of [...Object.keys(contributes.configuration.properties), ...groupKeys]) {
     assert.ok(documentation.includes(`\`${name}\``), name);
   }

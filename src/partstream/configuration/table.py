@@ -28,7 +28,7 @@ _PROVIDER: Final = Setting(
     "A Python provider of your own that answers for this group in the place of a server: `path/to/file.py` or "
     "`module:attribute`",
     places=frozenset({Place.GROUP}),
-    dialog=Dialog("Provider file", is_asked=True),
+    dialog=Dialog("Provider file", hint="The key baseUrl is the empty string then."),
 )
 
 

@@ -268,6 +268,8 @@ class Protocol:
         ends: How it says that a response is over, beside its own events.
         has_chunks: Whether programs hold its events as objects, without a wire.
         loses: Loads the table of what it has no place for.
+        title: What a person reads who chooses a protocol; empty for its name.
+        says: Which servers speak it, as a phrase.
     """
 
     name: str
@@ -281,6 +283,13 @@ class Protocol:
     ends: Ends = field(default_factory=Ends)
     has_chunks: bool = False
     loses: Callable[[], Losses] | None = None
+    title: str = ""
+    says: str = ""
+
+    @property
+    def shown_title(self) -> str:
+        """What a person reads who chooses a protocol."""
+        return self.title or self.name
 
     @property
     def accept(self) -> str:

@@ -109,12 +109,14 @@ class Dialog:
     Attributes:
         title: What it is called there; empty for its name.
         is_asked: Whether a person is asked for it who adds a group.
+        is_required: Whether the dialog accepts no empty answer.
         hint: What a person has to know there beside what the setting says, as a sentence.
         snippet: What the editor offers to insert, or None.
     """
 
     title: str = ""
     is_asked: bool = False
+    is_required: bool = False
     hint: str = ""
     snippet: Mapping[str, Any] | None = None
 

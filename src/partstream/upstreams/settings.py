@@ -142,11 +142,16 @@ _FIRST_ROWS: Final = (
         secrecy=Secrecy.URL,
         option="--base-url",
         metavar="URL",
-        dialog=Dialog("Base URL", is_asked=True, hint="Leave it empty where a provider file answers."),
+        dialog=Dialog("Base URL", is_asked=True, is_required=True),
     ),
     Setting(
         "protocol",
-        text(check_protocol, enum=list(_asked_first())),
+        text(
+            check_protocol,
+            enum=list(_asked_first()),
+            enumItemLabels=[PROTOCOLS[name].shown_title for name in _asked_first()],
+            enumDescriptions=[PROTOCOLS[name].says for name in _asked_first()],
+        ),
         "What the server speaks",
         DEFAULT_PROTOCOL,
         option="--protocol",
@@ -159,15 +164,14 @@ _FIRST_ROWS: Final = (
         "The key itself; VS Code keeps that of a group in its secret storage",
         secrecy=Secrecy.WHOLE,
         places=EVERYWHERE - {Place.COMMAND_LINE},  # other users of the machine can read it
-        dialog=Dialog("API key", is_asked=True),
+        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server asks for none."),
     ),
     Setting(
         "headers",
         HEADERS,
         "Further headers of every request, by name",
         secrecy=Secrecy.HEADERS,
-        # VS Code inserts the first snippet of a schema into every group that it adds: this one changes nothing.
-        dialog=Dialog("Headers", snippet={"label": "Headers", "body": {}}),
+        dialog=Dialog("Headers"),
     ),
     Setting(
         "allowInsecureHttp",

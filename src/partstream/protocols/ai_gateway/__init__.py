@@ -58,4 +58,6 @@ PROTOCOL: Final = Protocol(
     write_response=_write_response,
     has_chunks=True,
     loses=_loses,
+    title="Vercel AI Gateway",
+    says="The gateway at https://ai-gateway.vercel.sh/v4/ai, and servers that speak as it does",
 )

@@ -58,4 +58,6 @@ PROTOCOL: Final = Protocol(
     write_response=_write_response,
     loses=_loses,
     own_settings=_own_settings,
+    title="OpenResponses",
+    says="Servers with the endpoint `/responses`: OpenAI, OpenRouter, LM Studio, Ollama, vLLM and others",
 )
