@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from partstream.errors import ToolArgumentsError
-from partstream.outputs import Outcome
-from partstream.parts import ThinkingPart
+from partstream.errors import ToolArgumentsError, UpstreamProtocolError
+from partstream.outputs import Outcome, StreamOptions
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols import registry
 from protocols.ai_sdk.wire import Chunk, read
 
 CALL: Chunk = {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}}
@@ -121,3 +122,76 @@ def test_what_a_provider_says_of_a_call_in_pieces_is_put_together_without_what_i
     assert marked.metadata is not None
     (item,) = marked.metadata["reasoning_items"]
     assert item["providerOptions"] == {"google": {"a": 1, "c": 2}}
+
+
+SDK_STREAMS = ["ai-sdk", "ai-sdk-ui", "ai-sdk-data"]
+BEFORE: Chunk = {"type": "text-delta", "id": "t", "text": "before"}
+BEHIND: Chunk = {"type": "text-delta", "id": "t", "text": "behind"}
+OTHER: Chunk = {**CALL, "toolCallId": "d"}
+OUTCOME: Chunk = {"type": "tool-result", "toolCallId": "c", "output": 1}
+STEP_END: Chunk = {"type": "finish-step", "finishReason": "tool-calls"}
+THOUGHT: list[Chunk] = [
+    {"type": "reasoning-start", "id": "r"},
+    {"type": "reasoning-delta", "id": "r", "text": "hm"},
+    {"type": "reasoning-end", "id": "r", "providerMetadata": {"anthropic": {"signature": "s"}}},
+]
+
+
+def _said(outputs: list[Any]) -> list[str]:
+    """What each part is, in order: the text of a text or a thought, the id of a call, the type of data."""
+    names = {
+        TextPart: lambda part: part.value,
+        ThinkingPart: lambda part: part.value or "metadata",
+        ToolCallPart: lambda part: part.call_id,
+        DataPart: lambda part: part.mime_type,
+    }
+    return [names[type(part)](part) for part in outputs if type(part) in names]
+
+
+PLACES: dict[str, tuple[list[Chunk], list[str]]] = {
+    "text": ([BEFORE, CALL, BEHIND], ["before", "gw-c", "behind"]),
+    "text between two calls": ([CALL, BEHIND, OTHER, BEHIND], ["gw-c", "behind", "gw-d", "behind"]),
+    "a thought": ([CALL, *THOUGHT, OTHER], ["gw-c", "hm", "metadata", "gw-d"]),
+    "a thought that a call interrupts": ([*THOUGHT[:2], CALL, *THOUGHT[1:]], ["hm", "gw-c", "hm", "metadata"]),
+    "a file": ([CALL, {"type": "file", "base64": "AA==", "mediaType": "image/png"}], ["gw-c", "image/png"]),
+    "data": ([CALL, {"type": "data-x", "data": 1}], ["gw-c", "application/vnd.vercel.x+json"]),
+    "a source": ([CALL, {"type": "source", "url": "https://a.example/", "title": "A"}], ["gw-c", " [A](https://a.example/)"]),
+    "two steps": ([CALL, BEHIND, STEP_END, BEHIND, OTHER], ["gw-c", "behind", "behind", "gw-d"]),
+    "an error": ([CALL, BEHIND, {"type": "error", "error": "no"}], ["gw-c", "behind"]),
+    "input that only streamed": ([*STREAMED, BEHIND], ["gw-c", "behind"]),
+    "input that streamed, then the call": ([*STREAMED, BEHIND, CALL, OTHER], ["gw-c", "behind", "gw-d"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunks", "expected"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("protocol", [*SDK_STREAMS, "ai-gateway"])
+def test_no_later_part_overtakes_a_call(chunks: list[Chunk], expected: list[str], protocol: str) -> None:
+    assert _said(read([*chunks, END], protocol).outputs) == expected
+
+
+@pytest.mark.parametrize("protocol", SDK_STREAMS)
+def test_text_waits_only_behind_calls_that_the_sdk_may_still_run(protocol: str) -> None:
+    stream = registry.PROTOCOLS[protocol].read_response().open(StreamOptions())
+    fed = [_said(stream.feed(chunk)) for chunk in (BEFORE, CALL, BEHIND, OUTCOME, BEHIND, OTHER, BEHIND, STEP_END)]
+    assert fed == [["before"], [], [], ["behind"], ["behind"], [], [], ["gw-d", "behind"]]
+
+
+def test_a_step_that_is_taken_back_takes_along_what_waits_behind_its_calls() -> None:
+    result = read([CALL, BEHIND, {"type": "reset-step"}, OTHER, END])
+    assert _said(result.outputs) == ["gw-d"]
+    assert result.unmapped == {}
+
+
+def test_nothing_behind_a_chunk_without_sense_that_waited_comes_out() -> None:
+    result = read([CALL, BEHIND, {**BEHIND, "text": 7}, BEHIND, OTHER, END])
+    assert _said(result.outputs) == ["gw-c", "behind"]
+    assert isinstance(result.finish.error, UpstreamProtocolError)
+    assert result.finish.error.field == "text"
+
+
+def test_what_a_provider_wants_back_is_listed_in_the_order_of_the_answer() -> None:
+    marked = {**CALL, "providerMetadata": {"google": {"thoughtSignature": "t"}}}
+    result = read([marked, *THOUGHT, END])
+    *_, last = (part for part in result.outputs if isinstance(part, ThinkingPart) and part.metadata)
+    assert last.metadata is not None
+    assert [item["type"] for item in last.metadata["reasoning_items"]] == ["tool-call", "reasoning"]

@@ -102,26 +102,6 @@ _Listed: TypeAlias = "tuple[ResponsePart, list[Any]]"
 """A part, and the items that it brings beside those before it."""
 
 
-def _with_calls_at_end(form: ResponseForm) -> ResponseForm:
-    items = WrittenItems()
-    of_calls: list[tuple[Brought, _Listed]] = []
-    others: list[_Listed] = []
-    calls: list[_Listed] = []
-    for part in form.parts:
-        new = items.take(part.metadata) if isinstance(part, ThinkingPart) and part.metadata is not None else []
-        listed = part, [one.item for one in new if one.item is not None]
-        if isinstance(part, ToolCallPart):
-            brought = take_for_call([one for one, _ in of_calls], part.call_id)
-            calls += (carrier for one, carrier in of_calls if one is brought)
-            of_calls = [row for row in of_calls if row[0] is not brought]
-            calls.append(listed)
-        elif new and new[0].kind == TOOL_CALL:
-            of_calls.append((new[0], listed))
-        else:
-            others.append(listed)
-    return replace(form, parts=tuple(_listing([*others, *calls])))
-
-
 def _listing(parts: Iterable[_Listed]) -> Iterator[ResponsePart]:
     """The parts, each with all items up to its own where it brings any, as a reader lists them."""
     listed: list[Any] = []
@@ -131,13 +111,6 @@ def _listing(parts: Iterable[_Listed]) -> Iterator[ResponsePart]:
             yield ThinkingPart(part.value, part.id, {**(part.metadata or {}), ITEMS: list(listed)})
         else:
             yield part
-
-
-_PLACE_OF_CALLS: Final = ResponseLoss(
-    "place-of-calls",
-    "Where calls stand: the SDK may run them itself, so they are handed out at the end of the answer.",
-    _with_calls_at_end,
-)
 
 
 class _Read:
@@ -309,13 +282,12 @@ _OF_UNIDENTIFIED_ANSWERS: Final = (FINISH_WORD, RESPONSE_ID, MODEL, PROVIDER_MET
 PROVIDER_STREAM: Final = (*_OF_ALL, _THOUGHT_NAMES, _FOREIGN_STATE, *_OF_ALL_ENDS, _ERRORS, _TOTAL)
 """Losses of what a provider streams, since version 3 of its interface."""
 
-FULL_STREAM: Final = Losses((*_OF_ALL, _THOUGHT_NAMES, _PLACE_OF_CALLS, _FOREIGN_STATE, *_OF_ALL_ENDS, _ERRORS, _TOTAL))
+FULL_STREAM: Final = Losses((*_OF_ALL, _THOUGHT_NAMES, _FOREIGN_STATE, *_OF_ALL_ENDS, _ERRORS, _TOTAL))
 
 UI_STREAM: Final = Losses(
     (
         *_OF_ALL,
         _THOUGHT_NAMES,
-        _PLACE_OF_CALLS,
         _FOREIGN_STATE,
         *_OF_ALL_ENDS,
         *_OF_TEXT_ERRORS,
@@ -327,7 +299,6 @@ UI_STREAM: Final = Losses(
 DATA_STREAM: Final = Losses(
     (
         *_OF_ALL,
-        _PLACE_OF_CALLS,
         _STATE_BUT_SIGNATURES,
         THINKING_IDS,
         *_OF_ALL_ENDS,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import (
@@ -83,6 +84,7 @@ class AISDKStream:
         self._ending = Ending()
         self._error: UpstreamError | None = None
         self._carried_before_step = 0
+        self._is_chunk_waiting = False
         self._dispatch = DISPATCH[dialect.goes_on]
         self._enter(State.IDLE)
 
@@ -107,7 +109,7 @@ class AISDKStream:
         self.sink = None
         chunk: Chunk = event  # type: ignore[assignment]
         try:
-            next_state, handler = self._rows[chunk["type"]]
+            next_state, handler, keeps_place = self._rows[chunk["type"]]
         except (KeyError, TypeError):
             self._other(chunk, outputs)
             return
@@ -115,7 +117,10 @@ class AISDKStream:
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
             self._ending.remember({"gateway": said})
         try:
-            handler(self, chunk, outputs)
+            if keeps_place and self._calls.any_wait:
+                self._wait(handler, chunk, outputs)
+            else:
+                handler(self, chunk, outputs)
         except UpstreamProtocolError as error:
             outputs += self.fail(error)
             return
@@ -142,13 +147,35 @@ class AISDKStream:
         if self.finished:
             return outputs
         self.sink = None
-        self._blocks.end_all(outputs)
-        self._calls.release(outputs)
-        self._calls.flush(outputs, usable=False)
+        try:
+            self._flush(outputs, usable=False)
+        except UpstreamProtocolError as earlier:  # of a chunk that waited
+            error = earlier
         outcome = Outcome.TRUNCATED if isinstance(error, TruncatedStreamError) else Outcome.FAILED
         outputs.append(self._ending.output(outcome, error))
         self._enter(State.FINISHED)
         return outputs
+
+    def _wait(self, handler: _Handler, chunk: Chunk, outputs: Outputs) -> None:
+        def handle(later: Outputs) -> None:
+            handler(self, chunk, later)
+            self.sink = None  # of another type than the chunk that ended the waiting
+
+        self._calls.add_behind(handle, outputs)
+        self._is_chunk_waiting = self._calls.any_wait
+
+    def _flush(self, outputs: Outputs, *, usable: bool) -> None:
+        self._hand_out(partial(self._calls.flush, usable=usable), outputs)
+
+    def _hand_out(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
+        """Hands out what waits, and closes the blocks that are open: before the calls, unless their ends may wait."""
+        if not self._is_chunk_waiting:
+            self._blocks.end_all(outputs)
+        self._is_chunk_waiting = False
+        try:
+            what_waits(outputs)
+        finally:
+            self._blocks.end_all(outputs)
 
     def _enter(self, state: State) -> None:
         self._state = state
@@ -163,7 +190,7 @@ class AISDKStream:
         if THROWN in chunk:
             outputs += self.fail(thrown(chunk[THROWN]))
         elif isinstance(kind, str) and kind.startswith("data-"):
-            self._show(data_part(chunk), outputs)
+            self._wait(_Stream._data, chunk, outputs)
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
         else:
@@ -189,11 +216,11 @@ class AISDKStream:
 
     def _finish_step(self, chunk: Chunk, outputs: Outputs) -> None:
         self._ending.finish_step(chunk)
-        self._blocks.end_all(outputs)
-        self._calls.release(outputs)
         # The UI stream says only at the very end why the model stopped.
         if field(chunk, ("finishReason",)) is not None:
-            self._calls.flush(outputs, usable=self._usable)
+            self._flush(outputs, usable=self._usable)
+        else:
+            self._hand_out(self._calls.release, outputs)
 
     def _reset_step(self, chunk: Chunk, outputs: Outputs) -> None:
         self._calls.drop()
@@ -205,17 +232,12 @@ class AISDKStream:
     def _finish(self, chunk: Chunk, outputs: Outputs) -> None:
         self._ending.finish(chunk)
         if self._dialect.goes_on:
-            self._close(outputs)
+            self._flush(outputs, usable=self._usable)
         else:
             self._conclude(outputs)
 
-    def _close(self, outputs: Outputs) -> None:
-        self._blocks.end_all(outputs)
-        self._calls.release(outputs)
-        self._calls.flush(outputs, usable=self._usable)
-
     def _conclude(self, outputs: Outputs) -> None:
-        self._close(outputs)
+        self._flush(outputs, usable=self._usable)
         error = self._error or self._broken_call()
         outcome = Outcome.FAILED if error is not None else self._ending.outcome()
         if error is None and outcome is Outcome.FAILED:
@@ -260,6 +282,9 @@ class AISDKStream:
     def _file(self, chunk: Chunk, outputs: Outputs) -> None:
         self._show(file_part(chunk), outputs)
 
+    def _data(self, chunk: Chunk, outputs: Outputs) -> None:
+        self._show(data_part(chunk), outputs)
+
     # Tools
 
     def _arguments_delta(self, chunk: Chunk, outputs: Outputs) -> None:
@@ -267,7 +292,7 @@ class AISDKStream:
             self.sink = self._calls.sink
 
     def _tool_call(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._blocks.end_unnamed(outputs)
+        self._calls.add_behind(self._blocks.end_unnamed, outputs)
         self._calls.complete(chunk, outputs)
 
     # Errors
@@ -276,8 +301,8 @@ class AISDKStream:
         value = field(chunk, ERROR)
         tool = tool_failure(value, from_text=self._dialect.errors_are_text)
         if tool is not None:
-            self._calls.failed(*tool)
             outputs.append(Unmapped(f"error of the tool {tool.tool_name or 'without a name'}", chunk))
+            self._calls.failed(*tool, outputs)
             return
         if self._error is None:
             self._error = failure(value)
@@ -294,10 +319,17 @@ _Handler: TypeAlias = Callable[[AISDKStream, Chunk, Outputs], None]
 
 
 class Row(NamedTuple):
-    """A chunk type: what it means for the life of a response, and its handler."""
+    """A chunk type.
+
+    Attributes:
+        kind: What it means for the life of a response.
+        handler: What is done with it.
+        keeps_place: Whether it waits behind a tool call that waits: parts keep the order of their chunks.
+    """
 
     kind: EventKind
     handler: _Handler
+    keeps_place: bool = False
 
 
 def _nothing(*_: object) -> None:
@@ -319,6 +351,11 @@ def _to_calls(name: str) -> _Handler:
 
 
 def _content(handler: _Handler) -> Row:
+    return Row(EventKind.CONTENT, handler, keeps_place=True)
+
+
+def _at_once(handler: _Handler) -> Row:
+    """Content that says something of a call, or becomes no part."""
     return Row(EventKind.CONTENT, handler)
 
 
@@ -330,7 +367,7 @@ CHUNKS: Final[dict[str, Row]] = {
     "step-start": Row(EventKind.LIFECYCLE, _Stream._start_step),
     "finish-step": Row(EventKind.REPORT, _Stream._finish_step),
     "step-finish": Row(EventKind.REPORT, _Stream._finish_step),
-    "reset-step": _content(_Stream._reset_step),
+    "reset-step": _at_once(_Stream._reset_step),
     "finish": Row(EventKind.TERMINAL, _Stream._finish),
     "response-metadata": Row(EventKind.REPORT, _Stream._respond),
     "message-metadata": Row(EventKind.REPORT, _Stream._message_metadata),
@@ -354,26 +391,26 @@ CHUNKS: Final[dict[str, Row]] = {
     "source-url": _content(_Stream._source),
     "source-document": _content(_Stream._source),
     # Tools: 5 and later; 4; the UI stream.
-    "tool-input-start": _content(_to_calls("start")),
-    "tool-call-streaming-start": _content(_to_calls("start")),
-    "tool-input-delta": _content(_Stream._arguments_delta),
-    "tool-call-delta": _content(_Stream._arguments_delta),
-    "tool-input-end": _content(_nothing),
-    "tool-call": _content(_Stream._tool_call),
-    "tool-input-available": _content(_Stream._tool_call),
-    "tool-input-error": _content(_to_calls("invalid")),
-    "tool-result": _content(_to_calls("over")),
-    "tool-error": _content(_to_calls("over")),
-    "tool-output-available": _content(_to_calls("over")),
-    "tool-output-error": _content(_to_calls("over")),
-    "tool-output-denied": _content(_to_calls("over")),
-    "tool-approval-request": _content(_to_calls("asked")),
-    "tool-approval-response": _content(_to_calls("answered")),
+    "tool-input-start": _at_once(_to_calls("start")),
+    "tool-call-streaming-start": _at_once(_to_calls("start")),
+    "tool-input-delta": _at_once(_Stream._arguments_delta),
+    "tool-call-delta": _at_once(_Stream._arguments_delta),
+    "tool-input-end": _at_once(_to_calls("end_input")),
+    "tool-call": _at_once(_Stream._tool_call),
+    "tool-input-available": _at_once(_Stream._tool_call),
+    "tool-input-error": _at_once(_to_calls("invalid")),
+    "tool-result": _at_once(_to_calls("over")),
+    "tool-error": _at_once(_to_calls("over")),
+    "tool-output-available": _at_once(_to_calls("over")),
+    "tool-output-error": _at_once(_to_calls("over")),
+    "tool-output-denied": _at_once(_to_calls("over")),
+    "tool-approval-request": _at_once(_to_calls("asked")),
+    "tool-approval-response": _at_once(_to_calls("answered")),
     # Beside the answer: reasoning-file is a by-product of thinking, raw is what the provider sent.
-    "reasoning-file": _content(_count),
-    "custom": _content(_count),
-    "steering-message": _content(_count),
-    "raw": _content(_count),
+    "reasoning-file": _at_once(_count),
+    "custom": _at_once(_count),
+    "steering-message": _at_once(_count),
+    "raw": _at_once(_count),
     # A report and no end: text may follow (recording provider_executed_tool of 5.0.277), and the finish does.
     "error": Row(EventKind.REPORT, _Stream._report),
     "abort": Row(EventKind.TERMINAL, _Stream._abort),
@@ -392,7 +429,7 @@ def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
     return EventKind.ANSWER_END if goes_on and chunk_type == "finish" else kind
 
 
-_Rows: TypeAlias = "dict[str, tuple[State, _Handler]]"
+_Rows: TypeAlias = "dict[str, tuple[State, _Handler, bool]]"
 
 
 def _dispatch(state: State, *, goes_on: bool) -> _Rows:
@@ -402,7 +439,8 @@ def _dispatch(state: State, *, goes_on: bool) -> _Rows:
         step = TRANSITIONS[state].get(kind_of(chunk_type, goes_on=goes_on))
         if step is not None and state is not State.FINISHED:
             handlers = {Action.HANDLE: row.handler, Action.IGNORE: _nothing, Action.COUNT: _count}
-            rows[chunk_type] = step.next_state, handlers[step.action]
+            keeps_place = row.keeps_place and step.action is Action.HANDLE
+            rows[chunk_type] = step.next_state, handlers[step.action], keeps_place
     return rows
 
 

@@ -1,14 +1,17 @@
-"""Tool calls of one response: each handed out once, whole, and only if the consumer is the one to run it.
+"""Tool calls of one response: each handed out once, whole, in its place, and only if the consumer is the one to run it.
 
 Where the AI SDK runs tools itself, a call may be over before the stream is: such calls wait for the end of their step,
-and those with an outcome are not handed out.
+and those with an outcome are not handed out. What follows a call that waits, waits behind it: parts keep the order in
+which the model generated them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from partstream.errors import ToolArgumentsError
+from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import ToolCallPart
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ToolCalls"]
 
+_Later: TypeAlias = Callable[[list[StreamOutput]], None]
+"""What is done when nothing waits in front of it any more; it appends its outputs."""
+
 
 class _Call(NamedTuple):
     """A call that is whole."""
@@ -42,11 +48,12 @@ class _Call(NamedTuple):
 class _Streamed:
     """The input of a call as it streams."""
 
-    __slots__ = ("executed", "is_text", "name", "options", "pieces")
+    __slots__ = ("executed", "has_place", "is_text", "name", "options", "pieces")
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.executed = False
+        self.has_place = False
         self.is_text = False
         self.options: Chunk = {}
         self.pieces: list[str] = []
@@ -76,6 +83,7 @@ class ToolCalls:
         self._carried = carried
         self._streamed: dict[str, _Streamed] = {}
         self._waiting: dict[str, _Call] = {}
+        self._line: deque[str | _Later] = deque()
         self._settled: set[str] = set()
         self._inputs: dict[str, Any] = {}
         self._asked: dict[str, str | None] = {}
@@ -130,8 +138,8 @@ class ToolCalls:
             return
         streamed = self._streamed.pop(call_id, _Streamed()) if call_id is not None else _Streamed()
         if chunk.get("providerExecuted") is True or streamed.executed:
-            self._settle(call_id)
             outputs.append(_unmapped(chunk, "run by the provider"))
+            self._settle(call_id, outputs)
             return
         if arguments is None and streamed.pieces:
             arguments = "".join(streamed.pieces)
@@ -142,8 +150,18 @@ class ToolCalls:
         self._inputs[call_id] = arguments
         take_metadata(streamed.options, chunk)
         self._waiting[call_id] = _Call(call_id, name, value, streamed.options)
-        if not self._wait:
-            self.release(outputs)
+        if not streamed.has_place:
+            self._line.append(call_id)
+        self._advance(outputs)
+
+    def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
+        """Takes the end of a call's input: the call's place in the answer, also if nobody ever says the call whole."""
+        call_id = identifier(chunk, CALL_ID)
+        streamed = None if call_id is None else self._streamed.get(call_id)
+        if call_id is None or streamed is None or streamed.executed or streamed.has_place:
+            return
+        streamed.has_place = True
+        self._line.append(call_id)
 
     def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a call that the SDK has found wrong."""
@@ -151,8 +169,8 @@ class ToolCalls:
 
     def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the outcome of a call: somebody has run it, or forbidden it."""
-        self._settle(identifier(chunk, CALL_ID))
         outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
+        self._settle(identifier(chunk, CALL_ID), outputs)
 
     def asked(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a question for approval. The call stays the consumer's, who asks a person itself."""
@@ -165,28 +183,40 @@ class ToolCalls:
         """Takes the answer to a question for approval. What was refused is over; who runs what was allowed, an outcome
         tells, or that there is none."""
         allowed = chunk.get("approved") is True
+        outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
         if not allowed:
             # The UI stream names only the question.
-            self._settle(_meant(chunk) or self._asked.get(identifier(chunk, ("approvalId",)) or ""))
-        outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
+            self._settle(_meant(chunk) or self._asked.get(identifier(chunk, ("approvalId",)) or ""), outputs)
 
-    def failed(self, name: str | None, call_id: str | None) -> None:
+    def failed(self, name: str | None, call_id: str | None, outputs: list[StreamOutput]) -> None:
         """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""
         names: dict[str, str | None] = {known: call.name for known, call in self._waiting.items()}
         names |= {known: streamed.name for known, streamed in self._streamed.items()}
         for known, known_name in names.items():
             if known == call_id or (call_id is None and known_name == name):
-                self._settle(known)
+                self._settle(known, outputs)
                 return
-        self._settle(call_id)
+        self._settle(call_id, outputs)
+
+    @property
+    def any_wait(self) -> bool:
+        """Whether a call waits, so that what follows has to wait behind it."""
+        return bool(self._line)
+
+    def add_behind(self, act: _Later, outputs: list[StreamOutput]) -> None:
+        """Does what must not come before a call that waits: at once if none waits."""
+        if self._line:
+            self._line.append(act)
+        else:
+            act(outputs)
 
     def release(self, outputs: list[StreamOutput]) -> None:
-        """Hands out the calls that wait."""
-        for call in self._waiting.values():
-            self._settled.add(call.call_id)
-            outputs += self._carried.add_call(call.call_id, call.options)
-            outputs.append(ToolCallPart(self._prefix + call.call_id, call.name, call.input))
-        self._waiting.clear()
+        """Hands out the calls that wait, and all that waits behind them, in order.
+
+        Raises:
+            UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
+        """
+        self._advance(outputs, release=True)
 
     def flush(self, outputs: list[StreamOutput], *, usable: bool) -> None:
         """Ends all inputs that streamed and were never said whole; hands out those that are, if they are `usable`."""
@@ -195,6 +225,8 @@ class ToolCalls:
             value = None if streamed.is_text else _parsed(joined)
             if usable and value is not None and streamed.name is not None and not streamed.executed:
                 self._waiting[call_id] = _Call(call_id, streamed.name, value, streamed.options)
+                if not streamed.has_place:
+                    self._line.append(call_id)
                 continue
             why = "run by the provider" if streamed.executed else "incomplete"
             data = {"type": "tool-input", "toolCallId": call_id, "toolName": streamed.name, "input": joined}
@@ -207,8 +239,45 @@ class ToolCalls:
 
     def drop(self) -> None:
         """Forgets what waits and what streams."""
+        self._line.clear()
         self._waiting.clear()
         self._streamed.clear()
+
+    def _advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
+        """Hands out what nothing waits in front of.
+
+        Args:
+            outputs: Takes it.
+            release: Whether no call waits for its outcome any more.
+        """
+        line = self._line
+        while line:
+            entry = line[0]
+            if isinstance(entry, str):
+                call = self._waiting.get(entry)
+                # Of an input that has ended, the whole call may still come.
+                if not release and (entry in self._streamed if call is None else self._wait):
+                    return
+                line.popleft()
+                if call is not None:
+                    self._hand_out(call, outputs)
+                elif entry in self._streamed:
+                    self._streamed[entry].has_place = False
+                continue
+            line.popleft()
+            try:
+                entry(outputs)
+            except UpstreamProtocolError:
+                # As if it had not waited: nothing behind a chunk that makes no sense belongs to the answer.
+                line.clear()
+                self._waiting.clear()
+                raise
+
+    def _hand_out(self, call: _Call, outputs: list[StreamOutput]) -> None:
+        del self._waiting[call.call_id]
+        self._settled.add(call.call_id)
+        outputs += self._carried.add_call(call.call_id, call.options)
+        outputs.append(ToolCallPart(self._prefix + call.call_id, call.name, call.input))
 
     def _is_whole(self, call_id: str) -> bool:
         """Whether all is said of a call: what comes later of it, in whatever form, is the same call again."""
@@ -217,16 +286,17 @@ class ToolCalls:
     def _of(self, call_id: str) -> _Streamed:
         return self._streamed.setdefault(call_id, _Streamed())
 
-    def _settle(self, call_id: str | None) -> None:
+    def _settle(self, call_id: str | None, outputs: list[StreamOutput]) -> None:
         if call_id is not None:
             self._settled.add(call_id)
             self._waiting.pop(call_id, None)
             self._streamed.pop(call_id, None)
+            self._advance(outputs)
 
     def _reject(self, call_id: str | None, name: str | None, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        self._settle(call_id)
         outputs.append(_unmapped(chunk, "invalid"))
         self._break(call_id, name, str(field(chunk, CALL_INPUT)))
+        self._settle(call_id, outputs)
 
     def _break(self, call_id: str | None, name: str | None, arguments: str) -> None:
         if self.broken is None:
