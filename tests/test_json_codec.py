@@ -19,6 +19,7 @@ from partstream.json_codec import (
     make_decoder,
     make_event_decoder,
 )
+from partstream.parts import DataPart
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
@@ -108,15 +109,32 @@ def test_an_event_decoder_refuses_objects_of_another_kind(text: bytes) -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), {"a": [float("inf")]}, -float("inf"), loads("[" * 900 + "1e999" + "]" * 900)]
 )
-def test_what_json_has_no_form_for_is_told(value: object) -> None:
+def test_what_json_has_no_form_for_is_told_and_never_written(value: object) -> None:
     assert not is_json(value)
+    with pytest.raises(TypeError, match="JSON cannot represent"):
+        dumps(value)
+    with pytest.raises(TypeError, match="JSON cannot represent"):
+        dumps(["\ud83d", value])
+    with pytest.raises(TypeError, match="JSON cannot represent"):
+        DataPart.json(value)
 
 
-def test_nesting_without_end_is_told() -> None:
+def test_nesting_without_end_is_told_and_never_written() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    assert not is_json(deep)
+    endless: list[Any] = []
+    endless.append(endless)
+    for value in (deep, endless):
+        assert not is_json(value)
+        with pytest.raises(TypeError, match="JSON cannot represent"):
+            dumps(value)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", 10**5000, {"a": {3: object()}}], ids=range(5))
+def test_an_object_that_json_has_no_form_for_is_refused(value: object) -> None:
+    with pytest.raises(TypeError):
+        dumps(value)
 
 
 def test_writing_is_short_and_in_utf_8() -> None:

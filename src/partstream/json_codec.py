@@ -44,12 +44,15 @@ def dumps(value: object) -> bytes:
     """The shortest JSON text of `value`, in UTF-8; lone surrogates are escaped, and every mapping becomes an object.
 
     Raises:
-        TypeError: `value` holds a value that JSON cannot represent.
+        TypeError: `value` holds a value that JSON cannot represent: an object of another class, a number that is not
+            finite (RFC 8259 section 6), an integer of thousands of digits, or nesting that is too deep or without end.
     """
     try:
         return _encode(value).encode()
     except UnicodeEncodeError:
         return _encode_in_ascii(value).encode()
+    except (ValueError, RecursionError) as error:
+        raise TypeError(f"got a value that JSON cannot represent: {error}") from error
 
 
 def _as_dict(value: object) -> dict[Any, Any]:
@@ -59,8 +62,9 @@ def _as_dict(value: object) -> dict[Any, Any]:
 
 
 # Made once: `json.dumps` makes an encoder for every call, which takes longer than writing a small value.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict).encode
-_encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict).encode
+# Peers refuse a whole text for one NaN in it, which Python writes if it is not told otherwise.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
+_encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 
 
 def is_json(value: object) -> bool:

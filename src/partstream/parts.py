@@ -113,9 +113,13 @@ class DataPart:
         """A JSON document in ASCII.
 
         Raises:
-            TypeError: `value` holds a value that JSON cannot represent.
+            TypeError: `value` holds a value that JSON cannot represent, such as an infinite number.
         """
-        return cls(json.dumps(value, separators=(",", ":")).encode(), mime_type)
+        try:
+            document = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        except (ValueError, RecursionError) as error:
+            raise TypeError(f"got a value that JSON cannot represent: {error}") from error
+        return cls(document.encode(), mime_type)
 
     @classmethod
     def text(cls, value: str, mime_type: str = "text/plain") -> DataPart:

@@ -38,6 +38,16 @@ def test_a_folder_that_is_a_file_is_logged_and_nothing_more(tmp_path: Path, capl
     assert "cannot store the list of models" in caplog.text
 
 
+def test_an_answer_with_an_infinite_number_is_not_stored_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    cache = DiskCache(tmp_path, "upstream")
+    cache.save(ANSWERS)
+    cache.save({"/v1/models": Answer({"data": [{"id": "a", "context_length": float("inf")}]}, 2.0)})
+    assert cache.load() == ANSWERS
+    assert "the list of models is not stored" in caplog.text
+
+
 def test_a_file_without_end_is_put_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     cache = DiskCache(tmp_path, "upstream")
     with cache.path.open("wb") as file:

@@ -17,8 +17,12 @@ def test_answers_are_read_as_they_were_written(answers):
 
 @pytest.mark.parametrize(
     "value",
-    [None, [], {}, {"format": 1}, {"format": 2, "answers": {}}, {"format": 1, "answers": {"a": {"document": 1}}}],
-    ids=repr,
+    [None, [], {}, {"format": 1}, {"format": 2, "answers": {}}, {"format": 1, "answers": {"a": {"document": 1}}}]
+    + [
+        {"format": 1, "answers": {"a": {"document": 1, "fetched_at": time, "etag": None}}}
+        for time in (10**400, float("inf"), float("nan"), -1, "1", True)
+    ],
+    ids=range(12),
 )
 def test_what_was_not_written_by_us_is_refused(value):
     with pytest.raises(ValueError, match="expected"):

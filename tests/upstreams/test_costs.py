@@ -57,6 +57,15 @@ def test_what_the_upstream_says_that_it_cost_goes_before_the_list():
     assert cost_of(_finish(), PRICING) is None
 
 
-@pytest.mark.parametrize("cost", [True, "free", "-1", -1, "NaN", "Infinity", None, [1]])
-def test_what_is_no_amount_is_not_believed(cost):
+NO_AMOUNTS = [True, "free", "-1", -1, "NaN", "sNaN", "Infinity", None, [1], "1e400", "1e9999999999999999999"]
+NO_AMOUNTS += [float("inf"), float("nan"), 10**400, 10**5000, "9" * 5000, 1_000_001]
+
+
+@pytest.mark.parametrize("cost", NO_AMOUNTS, ids=range(len(NO_AMOUNTS)))
+def test_what_is_no_amount_is_not_believed_and_the_log_says_so(cost, caplog):
     assert cost_of(_finish(Usage(1, 1, raw={"cost": cost}), gateway={"cost": cost}), None) is None
+    assert ("counts as unknown" in caplog.text) == (type(cost) in (str, int, float))
+
+
+def test_prices_without_end_make_no_infinite_cost():
+    assert cost_of(_finish(Usage(10**9, 10**9)), Pricing(Decimal(10**6), Decimal(10**6))) is None

@@ -142,7 +142,18 @@ RETRY_AFTER = {
     "a date of the past": (format_datetime(NOW - timedelta(days=1), usegmt=True), 0.0),
     "a date with another zone": ("Fri, 01 May 2026 14:00:30 +0200", 30.0),
     "a date without a zone": ("Fri, 01 May 2026 12:00:30", 30.0),
-    "for ever": ("inf", float("inf")),
+    "for ever": ("inf", None),
+    "for ever in digits": ("1e999", None),
+    "less than for ever": ("-inf", 0.0),
+    "no number": ("nan", None),
+    "longer than anybody waits": ("1000000001", None),
+    "hundreds of digits": ("9" * 400, None),
+    "thousands of digits": ("9" * 5000, None),
+    "the year 99999": ("Mon, 01 Jan 99999 00:00:00 GMT", None),
+    "a year of eleven digits": ("Mon, 01 Jan 99999999999 00:00:00 GMT", None),
+    "the last year": ("Fri, 31 Dec 9999 23:59:59 GMT", None),
+    "the first year": ("Mon, 01 Jan 0001 00:00:00 +1400", 0.0),
+    "a zone of days": ("Fri, 01 May 2026 12:00:30 +9999999", None),
     "nothing": ("", None),
     "words": ("soon", None),
     "no date": ("Fri, 99 May 2026 12:00:30 GMT", None),
@@ -150,8 +161,11 @@ RETRY_AFTER = {
 
 
 @pytest.mark.parametrize(("value", "seconds"), RETRY_AFTER.values(), ids=RETRY_AFTER)
-def test_retry_after_says_how_many_seconds_in(value: str, seconds: float | None):
+def test_retry_after_says_how_many_seconds_and_the_log_names_what_is_no_time(
+    value: str, seconds: float | None, caplog: pytest.LogCaptureFixture
+):
     assert retry_after({"retry-after": value}, NOW) == seconds
+    assert ("Retry-After" in caplog.text) == (seconds is None and value != "")
 
 
 def test_without_the_header_nothing_is_asked_for():
@@ -162,4 +176,4 @@ def test_without_the_header_nothing_is_asked_for():
 def test_any_body_and_any_header_make_an_error(body: bytes, value: str):
     error = http_error(500, {"retry-after": value}, body, NOW)
     assert error.http_status == 500
-    assert error.retry_after is None or error.retry_after >= 0
+    assert error.retry_after is None or 0 <= error.retry_after <= 10**9

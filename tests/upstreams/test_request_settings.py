@@ -1,6 +1,7 @@
 """Settings of requests: read from JSON for an upstream and for single models, with a sentence for each wrong one."""
 
 from dataclasses import fields
+from datetime import date
 from typing import Any
 
 import pytest
@@ -113,6 +114,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a value of another type": ({"request": {"systemAs": ["system"]}}, "request.systemAs"),
     "a word for a switch": ({"request": {"store": "yes"}}, "request.store"),
     "the request itself": ({"request": {"extraBody": {"input": []}}}, "request.extraBody.input"),
+    "a number without end": ({"request": {"extraBody": {"a": {"b": [float("inf")]}}}}, "request.extraBody.a"),
+    "a date of TOML": ({"request": {"extraBody": {"since": date(2026, 1, 1)}}}, "request.extraBody.since"),
+    "a limit without end": ({"maxOutputTokens": 10**400}, "maxOutputTokens"),
+    "a limit of 64 bits": ({"models": [{"id": "m", "contextWindow": 2**63}]}, "models[0].contextWindow"),
+    "seconds of hundreds of digits": ({"timeouts": {"idle": 10**400}}, "timeouts.idle"),
     "a version that there is not": ({"request": {"specificationVersion": 5}}, "request.specificationVersion"),
     "a version as a text": ({"request": {"specificationVersion": "3"}}, "request.specificationVersion"),
     "a version as a switch": ({"request": {"specificationVersion": True}}, "request.specificationVersion"),

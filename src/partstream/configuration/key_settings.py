@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from partstream.numbers import MOST_SECONDS
 from partstream.settings.checks import number, string
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, TEXT, Form, Kind, text
@@ -57,7 +58,7 @@ def _command(value: Any, where: str) -> list[str]:
 
 
 def _is_lifetime(value: float) -> bool:
-    return 1 <= value < float("inf")
+    return 1 <= value <= MOST_SECONDS
 
 
 KEY_ROWS: Final = (

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.numbers import LAST_TIME, as_amount
 from partstream.settings.checks import fits_header
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.secret import Secret
@@ -157,7 +158,7 @@ def jwt_expiry(key: str) -> float | None:
     except (binascii.Error, ValueError, JSONDecodeError):  # three words with dots between them
         return None
     expires_at = claims.get("exp") if isinstance(claims, dict) else None
-    return float(expires_at) if isinstance(expires_at, int | float) and not isinstance(expires_at, bool) else None
+    return as_amount(expires_at, LAST_TIME)
 
 
 def _seen(task: asyncio.Task[FetchedKey]) -> None:

@@ -70,7 +70,7 @@ def tool_result_content(value: object) -> tuple[ToolResultContent, ...]:
         return tuple(value)
     try:
         return (TextPart(json_codec.dumps(value).decode()),)
-    except (TypeError, ValueError, RecursionError) as error:
+    except TypeError as error:
         message = f"got {type(value).__name__}, expected a text, parts or a JSON value ({error})"
         raise CallerError(message) from error
 

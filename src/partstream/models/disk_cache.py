@@ -63,7 +63,11 @@ class DiskCache:
 
     def save(self, answers: Mapping[str, Answer]) -> None:
         """Writes the answers; a reader sees either the old file or the new one. Logs a failure."""
-        content = dumps(answers_to_json(answers))
+        try:
+            content = dumps(answers_to_json(answers))
+        except TypeError as error:  # a server's number such as 1e999, which reads as infinite
+            _logger.warning("the list of models is not stored: %s", error)
+            return
         if len(content) > _MAX_BYTES:
             _logger.warning(
                 "the list of models is not stored: got %d bytes, expected at most %d", len(content), _MAX_BYTES

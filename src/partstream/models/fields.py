@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.models.records import Fact
+from partstream.numbers import MOST_DOLLARS, as_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +20,6 @@ __all__ = ["Fields", "Problem"]
 
 _MAX_TEXT: Final = 2000
 _MAX_ITEMS: Final = 200
-_MAX_TOKENS: Final = 10**9
-"""The largest plausible limit; servers without a limit report larger numbers."""
 _MAX_PROBLEMS: Final = 100
 
 
@@ -80,12 +79,10 @@ class Fields:
         """The number of tokens in the first of the fields that holds one; 0 and null count as unknown."""
         for path in paths:
             value = self._value(path)
-            # Some servers write 131072.0.
-            if isinstance(value, float) and value.is_integer():
-                value = int(value)
-            if type(value) is int and 0 <= value <= _MAX_TOKENS:
-                if value:
-                    return Fact(value, self.source, path)
+            tokens = as_count(value)  # some servers write 131072.0
+            if tokens is not None:
+                if tokens:
+                    return Fact(tokens, self.source, path)
             elif value is not None:
                 self._note(path, value, "a number of tokens")
         return None
@@ -133,7 +130,7 @@ class Fields:
         except InvalidOperation:
             self._note(path, value, "a price")
             return None
-        return price if price.is_finite() and 0 <= price < 1_000_000 else None
+        return price if price.is_finite() and 0 <= price < MOST_DOLLARS else None
 
     def objects(self, path: str) -> list[Fields]:
         """The objects of a list, at most 200 of them."""
@@ -155,8 +152,9 @@ class Fields:
         if len(names) != 1:
             return None
         value = self._values[names[0]]
-        if type(value) is int and 0 < value <= _MAX_TOKENS:
-            return Fact(value, self.source, names[0])
+        tokens = as_count(value)
+        if tokens:
+            return Fact(tokens, self.source, names[0])
         self._note(names[0], value, "a number of tokens")
         return None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.numbers import LAST_TIME, as_amount
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,6 +58,8 @@ def answers_from_json(value: Any) -> Answers:
 
 def _answer(key: str, value: Any) -> Answer:
     match value:
-        case {"document": document, "fetched_at": int() | float() as fetched_at, "etag": str() | None as etag}:
-            return Answer(document, float(fetched_at), etag)
+        case {"document": document, "fetched_at": time, "etag": str() | None as etag}:
+            fetched_at = as_amount(time, LAST_TIME)
+            if fetched_at is not None:
+                return Answer(document, fetched_at, etag)
     raise ValueError(f"{key:.80}: got {value!r:.60}, expected an answer")

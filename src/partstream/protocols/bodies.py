@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.errors import RequestNotExpressibleError
-from partstream.json_codec import dumps, is_json
+from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,11 +27,7 @@ def call_arguments(call: Call) -> bytes:
     Raises:
         RequestNotExpressibleError: They hold something that JSON has no form for.
     """
-    arguments = dict(call.input)
     try:
-        document = dumps(arguments)
-        if (b"NaN" in document or b"Infinity" in document) and not is_json(arguments):
-            raise ValueError("a number that JSON has no form for")  # noqa: TRY301 - the same refusal
-    except (TypeError, ValueError, RecursionError) as error:
+        return dumps(dict(call.input))
+    except TypeError as error:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
-    return document

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.errors import UpstreamFailureError, UpstreamHTTPError
+from partstream.numbers import as_count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -94,7 +95,8 @@ def _said(error: UpstreamError) -> str | None:
 
 
 def _numbers(groups: dict[str, str | None]) -> Overflow:
-    said = {name: int(re.sub(r"\D", "", text)) for name, text in groups.items() if text}
+    found = {name: as_count(int(re.sub(r"\D", "", text))) for name, text in groups.items() if text}
+    said = {name: number for name, number in found.items() if number is not None}
     output = said.get("output", 0)
     limit, count = said.get("limit"), said.get("count")
     if limit is None and "window" in said:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.numbers import MOST_TOKENS
 from partstream.settings.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -62,10 +63,12 @@ def whole_number(value: Any, where: str, least: int = 1) -> int:
     """A value that is a whole number.
 
     Raises:
-        ConfigurationError: It is none, or below `least`.
+        ConfigurationError: It is none, or below `least`, or above a billion.
     """
     if type(value) is not int or value < least:
         raise ConfigurationError(where, shortened(value), f"a whole number from {least}")
+    if value > MOST_TOKENS:
+        raise ConfigurationError(where, "a larger number", f"a whole number from {least} to {MOST_TOKENS:,}")
     return value
 
 

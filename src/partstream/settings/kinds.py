@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.numbers import MOST_SECONDS
 from partstream.settings.checks import boolean, headers, json_object, number, shortened, string, strings, whole_number
 from partstream.settings.errors import ConfigurationError
 
@@ -111,7 +112,7 @@ def fraction() -> Kind:
 
 
 def _is_time(value: float) -> bool:
-    return 0 < value < float("inf")
+    return 0 < value <= MOST_SECONDS
 
 
 TEXT: Final = text()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.numbers import MOST_DOLLARS, as_amount
 
 if TYPE_CHECKING:
     from partstream.models.records import Pricing
@@ -12,13 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_of"]
 
+_logger = logging.getLogger("partstream.upstreams")
+
+_MOST_DIGITS: Final = 40
+
 
 def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
     """The cost of an answer in US dollars; None where neither the cost nor all prices that it takes are known."""
     reported = _reported_cost(finish)
     if reported is None and finish.usage is not None and pricing is not None:
         reported = _list_cost(finish.usage, pricing)
-    return None if reported is None else float(reported)
+    return None if reported is None else as_amount(float(reported), MOST_DOLLARS)
 
 
 def _reported_cost(finish: Finish) -> Decimal | None:
@@ -54,11 +61,14 @@ def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
 
 
 def _dollars(value: Any) -> Decimal | None:
-    """An amount; None for what is none, for less than nothing and for what no number is."""
+    """The amount in a number or a text, or None; the log names a value that is none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() and amount >= 0 else None
+        amount = Decimal(str(value)[:_MOST_DIGITS])
+    except (InvalidOperation, ValueError):  # an integer of thousands of digits has no text
+        amount = Decimal("NaN")
+    if amount.is_finite() and 0 <= amount <= MOST_DOLLARS:
+        return amount
+    _logger.warning("the upstream reports a cost that is no amount in dollars (%.40s); it counts as unknown", amount)
+    return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import JSONDecodeError, loads
+from partstream.numbers import MOST_SECONDS, as_amount
 from partstream.protocols.errors import COMMON_ERRORS
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
 
 __all__ = ["http_error", "retry_after"]
+
+_logger = logging.getLogger("partstream.upstreams")
 
 
 def http_error(
@@ -51,17 +56,27 @@ def http_error(
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """How many seconds the answer asks to wait: RFC 9110 section 10.2.3, a number or a date, or None."""
+    """How many seconds the answer asks to wait: RFC 9110 section 10.2.3, a number or a date.
+
+    None without the header, and for a value that is neither or is out of range, which the log names.
+    """
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
     try:
-        return max(0.0, float(value))
+        wait = float(value)
     except ValueError:
-        pass
+        wait = _seconds_until(value, now)
+    seconds = as_amount(0.0 if wait < 0 else wait, MOST_SECONDS)
+    if seconds is None:
+        _logger.warning("the header Retry-After: got %.80r, expected a number of seconds or a date; ignored", value)
+    return seconds
+
+
+def _seconds_until(date: str, now: datetime) -> float:
+    """The seconds from now until a date in a header; NaN for a text that is no date."""
     try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
+        moment = parsedate_to_datetime(date)
+        return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
+    except (ValueError, OverflowError, TypeError, IndexError):  # what the parser raises for texts and for large numbers
+        return math.nan

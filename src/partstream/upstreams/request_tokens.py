@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import ContextLengthExceededError
+from partstream.numbers import unusable_counts
 from partstream.upstreams.costs import cost_of
 from partstream.usage import usage_part
 
@@ -86,6 +87,8 @@ class RequestTokens:
     def answered(self, finish: Finish) -> DataPart | None:
         """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
         cost = cost_of(finish, self._pricing)
+        if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
+            _logger.warning("%s reports what no number of tokens can be: %s; unknown", self._model.id, unusable)
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
+from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import CitationMode, ThinkingMode
@@ -98,15 +99,18 @@ def own_settings_of(protocol: str) -> OwnSettings | None:
 
 
 def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
-    """Refuses fields of a body that would replace the request itself.
+    """Refuses fields of a body that would replace the request itself, and what JSON cannot represent: TOML has dates,
+    and numbers that are infinite.
 
     Raises:
-        ConfigurationError: One of them holds the request in this protocol.
+        ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
     """
     own = own_settings_of(protocol)
-    for name in fields:
+    for name, value in fields.items():
         if own is not None and name in own.request_fields:
             raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
+        if not is_json(value):
+            raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
 
 
 def _common_rows(protocol: str | None) -> tuple[Setting, ...]:

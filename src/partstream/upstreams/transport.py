@@ -22,11 +22,11 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.json_codec import dumps
 from partstream.outputs import Finish
 from partstream.upstreams.deadlines import Deadlines
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest, connection_error
+from partstream.upstreams.request_body import body_document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -96,7 +96,7 @@ class Transport:
             asked.method,
             self._http.base_path + asked.path,
             asked.query,
-            dumps(asked.body),
+            body_document(asked.body),
             {**asked.headers, "accept": exchange.protocol.accept, "content-type": "application/json"},
             exchange.headers,
         )

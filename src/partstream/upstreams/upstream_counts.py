@@ -7,8 +7,10 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamError, UpstreamProtocolError
-from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.numbers import as_count
 from partstream.tokens import CountSource, TokenCount
+from partstream.upstreams.request_body import body_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +51,7 @@ class UpstreamCounts:
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         path = self._base_path + self._endpoint.path
-        question = dumps({name: value for name, value in body.items() if name in self._endpoint.fields})
+        question = body_document({name: value for name, value in body.items() if name in self._endpoint.fields})
         try:
             async with asyncio.timeout(COUNT_SECONDS):
                 answer = await self._fetch(path, {**headers, "content-type": "application/json"}, question)
@@ -72,8 +74,8 @@ def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
             document = loads(answer.body)
         except JSONDecodeError:
             document = None
-        tokens = document.get(field) if isinstance(document, dict) else None
-        if type(tokens) is int and tokens >= 0:
+        tokens = as_count(document.get(field)) if isinstance(document, dict) else None
+        if tokens is not None:
             return tokens
         got = repr(answer.body[:200])
     raise UpstreamProtocolError(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
+from partstream.numbers import as_count
 
 __all__ = [
     "ARGUMENTS_DELTA",
@@ -129,11 +130,5 @@ def sequence(chunk: Chunk, names: Names) -> list[Any]:
 
 
 def count(chunk: Chunk, names: Names) -> int | None:
-    """The count in a field, or None: NaN, negative numbers and truth values count nothing.
-
-    JavaScript has one type of number, so a whole float is a count as well.
-    """
-    value = field(chunk, names)
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and value >= 0 else None
+    """The count in a field, or None for what is none."""
+    return as_count(field(chunk, names))

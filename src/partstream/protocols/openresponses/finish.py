@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.numbers import as_count
 from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.fields import Wire, identifier, mapping
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
@@ -80,4 +81,4 @@ def _said(source: Wire, name: str) -> str | None:
 
 def _count(source: Any, name: str) -> int | None:
     value = source.get(name) if isinstance(source, dict) else None
-    return value if type(value) is int and value >= 0 else None
+    return as_count(value)

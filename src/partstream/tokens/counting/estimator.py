@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zlib import adler32
 
-from partstream.json_codec import dumps
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens.counting.character_pairs import alphabet_of, classes_of, pairs_of
 from partstream.tokens.counting.estimator_table import COMMON_HAN, MODELS
+from partstream.tokens.counting.json_text import json_text
 from partstream.tokens.counting.vocabularies import Vocabulary
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _read(part: MessagePart) -> Iterator[str]:
         yield part.value
     elif isinstance(part, ToolCallPart):
         yield part.name
-        yield dumps(part.input).decode()
+        yield json_text(part.input)
     elif isinstance(part, ToolResultPart):
         for item in part.content:
             yield from _read(item)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, read_media
-from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.estimator import estimate_text
 from partstream.tokens.counting.files import estimate_file_tokens
 from partstream.tokens.counting.image_costs import image_cost_of
 from partstream.tokens.counting.images import Dimensions, read_dimensions
+from partstream.tokens.counting.json_text import json_text
 from partstream.tokens.counting.overheads import overheads_of
 from partstream.tokens.counting.vocabularies import vocabulary_of
 
@@ -102,7 +102,7 @@ class MessageCounter:
 
     def count_json(self, value: Any) -> TokenCount:
         """The tokens of a JSON value in its shortest form."""
-        return self.count_text(dumps(value).decode())
+        return self.count_text(json_text(value))
 
     def count_image(self, data: bytes) -> TokenCount:
         """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.markers import is_mark
-from partstream.json_codec import dumps
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.tokens.counting.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,9 +40,13 @@ def size_of_message(message: ChatMessage) -> int | None:
 def size_of_tools(tools: Iterable[Tool]) -> int:
     """The bytes of names, descriptions and schemas."""
     return sum(
-        size_of_text(tool.name + tool.description) + (len(dumps(tool.input_schema)) if tool.input_schema else 0)
+        size_of_text(tool.name + tool.description) + (_size_of_json(tool.input_schema) if tool.input_schema else 0)
         for tool in tools
     )
+
+
+def _size_of_json(value: object) -> int:
+    return len(json_text(value).encode())
 
 
 def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
@@ -60,7 +64,7 @@ def _size_of_part(part: MessagePart) -> int | None:
         case TextPart(value=text):
             return size_of_text(text)
         case ToolCallPart():
-            return size_of_text(part.name) + len(dumps(part.input))
+            return size_of_text(part.name) + _size_of_json(part.input)
         case ToolResultPart():
             return _size_of_parts(part.content)
         case DataPart():
