@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
+import { GROUP_CHECKS } from "./checks/groups.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
@@ -32,7 +33,8 @@ try {
   await session.start({ fixtures: ["direct-provider", "consumer"], extension, groups, settings });
   console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   const only = values.only && new RegExp(values.only);
-  results = await runChecks([...PANEL_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ENDING_CHECKS], session, { only });
+  const checks = [...PANEL_CHECKS, ...GROUP_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ENDING_CHECKS];
+  results = await runChecks(checks, session, { only });
   writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
 } finally {
   const failed = results.length === 0 || results.some(({ passed }) => !passed);

@@ -55,11 +55,12 @@ def report(exchange: Exchange) -> None:
 
 
 async def main() -> None:
-    """Serves until it is ended."""
-    async with ReplayUpstream() as upstream:
-        upstream.on_did_finish_exchange(report)
+    """Serves until it is ended, at one address for everybody and at another for those who have the key."""
+    async with ReplayUpstream() as upstream, ReplayUpstream(token=sys.argv[1]) as keyed:
+        for one in (upstream, keyed):
+            one.on_did_finish_exchange(report)
         base_urls = {protocol: upstream.base_url_of(protocol) for protocol in BASE_PATHS}
-        write(type="listening", base_url=upstream.base_url, base_urls=base_urls)
+        write(type="listening", base_url=upstream.base_url, base_urls=base_urls, keyed_url=keyed.base_url)
         await asyncio.Event().wait()
 
 

@@ -54,6 +54,11 @@ export class CodeServer {
     this.#writeUserFile("chatLanguageModels.json", groups);
   }
 
+  /** The groups as they stand in the file now. */
+  readGroups() {
+    return JSON.parse(readFileSync(join(this.#folder, "data/User/chatLanguageModels.json"), "utf8"));
+  }
+
   /** Puts an unpacked extension where VS Code looks; to be done before any packed one is installed. */
   copyExtension(folder) {
     const { publisher, name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

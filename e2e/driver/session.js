@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { ChatPanel } from "./chatPanel.js";
 import { CodeServer } from "./codeServer.js";
 import { Consumer } from "./consumer.js";
+import { ModelsEditor } from "./modelsEditor.js";
+import { Palette } from "./palette.js";
 import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
 
@@ -49,6 +51,8 @@ export class Session {
       PARTSTREAM_DATA: join(this.folder, "partstream-data"),
     });
     await this.panel.open(this.server.url, this.server.workspace, findBrowser());
+    this.palette = new Palette(this.panel.page);
+    this.models = new ModelsEditor(this.panel.page, this.palette);
   }
 
   screenshot = async (name) => {

@@ -6,6 +6,9 @@ import { until } from "./wait.js";
 
 const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
 
+/** The key that the upstream wants at its second address. */
+export const KEY = "sk-desk-81f0c6ae-not-for-logs";
+
 /** The paths at which a model answers. */
 const ANSWERS = /\/(responses|language-model)$/;
 
@@ -15,14 +18,17 @@ export class Upstream {
   url = "";
   /** Where it speaks the AI Gateway's protocol. */
   gatewayUrl = "";
+  /** Where it answers nobody without {@link KEY}. */
+  keyedUrl = "";
 
   /** Starts it with the project's own Python. */
   async start(processes, folder, python) {
     this.#log = join(folder, "upstream.jsonl");
-    processes.start(python, [SCRIPT], { log: this.#log });
+    processes.start(python, [SCRIPT, KEY], { log: this.#log });
     const listening = await until("the upstream to listen", () => this.#lines()[0], { describe: () => this.#text() });
     this.url = listening.base_url;
     this.gatewayUrl = listening.base_urls["ai-gateway"];
+    this.keyedUrl = listening.keyed_url;
   }
 
   /** Every finished request for an answer, in the order in which they ended. */

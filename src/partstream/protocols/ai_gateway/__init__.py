@@ -59,5 +59,5 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     loses=_loses,
     title="Vercel AI Gateway",
-    says="The gateway at https://ai-gateway.vercel.sh/v4/ai, and servers that speak as it does",
+    says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
 )

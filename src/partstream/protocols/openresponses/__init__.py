@@ -59,5 +59,5 @@ PROTOCOL: Final = Protocol(
     loses=_loses,
     own_settings=_own_settings,
     title="OpenResponses",
-    says="Servers with the endpoint `/responses`: OpenAI, OpenRouter, LM Studio, Ollama, vLLM and others",
+    says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
 )

@@ -1,0 +1,42 @@
+/** The palette of commands as a person has it. */
+import { until } from "./wait.js";
+
+const LOOK_LIMIT = 1500;
+const COMMAND_LIMIT = 60_000;
+
+export class Palette {
+  #page;
+
+  constructor(page) {
+    this.#page = page;
+  }
+
+  /** The box in which VS Code asks for a command, or for anything else. */
+  get input() {
+    return this.#page
+      .locator(".quick-input-widget:visible input[type=text], .quick-input-widget:visible input[type=password]")
+      .first();
+  }
+
+  /** Runs the command with this title; one of an extension is there only once VS Code has found the extension. */
+  async run(title) {
+    const row = this.#page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+    await until(
+      `the command ${title} in the palette`,
+      async () => {
+        await this.#page.keyboard.press("F1");
+        await this.input.waitFor();
+        await this.input.fill(`>${title}`);
+        try {
+          await row.waitFor({ timeout: LOOK_LIMIT });
+          return true;
+        } catch {
+          await this.#page.keyboard.press("Escape"); // Not there yet: the list is that of the moment it was opened.
+          return false;
+        }
+      },
+      { limit: COMMAND_LIMIT },
+    );
+    await row.click();
+  }
+}
