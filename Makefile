@@ -106,13 +106,16 @@ bench-docs: setup ## Measure, and put the figures into docs/performance.md
 	$(BIN)/python -m benchmarks --docs docs/performance.md
 
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
-.PHONY: tokens-accuracy tokens-accuracy-docs
+.PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
 
 tokens-accuracy: setup ## Measure how far token estimates are from the truth
 	$(BIN)/python -m benchmarks.token_accuracy
 
 tokens-accuracy-docs: setup ## Measure it, and put the tables into docs/tokens.md
 	$(BIN)/python -m benchmarks.token_accuracy --docs docs/tokens.md
+
+tokens-session: setup ## Compare token totals with a server's through a session of 200 turns
+	$(BIN)/python -m pytest -s tests/tokens/test_session.py --turns 200
 
 # The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
 # missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.

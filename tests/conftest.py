@@ -11,9 +11,17 @@ from hypothesis import HealthCheck, settings
 
 from recordings import count_recordings
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("partstream", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes depends on what else the machine does. Each run makes up other examples; who wants more of
+# them at once says `make test-python TESTS="tests/protocols --hypothesis-profile=thorough"`.
+_any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("partstream", _any_speed, max_examples=50)
+settings.register_profile("thorough", _any_speed, max_examples=1000)
 settings.load_profile("partstream")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of tests that can do more than a run of all tests has time for."""
+    parser.addoption("--turns", type=int, default=60, help="the turns of the session in tests/tokens/test_session.py")
 
 
 def pytest_configure() -> None:

@@ -64,8 +64,13 @@ def base_url(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def run(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a module."""
+    return run_python(environment, "-m", *arguments)
+
+
+def run_python(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", *arguments],
+        [sys.executable, *arguments],
         env=dict(environment),
         capture_output=True,
         text=True,
@@ -110,6 +115,23 @@ def test_a_person_chats_over_the_new_wire(
 
 
 REQUEST = '{"mood": "noisy", "perch": "word-of-the-cage"}'
+REFUSED = {
+    '{"mod": "noisy"}': "unknown setting 'mod' in PARTSTREAM_REQUEST; did you mean 'mood'?",
+    '{"mood": "sad"}': "expected one of calm, noisy",
+    '{"truncation": "auto"}': "truncation belongs to openresponses; this protocol has no place for it",
+    '{"extraBody": {"script": []}}': "a field that holds the request itself",
+}
+"""By the value of PARTSTREAM_REQUEST: what `config show` says of it."""
+
+# One process for all of them: most of what a command takes is its start.
+SHOW_CONFIGURATIONS = """
+import json, sys
+from click.testing import CliRunner
+from partstream.cli import main
+show = lambda request: CliRunner().invoke(main, ["config", "show", "--json"], env={"PARTSTREAM_REQUEST": request})
+results = [show(request) for request in sys.argv[1:]]
+print(json.dumps([{"exit_code": result.exit_code, "output": result.output} for result in results]))
+"""
 
 
 def test_the_settings_of_the_new_wire_are_read_checked_and_shown_without_their_secrets(
@@ -118,18 +140,12 @@ def test_the_settings_of_the_new_wire_are_read_checked_and_shown_without_their_s
     variables = {**environment, "PARTSTREAM_PROTOCOL": "parrot", "PARTSTREAM_BASE_URL": base_url}
     chat = run({**variables, "PARTSTREAM_REQUEST": REQUEST}, "partstream", "chat", "--model", "text", "Hello")
     assert chat.returncode == 0, chat.stdout + chat.stderr
-    shown = run({**variables, "PARTSTREAM_REQUEST": REQUEST}, "partstream", "config", "show", "--json")
-    values = {row["name"]: row["value"] for row in json.loads(shown.stdout)["settings"]}
+    shown, *refused = json.loads(run_python(variables, "-c", SHOW_CONFIGURATIONS, REQUEST, *REFUSED).stdout)
+    values = {row["name"]: row["value"] for row in json.loads(shown["output"])["settings"]}
     assert values["request"] == {"mood": "noisy", "perch": "***"}
-    for request, said in {
-        '{"mod": "noisy"}': "unknown setting 'mod' in PARTSTREAM_REQUEST; did you mean 'mood'?",
-        '{"mood": "sad"}': "expected one of calm, noisy",
-        '{"truncation": "auto"}': "truncation belongs to openresponses; this protocol has no place for it",
-        '{"extraBody": {"script": []}}': "a field that holds the request itself",
-    }.items():
-        refused = run({**variables, "PARTSTREAM_REQUEST": request}, "partstream", "config", "show")
-        assert refused.returncode == 2
-        assert said in " ".join(refused.stderr.split())
+    for result, said in zip(refused, REFUSED.values(), strict=True):
+        assert result["exit_code"] == 2
+        assert said in " ".join(result["output"].split())
 
 
 def test_the_doctor_takes_the_name(environment: Mapping[str, str], base_url: str) -> None:

@@ -88,7 +88,7 @@ def answers(draw: st.DrawFn) -> Answer:
 
 options = st.builds(StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode))
 moderate = settings(
-    max_examples=50,
+    max_examples=settings.default.max_examples // 2,  # each is read in many ways
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     deadline=None,
 )

@@ -40,11 +40,7 @@ REPLY = Reply("identity", 1)
 
 every_writer = pytest.mark.parametrize("protocol", WRITTEN.values(), ids=WRITTEN)
 every_server = pytest.mark.parametrize("protocol", SERVED.values(), ids=SERVED)
-moderate = settings(
-    max_examples=100,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-    deadline=None,
-)
+moderate = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 def _losses(protocol: Protocol) -> Any:

@@ -1,7 +1,9 @@
-"""A session of 200 turns over real HTTP: what is expected of each request beside what the upstream then reported of it.
+"""A long session over real HTTP: what is expected of each request beside what the upstream then reported of it.
 
 One upstream is the replay upstream, which takes four bytes for a token; the other counts the JSON that it received with
 o200k. Both know nothing of what Partstream counts.
+
+What a session costs grows with the square of its turns: `make tokens-session` has one of 200.
 """
 
 import random
@@ -19,7 +21,9 @@ from tokens.sessions import Session
 from upstreams.upstreams import run
 
 SCENARIOS = ("text", "long=60", "tools", "citations", "thinking")
-TURNS, SWITCH, OTHER_TOOLS = 200, 120, 150
+SWITCH, OTHER_TOOLS = 0.6, 0.75
+"""After which share of the turns the model is switched, and tools are taken away."""
+
 FAMILIES = ("made-up-1", "made-up-2")
 
 
@@ -29,7 +33,7 @@ async def four_bytes_a_token() -> AsyncIterator[str]:
         yield upstream.base_url
 
 
-async def have_session(base_url: str, folder: Path, seed: int, turns: int = TURNS) -> list[Asked]:
+async def have_session(base_url: str, folder: Path, seed: int, turns: int) -> list[Asked]:
     """All requests of a session in which a lot happens."""
     session, chance = Session(seed), random.Random(seed)  # noqa: S311 - the same every time
     process, asked, restarts = Process(base_url, folder), [], 0
@@ -41,11 +45,11 @@ async def have_session(base_url: str, folder: Path, seed: int, turns: int = TURN
         if turn > 3 and chance.random() < 0.08:
             session.delete()
             happened.append("deletion")
-        if turn == turns * OTHER_TOOLS // TURNS:
+        if turn == int(turns * OTHER_TOOLS):
             session.tools = session.tools[:12]
             happened.append("other tools")
         session.ask(f"scenario:{chance.choice(SCENARIOS)}")
-        family = FAMILIES[turn >= turns * SWITCH // TURNS]
+        family = FAMILIES[turn >= int(turns * SWITCH)]
         if turn > 0 and chance.random() < 0.1:
             await process.end()
             restarts += 1
@@ -64,13 +68,13 @@ async def have_session(base_url: str, folder: Path, seed: int, turns: int = TURN
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("upstream", [four_bytes_a_token, counting_upstream])
 def test_after_the_first_answer_the_total_is_within_two_per_cent_through_edits_deletions_restarts_and_a_switch(
-    upstream: Callable[[], AbstractAsyncContextManager[str]], tmp_path: Path
+    upstream: Callable[[], AbstractAsyncContextManager[str]], tmp_path: Path, pytestconfig: pytest.Config
 ):
     asked: list[Asked] = []
 
     async def test() -> None:
         async with upstream() as base_url:
-            asked.extend(await have_session(base_url, tmp_path, seed=1))
+            asked.extend(await have_session(base_url, tmp_path, seed=1, turns=pytestconfig.getoption("turns")))
 
     run(test(), seconds=110)
     for event in ("edit", "deletion", "restart", "in a new process", "other tools"):
