@@ -84,11 +84,12 @@ names what it falls back on.
 VS Code shortens a conversation by itself when it nears the input limit of the model. Some servers can do something
 about it before, when `request` (or `modelRequests`) says so:
 
-- `contextManagement` for models whose id begins with `anthropic/`, through the AI Gateway. `"on"` asks for the results
-  of old tool calls to be cleared from 70 % of the input limit on; the last 5 stay, and nothing is cleared unless it is
-  at least a tenth of the limit, because clearing makes the server's prompt cache useless once. `{"edits": [...]}` says
-  it yourself, in the words of the AI SDK (`clear_thinking_20251015` first, then `clear_tool_uses_20250919` and
-  `compact_20260112`); edits that a server would drop in silence are refused. By default it is `"off"`.
+- `contextManagement` for models whose id begins with `anthropic/`, through the AI Gateway. `"on"`, the default,
+  asks for the results of old tool calls to be cleared from 70 % of the input limit on; the last 5 stay, and nothing is
+  cleared unless it is at least a tenth of the limit, because clearing makes the server's prompt cache useless once.
+  Models before Claude 4 do not know it and are not asked. `{"edits": [...]}` lists edits in the words of the AI SDK
+  (`clear_thinking_20251015` first, then `clear_tool_uses_20250919` and `compact_20260112`); edits that a server would
+  drop in silence are refused. `"off"` asks for none.
 - `compactAt` for OpenResponses servers that summarise: from that many input tokens on. What the server makes of the
   conversation, which only it can read, goes back with the next request.
 - `truncation` for OpenResponses servers: `auto` lets the server drop the middle of a conversation that is too long,

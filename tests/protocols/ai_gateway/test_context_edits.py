@@ -29,8 +29,8 @@ def _read(*edits):
 
 
 def test_it_is_off_on_or_a_list_of_edits():
-    assert read_context_management("off", "c") == ContextManagement()
-    assert read_context_management("on", "c") == ContextManagement(is_on=True)
+    assert read_context_management("off", "c") == ContextManagement(is_on=False)
+    assert read_context_management("on", "c") == ContextManagement()
     assert _read({**THINKING, "keep": "all"}, CLEAR, COMPACTION).edits == (
         {**THINKING, "keep": "all"},
         CLEAR,

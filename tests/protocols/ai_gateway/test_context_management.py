@@ -3,15 +3,36 @@
 import pytest
 
 from partstream.protocols.ai_gateway.context_management import CLEAR_TOOL_USES, ContextManagement
+from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_sdk.applied_edits import applied_edits
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 
 
-def test_nothing_is_asked_for_unless_it_is_on_and_the_creator_knows_it():
-    assert ContextManagement().provider_options(CLAUDE, 200_000) == {}
-    assert ContextManagement(is_on=True).provider_options("openai/gpt-5", 200_000) == {}
-    assert ContextManagement(is_on=True).provider_options("someone/anthropic-claude", 200_000) == {}
+@pytest.mark.parametrize(
+    ("management", "model_id"),
+    [
+        (ContextManagement(is_on=False), CLAUDE),
+        (ContextManagement(), "openai/gpt-5"),
+        (ContextManagement(), "someone/anthropic-claude"),
+        (ContextManagement(), "anthropic/claude-3.7-sonnet"),
+        (ContextManagement(), "anthropic/claude-3-haiku"),
+    ],
+)
+def test_nothing_is_asked_for_where_it_is_off_or_the_model_does_not_know_it(management, model_id):
+    assert management.provider_options(model_id, 200_000) == {}
+
+
+@pytest.mark.parametrize("model_id", ["anthropic/claude-sonnet-4", "anthropic/claude-opus-4.5", "anthropic/fable-5"])
+def test_models_that_know_edits_are_asked_for_them_unless_somebody_says_off(model_id):
+    assert ContextManagement().provider_options(model_id, 200_000)
+    settings = AIGatewaySettings()
+    assert settings.for_model(model_id, 200_000).provider_options["anthropic"]["contextManagement"]["edits"]
+
+
+def test_edits_of_a_person_go_to_any_model_of_the_creator():
+    edits = ({"type": CLEAR_TOOL_USES},)
+    assert ContextManagement(True, edits).provider_options("anthropic/claude-3.7-sonnet", 200_000)
 
 
 def test_by_itself_old_tool_calls_go_before_the_host_compacts_and_only_when_it_is_worth_the_cache():

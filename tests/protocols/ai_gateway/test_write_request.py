@@ -16,7 +16,6 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamHTTPError
-from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.errors import refuses_reasoning
 from partstream.protocols.ai_gateway.headers import authorize, build_headers
 from partstream.protocols.ai_gateway.settings import SPECIFICATION_VERSIONS, AIGatewaySettings
@@ -495,7 +494,7 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("base_url", "version"), VERSIONS.items())
 def test_the_base_url_says_the_version_unless_somebody_does(base_url: str, version: int):
-    model = LanguageModelChatInformation(CLAUDE.model, "Claude", "claude", "1", 1000, 100)
+    model = LanguageModelChatInformation("openai/gpt-5", "GPT", "gpt", "1", 1000, 100)
     for own, expected in ((None, version), (AIGatewaySettings(specification_version=2), 2)):
         completed = complete_settings(RequestSettings(own=own), base_url, model)
         assert specification_version(completed) == expected
@@ -503,9 +502,8 @@ def test_the_base_url_says_the_version_unless_somebody_does(base_url: str, versi
 
 
 def test_the_edits_of_the_context_that_a_model_knows_are_among_the_completed_settings():
-    settings = RequestSettings(own=AIGatewaySettings(context_management=ContextManagement(is_on=True)))
     model = LanguageModelChatInformation(CLAUDE.model, "Claude", "claude", "1", 100_000, 100)
-    completed = complete_settings(settings, "https://host/v1", model)
+    completed = complete_settings(RequestSettings(), "https://host/v1", model)
     edits = completed.own_settings(AIGatewaySettings).provider_options["anthropic"]["contextManagement"]["edits"]
     assert edits[0]["trigger"] == {"type": "input_tokens", "value": 70_000}
 

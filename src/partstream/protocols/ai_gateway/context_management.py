@@ -20,6 +20,8 @@ COMPACT: Final = "compact_20260112"
 
 _CREATOR: Final = "anthropic/"
 _PROVIDER: Final = "anthropic"
+_WITHOUT_EDITS: Final = "anthropic/claude-3"
+"""The models before Claude 4, which refuse edits: "Context editing", section "Supported models", of Anthropic's API."""
 
 _TRIGGER_SHARE: Final = 0.7
 """Of the input limit: before Copilot's own compaction, which begins at 0.78 to 0.82 (facts of Copilot 0.67)."""
@@ -34,10 +36,11 @@ class ContextManagement:
 
     Attributes:
         is_on: Whether it is asked at all.
-        edits: What to take out and when, in the AI SDK's words; empty for edits by the limits of the model.
+        edits: What to take out and when, in the AI SDK's words; empty for edits by the limits of the model, which only
+            models get that know edits (docs/decisions/0007).
     """
 
-    is_on: bool = False
+    is_on: bool = True
     edits: tuple[Mapping[str, Any], ...] = ()
 
     def __bool__(self) -> bool:
@@ -52,6 +55,8 @@ class ContextManagement:
             max_input_tokens: The input limit of the model.
         """
         if not self.is_on or not model_id.startswith(_CREATOR):
+            return {}
+        if not self.edits and model_id.startswith(_WITHOUT_EDITS):
             return {}
         edits = self.edits or (_edit_by_limit(max_input_tokens),)
         return {_PROVIDER: {"contextManagement": {"edits": [dict(edit) for edit in edits]}}}

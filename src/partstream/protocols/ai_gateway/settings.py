@@ -84,7 +84,7 @@ OWN_SETTINGS: Final = OwnSettings(
             CONTEXT_MANAGEMENT,
             "What providers are asked to take out of conversations that grow long: `off`, `on`, or an object with "
             "`edits`; models whose id begins with `anthropic/` know it",
-            "off",
+            "on",
         ),
         Setting("team", text(_team), "The team in whose name requests are made, where the key is good for several"),
     ),
