@@ -26,6 +26,9 @@ violation. `LanguageModels`, the host in a Python program, is lenient by default
 `partstream.CheckedProgress` between a provider and its own progress. In lenient hosts, calls of tools that the request
 does not name pass, so that the consumer can tell the model.
 
+An answer may be data alone, such as an image: programs read it. A chat of VS Code shows no data, so the extension ends
+such an answer there with a sentence that names what came.
+
 ## Rules
 
 The last column names facts that the checker needs beside the parts. Without them, the checker reports the rule as not

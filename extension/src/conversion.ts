@@ -23,45 +23,35 @@ export interface PartClasses {
     (new (value: string, id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
 }
 
-/** How to show thinking in a host without thinking parts. */
-export type ThinkingFallback = "off" | "text";
-
 type Log = (message: string) => void;
 type HostPart = vscode.LanguageModelResponsePart | HostThinkingPart;
 type OfType<Part, Type> = Extract<Part, { type: Type }>;
 
 type ToHost = {
-  [Type in ResponsePart["type"]]: (
-    part: OfType<ResponsePart, Type>,
-    classes: PartClasses,
-    fallback: ThinkingFallback,
-  ) => HostPart | undefined;
+  [Type in ResponsePart["type"]]: (part: OfType<ResponsePart, Type>, classes: PartClasses) => HostPart | undefined;
 };
 
 const TO_HOST = {
   text: (part, classes) => new classes.text(part.value),
-  thinking: (part, classes, fallback) => {
-    if (classes.thinking) return new classes.thinking(part.value, part.id ?? undefined, part.metadata ?? undefined);
-    return fallback === "text" ? new classes.text(part.value) : undefined;
-  },
+  thinking: (part, classes) =>
+    classes.thinking && new classes.thinking(part.value, part.id ?? undefined, part.metadata ?? undefined),
   tool_call: (part, classes) => new classes.toolCall(part.callId, part.name, part.input),
   data: (part, classes) => new classes.data(Buffer.from(part.data, "base64"), part.mimeType),
 } satisfies ToHost;
 
-/** The part as this host's class; undefined, and logged, for an unknown type, and undefined for hidden thinking. */
+/** The part as this host's class; undefined for thinking that the host does not know, and, logged, for an unknown type. */
 export function toHostPart(
   part: ResponsePart,
   classes: PartClasses,
-  fallback: ThinkingFallback,
   log: Log,
 ): vscode.LanguageModelResponsePart | undefined {
   if (!Object.hasOwn(TO_HOST, part.type)) {
     log(`dropped a part of the answer: unknown type ${JSON.stringify(part.type)}`);
     return undefined;
   }
-  const convert = TO_HOST[part.type] as (...row: [ResponsePart, PartClasses, ThinkingFallback]) => HostPart | undefined;
+  const convert = TO_HOST[part.type] as (part: ResponsePart, classes: PartClasses) => HostPart | undefined;
   // The host knows thinking parts; the stable types do not.
-  return convert(part, classes, fallback) as vscode.LanguageModelResponsePart | undefined;
+  return convert(part, classes) as vscode.LanguageModelResponsePart | undefined;
 }
 
 interface Row<Host, Part> {

@@ -23,6 +23,11 @@ export interface LanguageModelErrorClass {
 /** Copilot's id in `requestInitiator`. */
 const COPILOT = "github.copilot-chat";
 
+/** Whether a request comes from the chat, where a person sees text and tool calls and nothing else. */
+export function isFromChat(requestInitiator: string | undefined): boolean {
+  return requestInitiator?.toLowerCase() === COPILOT;
+}
+
 /** What a person can do in the chat, by the kind of the error and whether the conversation has earlier messages. */
 const HINTS: Readonly<Record<string, (hasHistory: boolean) => string>> = {
   // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
@@ -54,7 +59,7 @@ export function toHostError(
 ): Error {
   const data = errorData(error);
   const message = data?.message ?? (error instanceof Error ? error.message : String(error));
-  if (requestInitiator?.toLowerCase() === COPILOT) {
+  if (isFromChat(requestInitiator)) {
     return Object.assign(new Error(message + hintOn(data, hasHistory)), {
       stack: "",
       cause: data,

@@ -68,7 +68,36 @@ function toModel(model: LanguageModelChatInformation, group: Group | null, id: s
     capabilities: { imageInput, toolCalling },
     isUserSelectable: true,
     ...Object.fromEntries(PASSED_ON.filter((key) => key in extra).map((key) => [key, extra[key]])),
+    ...("statusIcon" in extra && { statusIcon: toThemeIcon(extra["statusIcon"]) }),
     group,
     source: model.id,
   } as Model;
+}
+
+/** The fields of a `vscode.ThemeIcon`, which is all that the host reads of it. */
+interface Icon {
+  readonly id: string;
+  readonly color?: { readonly id: string };
+}
+
+/**
+ * An icon of a Python provider for the host: `"warning"`, `"$(warning)"`, or an object with the fields of a ThemeIcon,
+ * whose color may be its id. Undefined for anything else: the host would reject the whole list.
+ */
+function toThemeIcon(value: unknown): Icon | undefined {
+  if (typeof value === "string") return isName(plain(value)) ? { id: plain(value) } : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  const { id, color } = value as { id?: unknown; color?: unknown };
+  if (!isName(id)) return undefined;
+  const colorId: unknown = typeof color === "object" && color !== null ? (color as { id?: unknown }).id : color;
+  return isName(colorId) ? { id: plain(id), color: { id: colorId } } : { id: plain(id) };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+/** The name of an icon without the marks that it has in Markdown. */
+function plain(name: string): string {
+  return /^\$\((.*)\)$/.exec(name)?.[1] ?? name;
 }

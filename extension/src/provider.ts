@@ -3,13 +3,14 @@ import { createHash } from "node:crypto";
 import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
-import { fromHostMessage, fromHostTool, type PartClasses, type ThinkingFallback, toHostPart } from "./conversion";
-import { type LanguageModelErrorClass, toHostError } from "./errors";
+import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./conversion";
+import { isFromChat, type LanguageModelErrorClass, toHostError } from "./errors";
 import { type Model, toModels } from "./modelInformation";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
 import type { Group, RequestOptions, ResponsePart, ResponseResult } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
+import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
 import type { Twins } from "./twins";
 
@@ -64,16 +65,16 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     token: vscode.CancellationToken,
   ): Promise<void> {
     const { classes, thinkingFallback, log, clock } = this.parts;
-    const fallback = thinkingFallback();
-    const answer = { isVisible: false };
+    const answer = new Answer();
     const pacer = new Pacer((part) => {
-      const converted = toHostPart(part, classes, fallback, log);
+      const converted = toHostPart(part, classes, log);
       if (!converted) return;
-      answer.isVisible ||= isVisible(converted, classes);
+      answer.add(part);
       progress.report(converted);
     }, clock);
+    const thinking = classes.thinking ? undefined : new ThinkingText(thinkingFallback());
     const receive = (parts: ResponsePart[]): void => {
-      for (const part of parts) pacer.push(part);
+      for (const part of parts) for (const shown of thinking?.shown(part) ?? [part]) pacer.push(shown);
     };
     try {
       const result = await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
@@ -81,7 +82,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       pacer.end();
       const line = cutLine(model.name, result);
       if (line !== undefined) log(line);
-      if (!answer.isVisible) throw new Error(nothingVisible(model.name, result));
+      const isChat = isFromChat(options.requestInitiator);
+      if (!answer.isWhole(isChat)) throw new Error(answer.whatIsMissing(model.name, result));
     } catch (error) {
       if (token.isCancellationRequested) return;
       pacer.end();
@@ -148,15 +150,32 @@ export function modelKey(groupId: string | null, source: string): string {
   return groupId === null ? source : `${groupId}/${source}`;
 }
 
-/** Whether Copilot takes the part for an answer; it does not for thinking and data. */
-function isVisible(part: vscode.LanguageModelResponsePart, classes: PartClasses): boolean {
-  return part instanceof classes.toolCall || (part instanceof classes.text && part.value !== "");
-}
+/** The media types of data that is for the host: Copilot's own names, which have no slash, and VS Code's. */
+const HOST_DATA = /^[^/]*$|^application\/vnd\.(vscode|code|github\.copilot)\./;
 
-/** The message for an answer without visible parts; Copilot would only say "no response was returned". */
-function nothingVisible(model: string, result: ResponseResult): string {
-  const reason = cutReason(result);
-  return `${model} ended its answer without a text or a tool call${reason === undefined ? "" : `: ${reason}`}.`;
+/** What one answer holds, as far as it decides whether the answer is whole. */
+class Answer {
+  #isVisible = false;
+  readonly #data = new Set<string>();
+
+  add(part: ResponsePart): void {
+    this.#isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value !== "");
+    if (part.type === "data" && !HOST_DATA.test(part.mimeType)) this.#data.add(part.mimeType);
+  }
+
+  /** Programs read data; Copilot takes only text and tool calls for an answer. */
+  isWhole(isChat: boolean): boolean {
+    return this.#isVisible || (!isChat && this.#data.size > 0);
+  }
+
+  /** The message for an answer that is not whole; Copilot would only say "no response was returned". */
+  whatIsMissing(model: string, result: ResponseResult): string {
+    if (this.#data.size > 0) {
+      return `${model} answered with data alone (${[...this.#data].join(", ")}), which the chat does not show.`;
+    }
+    const reason = cutReason(result);
+    return `${model} ended its answer without a text or a tool call${reason === undefined ? "" : `: ${reason}`}.`;
+  }
 }
 
 /** Settles with `work`, or with undefined as soon as the token is cancelled: VS Code waits for the promise. */

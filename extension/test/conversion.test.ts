@@ -67,7 +67,7 @@ function collect(): { log: (message: string) => void; lines: string[] } {
 
 test("every part of a response becomes this host's own class", () => {
   for (const [part, expected] of Object.values(RESPONSES).flat()) {
-    const converted = toHostPart(part, double.CLASSES, "off", unexpected);
+    const converted = toHostPart(part, double.CLASSES, unexpected);
     assert.deepEqual(converted, expected);
     assert.equal(Object.getPrototypeOf(converted), Object.getPrototypeOf(expected));
   }
@@ -80,16 +80,15 @@ test("every part of a message reaches the sidecar", () => {
   }
 });
 
-test("without thinking parts in the host, thinking is left out or shown as text", () => {
+test("a host without thinking parts gets none", () => {
   const part: ResponsePart = { type: "thinking", value: "hm" };
-  assert.equal(toHostPart(part, double.CLASSES_WITHOUT_THINKING, "off", unexpected), undefined);
-  assert.deepEqual(toHostPart(part, double.CLASSES_WITHOUT_THINKING, "text", unexpected), new double.TextPart("hm"));
+  assert.equal(toHostPart(part, double.CLASSES_WITHOUT_THINKING, unexpected), undefined);
 });
 
 test("an unknown part of a response is logged, not thrown", () => {
   for (const type of ["hologram", "toString"]) {
     const { log, lines } = collect();
-    assert.equal(toHostPart({ type } as unknown as ResponsePart, double.CLASSES, "off", log), undefined);
+    assert.equal(toHostPart({ type } as unknown as ResponsePart, double.CLASSES, log), undefined);
     assert.match(lines.join(), new RegExp(type));
   }
 });

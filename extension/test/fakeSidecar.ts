@@ -145,6 +145,17 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     await connection.sendProgress(PROGRESS, progressToken, { parts: [{ type: "thinking", value: "hm" }] });
     return {};
   },
+  draws: async ({ progressToken }) => {
+    const data = Buffer.from("png").toString("base64");
+    await connection.sendProgress(PROGRESS, progressToken, { parts: [{ type: "data", mimeType: "image/png", data }] });
+    return {};
+  },
+  marks: async ({ progressToken }) => {
+    const marks = ["usage", "stateful_marker", "application/vnd.vscode.citation+json"];
+    const parts = marks.map((mimeType) => ({ type: "data" as const, mimeType, data: "e30=" }));
+    await connection.sendProgress(PROGRESS, progressToken, { parts });
+    return {};
+  },
   fails: async ({ progressToken }) => {
     await say(progressToken, "partial ", "text");
     throw new ResponseError(ErrorCode.LanguageModelFailed, FAILURE.message, FAILURE);

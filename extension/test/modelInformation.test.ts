@@ -56,3 +56,28 @@ test("of two models with one id the first stays, and that is logged", () => {
   assert.deepEqual(models.map(({ name }) => name), ["GPT"]); // prettier-ignore
   assert.match(lines.join(), /gpt/);
 });
+
+const ICONS: [unknown, unknown][] = [
+  ["warning", { id: "warning" }],
+  ["$(warning)", { id: "warning" }],
+  [{ id: "warning" }, { id: "warning" }],
+  [
+    { id: "flame", color: "charts.red" },
+    { id: "flame", color: { id: "charts.red" } },
+  ],
+  [
+    { id: "flame", color: { id: "charts.red" } },
+    { id: "flame", color: { id: "charts.red" } },
+  ],
+  ["", undefined],
+  [7, undefined],
+  [null, undefined],
+  [{ id: 7 }, undefined],
+];
+
+test("a status icon becomes what the host takes for an icon, and anything else is none", () => {
+  for (const [statusIcon, expected] of ICONS) {
+    const [model] = toModels([{ ...MODEL, extra: { statusIcon } }], null, unexpected);
+    assert.deepEqual((model as { statusIcon?: unknown }).statusIcon, expected, JSON.stringify(statusIcon));
+  }
+});

@@ -11,7 +11,16 @@ import { TokenCache } from "../src/tokenCache";
 import { Twins } from "../src/twins";
 import { startFake } from "./fakeCommand";
 import { unexpected } from "./testClock";
-import { CLASSES, Disposable, ERRORS, LanguageModelError, TextPart, ThinkingPart, TokenSource } from "./vscodeDouble";
+import {
+  CLASSES,
+  DataPart,
+  Disposable,
+  ERRORS,
+  LanguageModelError,
+  TextPart,
+  ThinkingPart,
+  TokenSource,
+} from "./vscodeDouble";
 
 const NOTHING: InformationResult = { models: [], errors: [] };
 
@@ -123,6 +132,21 @@ test("an answer without text or tool call, or with thinking only, is a clear err
   const thinking = ask(provider, "thinks");
   await assert.rejects(thinking.done, /without a text or a tool call/);
   assert.ok(thinking.parts[0] instanceof ThinkingPart);
+});
+
+test("an answer of data alone is whole for a program, and a chat says that it does not show it", async (context) => {
+  const { provider } = start(context);
+  const answer = ask(provider, "draws");
+  await answer.done;
+  assert.deepEqual(answer.parts, [new DataPart(Buffer.from("png"), "image/png")]);
+  await assert.rejects(ask(provider, "draws", "github.copilot-chat").done, {
+    message: "Model draws answered with data alone (image/png), which the chat does not show.",
+  });
+});
+
+test("marks for the host are no answer, not even for a program", async (context) => {
+  const { provider } = start(context);
+  await assert.rejects(ask(provider, "marks").done, /without a text or a tool call/);
 });
 
 test("an answer that a limit has cut stays as it is, and the log says what cut it", async (context) => {

@@ -45,7 +45,7 @@ def test_a_stream_that_shows_nothing_breaks_a_must_and_exits_1():
     assert report["kept"] is False
     row = rows["stream.visible-part"]
     assert (row["verdict"], row["section"], row["level"], row["count"]) == ("broken", "5.3", "MUST", 1)
-    assert row["details"] == ["at the end: the response completed without text and without a tool call (parts: 0)"]
+    assert row["details"] == ["at the end: the response completed without text, a tool call or data (parts: 0)"]
 
 
 def test_tool_names_are_judged_only_when_the_tools_are_given():

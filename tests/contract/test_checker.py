@@ -71,9 +71,10 @@ def test_a_response_of_nothing_is_no_response(checker):
 
 
 @breaks("stream.visible-part")
-def test_thinking_data_and_empty_text_show_nothing(checker):
+def test_thinking_marks_of_the_host_and_empty_text_show_nothing(checker):
     checker.check(ThinkingPart("hm"))
     checker.check(DataPart(b"{}", "usage"))
+    checker.check(DataPart(b"{}", "application/vnd.vscode.citation+json"))
     checker.check(TextPart(""))
     checker.complete()
 
@@ -88,6 +89,12 @@ def test_text_is_visible(checker):
 @keeps("stream.visible-part")
 def test_text_beyond_ascii_is_visible(checker):
     checker.check(TextPart("ä"))
+    checker.complete()
+
+
+@keeps("stream.visible-part")
+def test_data_alone_is_an_answer_for_programs(checker):
+    checker.check(DataPart(b"\x89PNG", "image/png"))
     checker.complete()
 
 
@@ -187,9 +194,9 @@ def test_a_violation_reads_as_a_line_of_a_log():
             "Here: the call id is '' (str), expected a non-empty string."
         ),
         (
-            "stream.visible-part. A completed response holds text or a tool call: with thinking and data alone, VS "
-            "Code shows 'no response was returned'. Here: the response completed without text and without a tool "
-            "call (parts: 1)."
+            "stream.visible-part. A completed response holds text, a tool call or data that is no mark of the host: "
+            "with thinking alone, VS Code shows 'no response was returned'. Here: the response completed without text, "
+            "a tool call or data (parts: 1)."
         ),
     ]
 

@@ -175,7 +175,7 @@ class ContractChecker:
         self._evidence.add(Evidence.COMPLETION)
         if not self._seen.visible:
             rule = RULES["stream.visible-part"]
-            detail = f"the response completed without text and without a tool call (parts: {self._count})"
+            detail = f"the response completed without text, a tool call or data (parts: {self._count})"
             self._report(rule, detail, None)
 
     def fail(self, error: BaseException) -> None:

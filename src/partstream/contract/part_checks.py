@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.contract.json_values import find_non_json, shorten
 from partstream.contract.rules import RULES, Level, Rule
+from partstream.conversation.markers import is_mark
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 
 __all__ = ["Finding", "Seen", "judge"]
@@ -28,7 +29,7 @@ class Seen:
         namespace: The prefix of the provider's call ids, or None if unknown.
         call_ids: The ids of the calls that passed; the only field that grows.
         last_call: The last tool call that passed, or None.
-        visible: Whether a text that is not empty or a tool call has passed.
+        visible: Whether a text that is not empty, a tool call, or data that is no mark of the host has passed.
     """
 
     tools: frozenset[str] | None
@@ -76,6 +77,8 @@ def _note(part: object, seen: Seen) -> None:
     if isinstance(part, TextPart):
         # An empty text shows nothing: a host that gets only empty texts has nothing to display.
         seen.visible = seen.visible or bool(part.value)
+    elif isinstance(part, DataPart):
+        seen.visible = seen.visible or not is_mark(part.mime_type)
     elif isinstance(part, ToolCallPart):
         seen.visible = True
         seen.call_ids.add(part.call_id)
