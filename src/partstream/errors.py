@@ -151,7 +151,13 @@ class RequestNotExpressibleError(LanguageModelError):
 class UpstreamError(LanguageModelError):
     """The upstream caused the failure. A field is None where the upstream gave no such fact.
 
+    Args:
+        statement: What happened, in one sentence for a person.
+        advice: What may help; stands behind the statement in the message.
+
     Attributes:
+        statement: The message without the advice.
+        advice: What may help, in a few words; empty where nothing is known.
         http_status: The status of the HTTP response.
         provider_code: The provider's own error code or type.
         retry_after: The seconds that the upstream asks to wait before the next request.
@@ -159,24 +165,39 @@ class UpstreamError(LanguageModelError):
 
     def __init__(
         self,
-        message: str,
+        statement: str,
         *,
         code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
         http_status: int | None = None,
         provider_code: str | None = None,
         retry_after: float | None = None,
+        advice: str = "",
     ) -> None:
-        super().__init__(message, code)
+        super().__init__(statement, code)
+        self.statement = statement
+        self.advice = ""
+        self.advise(advice)
         self.http_status = http_status
         self.provider_code = provider_code
         self.retry_after = retry_after
+
+    def advise(self, advice: str) -> None:
+        """Replaces the advice, once more is known than where the error was raised; an empty text changes nothing."""
+        if advice:
+            self.advice = advice
+            self.message = f"{self.statement}; {advice}"
+            self.args = (self.message,)
 
 
 class UpstreamHTTPError(UpstreamError):
     """The upstream answered with an error status.
 
+    Args:
+        said: What the response holds where no message of the provider was found in it; None for an empty response.
+
     Attributes:
         provider_message: The provider's own error message, or None.
+        said: As given.
         body: The first 2,000 characters of the response body, for the log.
         generation_id: A gateway's id of the request, to quote to its support; None without one.
         attempts: One sentence for each provider that a gateway tried without success.
@@ -192,19 +213,23 @@ class UpstreamHTTPError(UpstreamError):
         body: str = "",
         generation_id: str | None = None,
         attempts: tuple[str, ...] = (),
+        said: str | None = None,
+        advice: str = "",
     ) -> None:
-        reason = provider_message or "it gave no reason"
+        reason = provider_message or said or "it gave no reason"
         tried = [attempt for attempt in attempts if reason not in attempt]
         reason += f" (tried: {'; '.join(tried)})" if tried else ""
         reason += f" [{generation_id}]" if generation_id else ""
         super().__init__(
-            f"the upstream answered HTTP {http_status}: {reason}",
+            f"the server answered HTTP {http_status}: {reason}",
             code=_CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
             http_status=http_status,
             provider_code=provider_code,
             retry_after=retry_after,
+            advice=advice,
         )
         self.provider_message = provider_message
+        self.said = said
         self.body = body[:2000]
         self.generation_id = generation_id
         self.attempts = attempts
@@ -257,7 +282,7 @@ class UpstreamFailureError(UpstreamError):
         provider_code: str | None = None,
         code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
     ) -> None:
-        super().__init__(f"the upstream failed: {provider_message}", code=code, provider_code=provider_code)
+        super().__init__(f"the server failed: {provider_message}", code=code, provider_code=provider_code)
         self.provider_message = provider_message
 
 
@@ -268,14 +293,18 @@ class UpstreamConnectionError(UpstreamError):
         url: The address, without user information and query.
         reason: The network's description of the failure.
         established: Whether the connection had been made and broke in the middle of the answer.
+        lasts: Whether another attempt would fail in the same way, as with a certificate that is not trusted.
     """
 
-    def __init__(self, url: str, reason: str, *, established: bool = False) -> None:
+    def __init__(
+        self, url: str, reason: str, *, established: bool = False, advice: str = "", lasts: bool = False
+    ) -> None:
         what = "the connection broke in the middle of the answer from" if established else "no connection to"
-        super().__init__(f"{what} {url}: {reason}")
+        super().__init__(f"{what} {url}: {reason}", advice=advice)
         self.url = url
         self.reason = reason
         self.established = established
+        self.lasts = lasts
 
 
 class TimeoutPhase(StrEnum):
@@ -288,9 +317,9 @@ class TimeoutPhase(StrEnum):
 
 
 _TIMEOUT_SENTENCES = {
-    TimeoutPhase.CONNECT: "the upstream did not accept a connection within {limit}",
-    TimeoutPhase.FIRST_EVENT: "the upstream sent no event within {limit} of the request",
-    TimeoutPhase.IDLE: "the upstream sent nothing for {limit} in the middle of its answer",
+    TimeoutPhase.CONNECT: "the server did not accept a connection within {limit}",
+    TimeoutPhase.FIRST_EVENT: "the server sent no event within {limit} of the request",
+    TimeoutPhase.IDLE: "the server sent nothing for {limit} in the middle of its answer",
     TimeoutPhase.TOTAL: "the answer was not complete within {limit}",
 }
 
@@ -303,9 +332,9 @@ class UpstreamTimeoutError(UpstreamError):
         seconds: The limit in seconds; None for another program's limit of unknown length.
     """
 
-    def __init__(self, phase: TimeoutPhase, seconds: float | None) -> None:
+    def __init__(self, phase: TimeoutPhase, seconds: float | None, *, advice: str = "") -> None:
         limit = "its time limit" if seconds is None else f"{seconds:g} s"
-        super().__init__(_TIMEOUT_SENTENCES[phase].format(limit=limit))
+        super().__init__(_TIMEOUT_SENTENCES[phase].format(limit=limit), advice=advice)
         self.phase = phase
         self.seconds = seconds
 
@@ -318,7 +347,7 @@ class UpstreamAbortedError(UpstreamError):
     """
 
     def __init__(self, reason: str | None = None) -> None:
-        super().__init__("the upstream stopped the answer before its end" + (f": {reason}" if reason else ""))
+        super().__init__("the server stopped the answer before its end" + (f": {reason}" if reason else ""))
         self.reason = reason
 
 

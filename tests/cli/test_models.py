@@ -79,7 +79,7 @@ def test_the_key_comes_from_the_environment_and_is_shown_nowhere():
         async with serving(server):
             ended = await call("models", "--base-url", server.url, PARTSTREAM_API_KEY=KEY)
         assert ended.code == 3
-        assert ended.errors.startswith("the upstream answered HTTP 401")
+        assert ended.errors.startswith("the server answered HTTP 401")
         assert KEY not in ended.output + ended.errors
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 

@@ -233,7 +233,7 @@ def test_a_person_sees_text_boxes_and_how_it_ended(tmp_path: Path):
         replay = await call("replay", str(path))
         assert replay.code == 3
         assert "tool call get_weather" in replay.output
-        assert "the upstream failed: The model broke while it was answering." in replay.output
+        assert "the server failed: The model broke while it was answering." in replay.output
         assert "\x1b" not in replay.output
 
     run(test())

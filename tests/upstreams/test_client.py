@@ -3,11 +3,13 @@
 import asyncio
 import ssl
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from partstream.upstreams.client import make_client
+from partstream.upstreams.proxies import find_proxy
 from upstreams.upstreams import LIMITS, configuration
 
 # Its own authority, good until 2126; its key was thrown away.
@@ -24,6 +26,12 @@ HwYDVR0jBBgwFoAUcrB1YbNleqqM5VGXxUN3X9xKnpQwDwYDVR0TAQH/BAUwAwEB
 -----END CERTIFICATE-----
 """
 
+
+def _client(base_url: str, **changes: Any) -> httpx2.AsyncClient:
+    of_upstream = configuration(base_url, **changes)
+    return make_client(of_upstream, find_proxy(of_upstream))
+
+
 LOOPBACK = ["http://127.0.0.1:1/v1", "http://localhost/v1", "http://[::1]:1/v1", "http://models.localhost/v1"]
 ELSEWHERE = ["http://10.0.0.1/v1", "https://api.example.com/v1", "http://localhost.example.com/v1"]
 
@@ -36,16 +44,13 @@ def test_proxies_of_the_environment_are_for_what_is_not_on_this_machine(
 ):
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
 
-    async def test() -> None:
-        async with make_client(configuration(base_url, allow_insecure_http=True)) as client:
-            assert client.trust_env is proxied
-
-    asyncio.run(test())
+    found = find_proxy(configuration(base_url, allow_insecure_http=True))
+    assert (found is not None) is proxied
 
 
 def test_a_client_without_tls_trusts_no_certificate():
     async def test() -> None:
-        async with make_client(configuration("http://127.0.0.1:1/v1")) as client:
+        async with _client("http://127.0.0.1:1/v1") as client:
             context = client._transport._pool._ssl_context
             assert (context.verify_mode, context.get_ca_certs()) == (ssl.CERT_REQUIRED, [])
 
@@ -54,7 +59,7 @@ def test_a_client_without_tls_trusts_no_certificate():
 
 def test_a_client_follows_no_redirect_and_leaves_all_limits_but_that_of_connecting_to_us():
     async def test() -> None:
-        async with make_client(configuration("https://api.example.com/v1")) as client:
+        async with _client("https://api.example.com/v1") as client:
             assert client.follow_redirects is False
             limits = client.timeout.as_dict()
             assert limits == {"connect": LIMITS.connect, "read": None, "write": None, "pool": None}
@@ -93,7 +98,7 @@ def test_the_proxy_that_is_gone_through(
         monkeypatch.setenv(name, value)
 
     async def test() -> None:
-        async with make_client(configuration(base_url, proxy=proxy)) as client:
+        async with _client(base_url, proxy=proxy) as client:
             transport = client._transport_for_url(httpx2.URL(f"{base_url}/models"))
             found = getattr(transport._pool, "_proxy_url", None)
             shown = found and f"{found.scheme.decode()}://{found.host.decode()}:{found.port}"
@@ -114,7 +119,7 @@ def test_a_proxy_really_is_asked():
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         plain = configuration("http://far.example.com/v1", proxy=proxy, allow_insecure_http=True)
-        async with server, make_client(plain) as client, asyncio.timeout(30):
+        async with server, make_client(plain, find_proxy(plain)) as client, asyncio.timeout(30):
             assert (await client.get("http://far.example.com/v1/models")).status_code == 204
 
     asyncio.run(test())
@@ -130,7 +135,7 @@ def test_certificates_are_those_of_the_environment_where_it_names_some(
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
 
     async def test() -> None:
-        async with make_client(configuration(base_url)) as client:
+        async with _client(base_url) as client:
             trusted = client._transport._pool._ssl_context.get_ca_certs()
             assert [dict(field[0] for field in one["subject"])["commonName"] for one in trusted] == ["Own"]
 
@@ -140,7 +145,7 @@ def test_certificates_are_those_of_the_environment_where_it_names_some(
 def test_certificates_are_not_looked_at_only_by_its_setting():
     async def test() -> None:
         for verify, expected in ((True, ssl.CERT_REQUIRED), (False, ssl.CERT_NONE)):
-            async with make_client(configuration("https://h/v1", verify_certificates=verify)) as client:
+            async with _client("https://h/v1", verify_certificates=verify) as client:
                 assert client._transport._pool._ssl_context.verify_mode is expected
 
     asyncio.run(test())

@@ -15,7 +15,6 @@ from partstream.errors import (
     UpstreamError,
     UpstreamFailureError,
     UpstreamHTTPError,
-    UpstreamProtocolError,
     UpstreamTimeoutError,
 )
 from partstream.messages import ChatMessage, RequestOptions
@@ -29,6 +28,7 @@ from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, docu
 from partstream.upstreams import Secret, documents
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
@@ -129,9 +129,9 @@ ERRORS: list[tuple[bytes, type[UpstreamError], dict[str, Any]]] = [
         {"http_status": 200, "provider_message": "No such model.", "provider_code": "model_not_found"},
     ),
     (b"not even JSON", UpstreamHTTPError, {"http_status": 200, "provider_message": "not even JSON"}),
-    (b'{"what":"is this"}', UpstreamProtocolError, {"field": "content-type", "expected": "text/event-stream"}),
-    (b"[1]", UpstreamProtocolError, {"field": "content-type", "expected": "text/event-stream"}),
-    (b"", UpstreamProtocolError, {"field": "content-type", "expected": "text/event-stream"}),
+    (b'{"what":"is this"}', ContentTypeError, {"field": "content-type", "expected": "text/event-stream"}),
+    (b"[1]", ContentTypeError, {"field": "content-type", "expected": "text/event-stream"}),
+    (b"", ContentTypeError, {"field": "content-type", "expected": "text/event-stream"}),
 ]
 
 
@@ -154,8 +154,9 @@ def test_an_answer_that_a_protocol_has_no_document_for_is_a_clear_error():
         plain = replace(STREAMED, read_response=lambda: replace(STREAMED.read_response(), events_of=None))
         body = b'{"id":"resp_1","object":"response","output":[]}'
         _, raised, _ = await asked(document(200, body), plain)
-        assert isinstance(raised, UpstreamProtocolError)
-        assert raised.got == f"application/json {body[:60].decode()!r}"
+        assert isinstance(raised, ContentTypeError)
+        assert raised.got == "application/json"
+        assert repr(body[:60].decode()) in raised.message
 
     run(test())
 

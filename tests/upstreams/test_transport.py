@@ -34,6 +34,7 @@ from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step, docu
 from partstream.upstreams import RetryPolicy, Secret
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
 from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of
 
@@ -288,7 +289,7 @@ NO_ANSWER: list[tuple[str, type[UpstreamError], dict[str, Any], dict[str, float]
     ("cut=0", UpstreamConnectionError, {"established": False}, {}, 3),
     ("close=0", UpstreamConnectionError, {"established": False}, {}, 3),
     ("no_done,truncate=0", UpstreamConnectionError, {"established": False}, {}, 3),
-    ("html", UpstreamProtocolError, {"field": "content-type", "expected": "text/event-stream"}, {}, 1),
+    ("html", ContentTypeError, {"field": "content-type", "expected": "text/event-stream"}, {}, 1),
 ]
 
 

@@ -18,8 +18,9 @@ from rich.markup import escape
 
 from partstream.cli.rendering import StreamRenderer, make_console, printable, read_usage, usage_line
 from partstream.cli.upstream_options import gateway_of, upstream_options
+from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
-from partstream.errors import LanguageModelError, LanguageModelErrorCode
+from partstream.errors import LanguageModelError
 from partstream.messages import ChatMessage
 from partstream.outputs import ThinkingMode
 from partstream.parts import DataPart, TextPart
@@ -169,7 +170,7 @@ class _Chat:
         except KeyboardInterrupt:
             exit_code, note = _ExitCode.CANCELLED, "[yellow]Stopped.[/yellow]"
         except LanguageModelError as error:
-            exit_code, note = _ExitCode.FAILED, f"[red]{escape(printable(self._sentence(error)))}[/red]"
+            exit_code, note = _ExitCode.FAILED, f"[red]{escape(printable(explained(error, self.configuration)))}[/red]"
         renderer.end_line()
         if note:
             self.aside.print(note, soft_wrap=not self.aside.is_terminal)
@@ -194,11 +195,6 @@ class _Chat:
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
             self.aside.print(f"[yellow]{escape(printable(sentence))}[/yellow]", soft_wrap=not self.aside.is_terminal)
-
-    def _sentence(self, error: LanguageModelError) -> str:
-        if error.code is LanguageModelErrorCode.NO_PERMISSIONS and not self.configuration.has_key:
-            return f"{error.message} (no key was sent: put one into the environment variable PARTSTREAM_API_KEY)"
-        return error.message
 
 
 def _cut_sentence(reason: FinishReason | None) -> str | None:

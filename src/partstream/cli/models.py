@@ -14,6 +14,7 @@ from rich.table import Table
 from partstream.cli.rendering import make_console, printable
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration import Given
+from partstream.configuration.advice import explained
 from partstream.errors import LanguageModelError
 from partstream.json_codec import dumps
 from partstream.models.identity import parse_identity
@@ -72,7 +73,9 @@ def command(
     try:
         models = asyncio.run(_offered(configuration, details))
     except LanguageModelError as error:
-        make_console(stderr=True).print(f"[red]{escape(printable(error.message))}[/red]")
+        console = make_console(stderr=True)
+        said = escape(printable(explained(error, configuration)))
+        console.print(f"[red]{said}[/red]", soft_wrap=not console.is_terminal)
         sys.exit(_FAILED)
     rows = [_row(model, selection.limits) for model in models]
     if as_json:

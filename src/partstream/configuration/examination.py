@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
+import logging
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.configuration.advice import advice_on_key
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
@@ -21,15 +22,20 @@ from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
+from partstream.upstreams.model_list import list_refusal
+from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from partstream.configuration.loading import Configuration
-    from partstream.models.discovery import FetchResponse
+    from partstream.models.discovery import Fetch, FetchResponse
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["Finding", "Verdict", "examine"]
+
+_logger = logging.getLogger("partstream.configuration")
 
 _SECONDS: Final = 15.0
 _REINSTALL: Final = "install the package again, or remove it"
@@ -72,11 +78,25 @@ async def examine(configuration: Configuration) -> list[Finding]:
         advice = "set `baseUrl` in the file, PARTSTREAM_BASE_URL or --base-url" if error.where == "baseUrl" else ""
         return [*findings, Finding("settings", Verdict.PROBLEM, str(error), advice)]
     findings.append(_server_settings(configuration, gateway))
-    key = await _key(configuration, gateway)
-    findings.append(key)
-    if key.verdict is not Verdict.PROBLEM:
-        findings += await _server(gateway)
+    keys = await _guarded("key", _key(configuration, gateway))
+    findings += keys
+    if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
+        findings += await _guarded("server", _server(gateway))
     return findings
+
+
+async def _guarded(subject: str, examined: Awaitable[list[Finding]]) -> list[Finding]:
+    """What was found; whatever else goes wrong on the way is a finding too, for whoever asks what is wrong."""
+    try:
+        return await examined
+    except ConnectionSetupError as error:
+        return [Finding("network", Verdict.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
+    except LanguageModelError as error:
+        return [Finding(subject, Verdict.PROBLEM, str(error))]
+    except Exception as error:
+        _logger.debug("looking at the %s failed", subject, exc_info=True)
+        says = f"looking at it failed with {type(error).__name__}"
+        return [Finding(subject, Verdict.PROBLEM, says, "this is a fault of Partstream; --log-level debug shows more")]
 
 
 def _file(configuration: Configuration) -> Finding:
@@ -99,21 +119,21 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
     return Finding("base URL", Verdict.FINE, says)
 
 
-async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> Finding:
+async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> list[Finding]:
     credentials = gateway.credentials
     if credentials is None:
         value = configuration.resolved.values.get("apiKey")
-        says = "none, which is fine for a server that needs no key" if value is None else f"from {value.where}"
-        return Finding("key", Verdict.FINE, says)
+        says = "none is set; servers on this machine often need none" if value is None else f"from {value.where}"
+        return [Finding("key", Verdict.FINE, says)]
     try:
         await credentials.get()
     except CredentialError as error:
-        return Finding("key", Verdict.PROBLEM, str(error), error.expected)
+        return [Finding("key", Verdict.PROBLEM, str(error), error.expected)]
     if not isinstance(credentials, RenewingKey):
-        return Finding("key", Verdict.FINE, "set")
+        return [Finding("key", Verdict.FINE, "set")]
     ends = credentials.expires_at
     until = "" if ends is None else f", good until {datetime.fromtimestamp(ends, UTC):%Y-%m-%d %H:%M} UTC"
-    return Finding("key", Verdict.FINE, f"from {credentials.source}{until}")
+    return [Finding("key", Verdict.FINE, f"from {credentials.source}{until}")]
 
 
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
@@ -123,13 +143,12 @@ async def _server(gateway: GatewayConfiguration) -> list[Finding]:
             fetch = DocumentFetcher(http)
             lists = list_questions(base_path, further_lists)
             answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
+            return await _judged(_telling(answers), gateway, fetch)
     except TimeoutError:
-        return [Finding("server", Verdict.PROBLEM, f"no answer within {_SECONDS:g} s", "is it the right address?")]
+        says = f"it did not answer within {_SECONDS:g} s when asked for its models"
+        return [Finding("server", Verdict.PROBLEM, says, "is it the right address, and is the server busy?")]
     except UpstreamError as error:
-        return [Finding("server", Verdict.PROBLEM, str(error), _connection_advice(error))]
-    except LanguageModelError as error:
-        return [Finding("key", Verdict.PROBLEM, str(error))]
-    return _judged(_telling(answers), gateway)
+        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice)]
 
 
 def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
@@ -138,39 +157,45 @@ def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:
     return next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
 
 
-def _connection_advice(error: UpstreamError) -> str:
-    causes: Iterable[BaseException | None] = (error, error.__cause__, getattr(error.__cause__, "__cause__", None))
-    if any(isinstance(cause, ssl.SSLError) for cause in causes) or "CERTIFICATE" in str(error).upper():
-        return "name the certificate of your network in SSL_CERT_FILE"
-    return "is the server running, and is the way there free? HTTPS_PROXY and NO_PROXY name proxies"
-
-
 _ADVICE: Final = {
-    401: "the server wants another key",
     403: "the key may not do this",
-    404: "does the base URL end as the server wants it, often in /v1? If so: name models in `models`",
     405: "name models in `models`",
 }
+_GENERAL_ADVICE: Final = "what does its own log say?"
+_NO_LIST_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
 _NO_LIST: Final = frozenset({404, 405, 501})
 
 
-def _judged(answer: FetchResponse, gateway: GatewayConfiguration) -> list[Finding]:
+async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> list[Finding]:
     if answer.status != 200:
-        verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
-        says = f"it answers HTTP {answer.status} when asked for its models"
-        return [Finding("server", verdict, says, _ADVICE.get(answer.status, "what does its own log say?"))]
+        return [await _refused(answer, gateway, fetch)]
     try:
-        catalogue = read_catalogue(loads(answer.body))
-    except (JSONDecodeError, UpstreamError):
-        advice = "does the base URL end as the server wants it, often in /v1?"
-        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", advice)]
+        document = loads(answer.body)
+    except JSONDecodeError:
+        error = list_refusal(answer, asking(gateway.protocol).errors)
+        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice or _NO_LIST_ADVICE)]
+    try:
+        catalogue = read_catalogue(document)
+    except UpstreamError:
+        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", _NO_LIST_ADVICE)]
     listed = catalogue.entries.keys()
-    findings = [Finding("server", Verdict.FINE, f"it answers, and lists {len(listed)} language models")]
+    says = f"it answers, and lists {len(listed)} language models"
+    findings = [Finding("server", Verdict.FINE, says, "no model was asked; `partstream chat --model M hi` asks one")]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
         findings.append(Finding("models", Verdict.WARNING, says, "check the spelling; a server need not list all"))
     return findings
+
+
+async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> Finding:
+    """What an answer with an error status says, in the server's own words."""
+    error = list_refusal(answer, asking(gateway.protocol).errors)
+    if says_path_is_missing(error):
+        error.advise(f"{await advice_on_missing_list(fetch, gateway)} If so: name models in `models`")
+    verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
+    advice = advice_on_key(error, gateway) or error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
+    return Finding("server", verdict, f"asked for its models, {error.statement}", advice)
 
 
 def _named(gateway: GatewayConfiguration) -> set[str]:

@@ -21,6 +21,7 @@ from partstream.upstreams.configuration import GatewayConfiguration
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.proxies import ConnectionSetupError
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class VercelOidc:
         try:
             async with aclosing(UpstreamHTTP(_with(self.connection, login, urlencode(query)))) as http:
                 answer = await DocumentFetcher(http)(path, {"accept": "application/json"}, b"")
-        except UpstreamError as error:
+        except (UpstreamError, ConnectionSetupError) as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
         if answer.status in (401, 403):
             raise CredentialError(SOURCE, f"HTTP {answer.status} for the CLI's login", _RENEWED_BY)

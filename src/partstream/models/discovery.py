@@ -50,6 +50,10 @@ class FetchResponse(NamedTuple):
     body: bytes
 
 
+def _status_alone(response: FetchResponse) -> UpstreamError:
+    return UpstreamHTTPError(response.status)
+
+
 class Fetch(Protocol):
     """Sends one request to the upstream, with its keys and within its time limits."""
 
@@ -93,6 +97,7 @@ class ModelDiscovery:
             :func:`partstream.models.composition.list_questions`.
         cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
+        refusal: Makes the error that a response stands for: one with an error status, or one that is no JSON.
         settings: How often to ask.
         clock: Returns the seconds since 1970.
     """
@@ -106,6 +111,7 @@ class ModelDiscovery:
         further_lists: tuple[str, ...] = (),
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
+        refusal: Callable[[FetchResponse], UpstreamError] = _status_alone,
         settings: DiscoverySettings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -116,6 +122,7 @@ class ModelDiscovery:
         self._on_change = on_change
         self._cache = cache
         self._is_wanted = is_wanted
+        self._refusal = refusal
         self._settings = settings or DiscoverySettings()
         self._clock = clock
         self._answers: Answers | None = None
@@ -298,8 +305,12 @@ class ModelDiscovery:
         if response.status in _NOTHING_THERE:
             return Answer(None, now)
         if response.status != 200:
-            raise UpstreamHTTPError(response.status)  # without the body: some servers quote the key that they refuse
-        return Answer(_document(question, response.body), now, response.headers.get("etag"))
+            raise self._refusal(response)
+        try:
+            document = _document(question, response.body)
+        except JSONDecodeError as error:
+            raise self._refusal(response) from error
+        return Answer(document, now, response.headers.get("etag"))
 
     def _known(self) -> Answers:
         assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
@@ -322,14 +333,10 @@ def _document(question: Question, body: bytes) -> object:
     if len(body) > _MAX_BODY:
         got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
     else:
-        try:
-            document: object = loads(body)
-        except JSONDecodeError:
-            got, expected = repr(body[:60]), "JSON"
-        else:
-            if document is not None:  # null would stand for an absent document
-                return document
-            got, expected = "null", "a JSON object"
+        document: object = loads(body)
+        if document is not None:  # null would stand for an absent document
+            return document
+        got, expected = "null", "a JSON object"
     raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
 
 

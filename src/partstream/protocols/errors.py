@@ -111,8 +111,12 @@ def read_error_body(document: Any) -> ErrorBody:
     """Reads the JSON value of an error's body in the shapes that most servers have.
 
     These are `{"error": {"message", "type", "code"}}`, `{"error": "..."}`, `{"message": "..."}` and
-    `{"detail": "..."}`. Servers that route a request to others add `generationId` and what each of those said.
+    `{"detail": "..."}`, each also as the only thing in an array (Google), and FastAPI's
+    `{"detail": [{"loc", "msg"}]}`. Servers that route a request to others add `generationId` and what each of those
+    said.
     """
+    if isinstance(document, list) and len(document) == 1:
+        document = document[0]
     if not isinstance(document, dict):
         return ErrorBody()
     error = document.get("error")
@@ -120,9 +124,19 @@ def read_error_body(document: Any) -> ErrorBody:
         message, code = error or None, _text(document, "code")
     else:
         source = error if isinstance(error, dict) else document
-        message = _text(source, "message") or _text(source, "detail")
+        message = _text(source, "message") or _text(source, "detail") or _refused_fields(source.get("detail"))
         code = _text(source, "code") or _text(source, "type")
     return ErrorBody(message, code, _identifier(document, "generationId"), routing_attempts(document))
+
+
+def _refused_fields(detail: Any) -> str | None:
+    """What FastAPI says of each field that it refuses: `body.model: Field required`."""
+    said = [
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if isinstance(one.get("loc"), list) else str(one["msg"])
+        for one in (detail if isinstance(detail, list) else ())
+        if isinstance(one, dict) and isinstance(one.get("msg"), str)
+    ]
+    return "; ".join(said[:_MAX_ATTEMPTS])[:_MAX_ATTEMPT] or None
 
 
 def routing_attempts(document: Any) -> tuple[str, ...]:

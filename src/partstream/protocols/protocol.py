@@ -202,6 +202,7 @@ class WriteRequest:
         continues: Whether a request can go on from a stored response.
         errors: How its servers say what went wrong.
         count: Where its servers count a request, or None.
+        alternative: What to say of a server that lists models and has not this endpoint; empty where nothing is known.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -213,6 +214,7 @@ class WriteRequest:
     continues: bool = False
     errors: Errors = COMMON_ERRORS
     count: CountEndpoint | None = None
+    alternative: str = ""
 
     @property
     def carries(self) -> Carried:

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass
 
 import httpx2
 
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.proxies import Proxy
 
 __all__ = ["make_client"]
 
+_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""The first that is set holds."""
 
-def make_client(configuration: GatewayConfiguration) -> httpx2.AsyncClient:
-    """A client for the event loop that runs; whoever asked for it closes it."""
-    address = urlsplit(configuration.base_url)
-    host = address.hostname or ""
-    # A proxy leads out of this machine: a model server on it is not behind one, nor what NO_PROXY names.
-    direct = is_loopback(host) or (configuration.proxy is not None and bool(proxy_bypass(host)))
+
+def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
+    """A client for the event loop that runs; whoever asked for it closes it.
+
+    Args:
+        configuration: The limits of time, and whether certificates are checked.
+        proxy: The proxy of all requests, see :func:`partstream.upstreams.proxies.find_proxy`.
+
+    Raises:
+        ConnectionSetupError: The certificates that are trusted cannot be read.
+    """
+    scheme = urlsplit(configuration.base_url).scheme
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
         follow_redirects=False,  # a redirect must not carry the key to another host
-        verify=_certificates(address.scheme, verify=configuration.verify_certificates),
-        proxy=None if direct else configuration.proxy,
-        trust_env=not direct,
+        verify=_certificates(scheme, verify=configuration.verify_certificates),
+        proxy=None if proxy is None else proxy.url,
+        trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 
 
@@ -39,4 +48,14 @@ def _certificates(scheme: str, *, verify: bool) -> ssl.SSLContext:
     if scheme == "http" and verify:
         # Without TLS nothing has to be trusted, and reading the certificates takes a quarter of a second.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx2.create_ssl_context(verify=verify)
+    try:
+        return httpx2.create_ssl_context(verify=verify)
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        variable = next((name for name in _CERTIFICATE_VARIABLES if os.environ.get(name)), None)
+        where = "the certificates of the system" if variable is None else f"{variable}={os.environ[variable]}"
+        reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
+        raise ConnectionSetupError(
+            where,
+            reason or str(error),
+            "a file of certificates in PEM that can be read; unset it to trust the system's",
+        ) from error

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import httpx2
 
-from partstream.errors import EventTooLargeError, UpstreamProtocolError
+from partstream.errors import EventTooLargeError
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE
 from partstream.outputs import Finish, Unmapped
-from partstream.upstreams.http import connection_error
-from partstream.upstreams.http_errors import http_error
+from partstream.upstreams.connection_failures import connection_error
+from partstream.upstreams.http_errors import content_type_error, http_error
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError
@@ -87,15 +87,10 @@ def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
 
 def _error_in(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamError:
     response = answer.response
-    error = http_error(response.status_code, response.headers, body, datetime.now(UTC), exchange.errors)
+    error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
     if not response.is_success or error.provider_message is not None:
         return error
-    return UpstreamProtocolError(
-        event_type=None,
-        field="content-type",
-        got=f"{_content_type(answer)} {body[:60].decode(errors='replace')!r}",
-        expected=exchange.protocol.accept,
-    )
+    return content_type_error(answer.headers, body, wanted="answer of a model", expected=exchange.protocol.accept)
 
 
 def _content_type(answer: HTTPAnswer) -> str:

@@ -9,7 +9,8 @@ import httpx2
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.discovery import FetchResponse
-from partstream.upstreams.http import HTTPRequest, connection_error
+from partstream.upstreams.connection_failures import connection_error
+from partstream.upstreams.http import HTTPRequest
 from partstream.upstreams.secret import SECRET_HEADERS, without_secrets
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ class DocumentFetcher:
         response = answer.response
         # A list may hold the words of other headers for good reasons, such as the name of a provider.
         secrets = {name: answer.sent[name] for name in SECRET_HEADERS & {*answer.sent}}
-        fields = {name.lower(): text for name, text in response.headers.items()}
         quiet = without_secrets(content, secrets) if response.is_success else answer.without_secrets(content)
-        return FetchResponse(response.status_code, fields, quiet)
+        return FetchResponse(response.status_code, answer.headers, quiet)
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:

@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream._version import __version__
-from partstream.errors import TimeoutPhase, UpstreamConnectionError, UpstreamTimeoutError
+from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.registry import asking
 from partstream.upstreams.addresses import url_on_host, without_query
 from partstream.upstreams.client import make_client
+from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.credentials import FixedKey
+from partstream.upstreams.proxies import find_proxy
 from partstream.upstreams.secret import without_secrets
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource
+    from partstream.upstreams.proxies import Proxy
     from partstream.upstreams.secret import Secret
 
-__all__ = ["HTTPAnswer", "HTTPRequest", "UpstreamHTTP", "connection_error"]
+__all__ = ["HTTPAnswer", "HTTPRequest", "UpstreamHTTP"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -76,6 +79,12 @@ class HTTPAnswer:
         """Where it came from, without the query."""
         return without_query(str(self.response.url))
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers by their names in lower case, without the secrets that the upstream was sent."""
+        items = self.response.headers.items()
+        return {name.lower(): self.without_secrets(text.encode()).decode() for name, text in items}
+
     def without_secrets(self, said: bytes) -> bytes:
         """What the upstream says, without the secrets that it was sent."""
         return without_secrets(said, self.sent, self.secrets)
@@ -98,6 +107,7 @@ class UpstreamHTTP:
         self._secrets = frozenset(configuration.secrets)
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
+        self._proxy: Proxy | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -124,6 +134,7 @@ class UpstreamHTTP:
 
         Raises:
             CredentialError: The key cannot be had.
+            ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
             UpstreamConnectionError: There is no answer.
             UpstreamTimeoutError: The upstream did not accept a connection in time.
             TimeoutError: The limit was reached.
@@ -157,15 +168,21 @@ class UpstreamHTTP:
         url = url_on_host(self._configuration.base_url, request.path, request.query)
         client = self._client_of(asyncio.get_running_loop())
         headers = {**request.headers, **sent}
+
+        def quiet(said: str) -> str:
+            return without_secrets(said.encode(errors="replace"), sent, self._secrets).decode()
+
         built = client.build_request(request.method, url, content=request.content, headers=headers)
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
         try:
             async with limit():
                 response = await client.send(built, stream=True)
         except httpx2.ConnectTimeout:
-            raise UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect) from None
-        except httpx2.RequestError as error:
-            raise connection_error(without_query(url), error) from error
+            raise self._not_connected() from None
+        except TimeoutError:
+            raise
+        except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
+            raise connection_error(without_query(url), error, proxy=self._proxy, quiet=quiet) from error
         content_type = response.headers.get("content-type", "no content type")
         _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, content_type)
         return HTTPAnswer(response, sent, self._secrets)
@@ -179,20 +196,15 @@ class UpstreamHTTP:
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
 
+    def _not_connected(self) -> UpstreamTimeoutError:
+        proxy = self._proxy
+        advice = "" if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
+        return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
+
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
         """The client of this event loop; connections cannot move to another."""
         if self._client is None or self._loop is not loop:
-            self._client = make_client(self._configuration)
+            self._proxy = find_proxy(self._configuration)
+            self._client = make_client(self._configuration, self._proxy)
             self._loop = loop
         return self._client
-
-
-def connection_error(url: str, error: httpx2.RequestError, *, established: bool = False) -> UpstreamConnectionError:
-    """The error for a connection that failed.
-
-    Args:
-        url: What was asked for, without its query.
-        error: What the HTTP client met.
-        established: Whether a part of the answer had come.
-    """
-    return UpstreamConnectionError(url, str(error) or "the upstream closed it", established=established)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from html import unescape
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
 
-from partstream.errors import UpstreamHTTPError
+from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.numbers import MOST_SECONDS, as_amount
 from partstream.protocols.errors import COMMON_ERRORS
@@ -18,9 +21,34 @@ if TYPE_CHECKING:
 
     from partstream.protocols.errors import Errors
 
-__all__ = ["http_error", "retry_after"]
+__all__ = ["ContentTypeError", "content_type_error", "http_error", "retry_after"]
 
 _logger = logging.getLogger("partstream.upstreams")
+
+_MAX_SHOWN: Final = 200
+_MAX_TITLE: Final = 80
+_MAX_START: Final = 60
+_TITLE: Final = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+_REDIRECTS: Final = range(300, 400)
+
+_WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
+_REDIRECT_ADVICE: Final = "does the base URL have to begin there, or is that a page to sign in?"
+
+
+class ContentTypeError(UpstreamProtocolError):
+    """The upstream answered with success, and with something else than what was asked for.
+
+    Attributes:
+        content_type: What the upstream calls it, or an empty text.
+    """
+
+    def __init__(self, content_type: str, expected: str, statement: str, advice: str = "") -> None:
+        UpstreamError.__init__(self, statement, advice=advice)
+        self.event_type = None
+        self.field = "content-type"
+        self.got = content_type
+        self.expected = expected
+        self.content_type = content_type
 
 
 def http_error(
@@ -40,19 +68,68 @@ def http_error(
         document = loads(body)
     except JSONDecodeError:
         document = None
-    said = errors.read_body(document)
-    message = said.message
+    read = errors.read_body(document)
+    message = read.message
     if message is None and text and not text.startswith("<") and document is None:
         message = text.splitlines()[0][:300]
+    said, advice = _said(status, headers.get("location", ""), text, is_empty=not document)
     return UpstreamHTTPError(
         status,
         provider_message=message,
-        provider_code=said.code,
+        provider_code=read.code,
         retry_after=retry_after(headers, now),
         body=text,
-        generation_id=said.generation_id,
-        attempts=said.attempts,
+        generation_id=read.generation_id,
+        attempts=read.attempts,
+        said=said,
+        advice="" if message else advice,
     )
+
+
+def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
+    """The error for an answer with success that is not what was asked for.
+
+    Args:
+        headers: The headers, by name in lower case.
+        body: The start of the body.
+        wanted: What was asked for, in words.
+        expected: Its media type.
+    """
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    text = body.decode(errors="replace")
+    if page := _web_page(text):
+        return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", _WEB_PAGE_ADVICE)
+    described = f"{content_type or 'something without a type'} that begins with {text[:_MAX_START]!r}"
+    return ContentTypeError(
+        content_type, expected, f"the server sent {described if text else 'nothing'}, and no {wanted} ({expected})"
+    )
+
+
+def _web_page(text: str) -> str | None:
+    """What to call a body that is a web page, with the page's title; None for any other body."""
+    if not text.lstrip().startswith("<"):
+        return None
+    found = _TITLE.search(text)
+    title = " ".join(unescape(found[1]).split())[:_MAX_TITLE] if found else ""
+    return f"a web page, perhaps a login ({title})" if title else "a web page, perhaps a login"
+
+
+def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str | None, str]:
+    """What an answer without a message holds, and what may help."""
+    if status in _REDIRECTS and location:
+        return f"it points to {_without_query(location)}", _REDIRECT_ADVICE
+    if page := _web_page(text):
+        return f"it sent {page}", _WEB_PAGE_ADVICE
+    return None if is_empty else f"no message in its answer {text[:_MAX_SHOWN]}", ""
+
+
+def _without_query(location: str) -> str:
+    """A redirect's target, which may be relative, without what may be secret in it."""
+    try:
+        address = urlsplit(location)
+    except ValueError:
+        return "an address that is no URL"
+    return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))[:_MAX_SHOWN]
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from partstream.errors import LanguageModelError
+import httpx2
+
+from partstream.errors import LanguageModelError, UpstreamError
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
 from partstream.protocols.registry import asking
+from partstream.upstreams.http_errors import content_type_error, http_error
+from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from partstream.models.discovery import Fetch
+    from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel
-    from partstream.models.records import Pricing
+    from partstream.models.records import ModelRecord, Pricing
+    from partstream.protocols.errors import Errors
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.accounting import TokenAccounting
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["ModelList", "with_learned_limits"]
+__all__ = ["ModelList", "list_refusal", "with_learned_limits"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -40,9 +47,11 @@ class ModelList:
 
     def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
         self._configuration = configuration
+        self._fetch = fetch
         self._pricing: Mapping[str, Pricing] = {}
         folder, base_url = configuration.cache_folder, configuration.base_url
-        base_path, further_lists = asking(configuration.protocol).find_model_lists(urlsplit(base_url).path)
+        corner = asking(configuration.protocol)
+        base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
         self._discovery = ModelDiscovery(
             fetch,
             base_path,
@@ -50,6 +59,7 @@ class ModelList:
             further_lists=further_lists,
             cache=DiskCache(folder, base_url) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+            refusal=partial(list_refusal, errors=corner.errors),
         )
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
@@ -77,13 +87,21 @@ class ModelList:
         if not self._configuration.discovers:
             return offered_models((), selection)
         try:
-            records = await self._discovery.records()
+            records = await self._records()
         except LanguageModelError as error:
             if not selection.overrides:
                 raise
             _logger.warning("only the configured models are offered: %s", error)
             records = ()
         return offered_models(records, selection)
+
+    async def _records(self) -> tuple[ModelRecord, ...]:
+        try:
+            return await self._discovery.records()
+        except UpstreamError as error:
+            if says_path_is_missing(error):
+                error.advise(await advice_on_missing_list(self._fetch, self._configuration))
+            raise
 
     def pricing(self, model_id: str) -> Pricing | None:
         """What a model of the last list costs, or None where that is not known."""
@@ -96,6 +114,19 @@ class ModelList:
     async def aclose(self) -> None:
         """Stops asking."""
         await self._discovery.aclose()
+
+
+def list_refusal(response: FetchResponse, errors: Errors) -> UpstreamError:
+    """The error that a response stands for which is no list of models, in the server's own words.
+
+    Args:
+        response: The response, without secrets.
+        errors: How its server says what went wrong.
+    """
+    if response.status == httpx2.codes.OK:
+        wanted, expected = "list of models", "application/json"
+        return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
+    return http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
 
 
 def with_learned_limits(

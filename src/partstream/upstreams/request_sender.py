@@ -17,6 +17,7 @@ from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.missing_paths import advice_on_missing_endpoint, says_path_is_missing
 from partstream.upstreams.retry import send_without_refused_state
 from partstream.upstreams.transport import Transport
 from partstream.upstreams.upstream_counts import UpstreamCounts
@@ -79,7 +80,8 @@ class RequestSender:
         self._protocol = PROTOCOLS[configuration.protocol]
         self._upstream = asking(configuration.protocol)
         self._transport = Transport(http, configuration.timeouts, configuration.retry)
-        self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
+        self._fetch = DocumentFetcher(http)
+        self._counts = UpstreamCounts(self._fetch, http.base_path, self._upstream.count)
         self._fingerprint = fingerprint
         self._tokens = tokens
         self._said: set[str] = set()
@@ -91,6 +93,14 @@ class RequestSender:
             ContextLengthExceededError: The conversation is too long for the model.
             LanguageModelError: What else the upstream did wrong, or what the request cannot express.
         """
+        try:
+            await self._send(model, question)
+        except UpstreamError as error:
+            if says_path_is_missing(error):
+                error.advise(await advice_on_missing_endpoint(self._fetch, self._configuration))
+            raise
+
+    async def _send(self, model: LanguageModelChatInformation, question: Question) -> None:
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
         if request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM:

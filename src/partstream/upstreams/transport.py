@@ -23,9 +23,10 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.outputs import Finish
+from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.deadlines import Deadlines
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
-from partstream.upstreams.http import HTTPRequest, connection_error
+from partstream.upstreams.http import HTTPRequest
 from partstream.upstreams.request_body import body_document
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _can_be_retried(error: UpstreamError) -> bool:
         return error.http_status in _RETRIED_STATUSES
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
-    return isinstance(error, UpstreamConnectionError)
+    return isinstance(error, UpstreamConnectionError) and not error.lasts
 
 
 def _without_secrets_in(outputs: list[StreamOutput], answer: HTTPAnswer) -> list[StreamOutput]:

@@ -356,7 +356,7 @@ def test_an_error_of_an_upstream_arrives_with_its_fields(write):
     """)
     with running(path) as sidecar:
         data = sidecar.wait(sidecar.respond("own/provider", "go")).error["data"]
-        assert data["message"] == "the upstream answered HTTP 429: slow down"
+        assert data["message"] == "the server answered HTTP 429: slow down"
         assert (data["code"], data["kind"]) == ("Blocked", "UpstreamHTTPError")
         assert (data["httpStatus"], data["providerCode"], data["retryAfter"]) == (429, "rate", 2.5)
 

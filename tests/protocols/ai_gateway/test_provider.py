@@ -232,7 +232,7 @@ def test_an_error_keeps_its_id_and_the_name_of_the_model_and_loses_the_key(caplo
             answer = await ask(provider, "Hi", model_id=CLAUDE)
             assert isinstance(answer.error, UpstreamHTTPError)
             assert answer.error.generation_id == "gen_1"
-            assert answer.error.message == f"the upstream answered HTTP 404: Model {CLAUDE} is not for *** [gen_1]"
+            assert answer.error.message == f"the server answered HTTP 404: Model {CLAUDE} is not for *** [gen_1]"
             assert answer.error.provider_code == "model_not_found"
 
     with caplog.at_level(logging.DEBUG):

@@ -128,7 +128,7 @@ def test_however_a_failure_is_reported_it_is_one(events: Any) -> None:
     error = result.finish.error
     assert isinstance(error, UpstreamFailureError)
     assert (error.provider_code, error.provider_message) == ("c", "m")
-    assert str(error) == "the upstream failed: m"
+    assert str(error) == "the server failed: m"
 
 
 def test_a_failed_response_still_reports_its_usage() -> None:

@@ -120,4 +120,5 @@ WRITE_REQUEST: Final = WriteRequest(
     continues=True,
     errors=ERRORS,
     count=COUNT,
+    alternative="it seems to speak Chat Completions, which this version does not read yet",
 )

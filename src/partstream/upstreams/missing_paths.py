@@ -1,0 +1,67 @@
+"""Says what may help where a server has not the path that was asked for: looks which paths it has."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from partstream.errors import LanguageModelError, UpstreamHTTPError
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.registry import asking
+
+if TYPE_CHECKING:
+    from partstream.models.discovery import Fetch
+    from partstream.upstreams.configuration import GatewayConfiguration
+
+__all__ = ["advice_on_missing_endpoint", "advice_on_missing_list", "says_path_is_missing"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_MISSING: Final = frozenset({404, 405})
+_VERSION: Final = "/v1"
+_VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
+_THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
+"""What else servers do not find; the endpoint itself is in the plural in paths."""
+_SECONDS: Final = 3.0
+"""For one look: an error is shown behind it."""
+_GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
+
+
+def says_path_is_missing(error: LanguageModelError) -> bool:
+    """Whether a server says that it has not the path, and not that it has not the model or something of an answer."""
+    if not isinstance(error, UpstreamHTTPError) or error.http_status not in _MISSING:
+        return False
+    return not _THINGS.search(error.provider_message or "")
+
+
+async def advice_on_missing_endpoint(fetch: Fetch, configuration: GatewayConfiguration) -> str:
+    """What may help where a server has not the endpoint that answers: asks for lists of models only."""
+    corner = asking(configuration.protocol)
+    base_path = urlsplit(configuration.base_url).path.rstrip("/")
+    list_path, _ = corner.find_model_lists(base_path)
+    if corner.alternative and await _has_list(fetch, list_path.rstrip("/")):
+        return f"this server lists models and has no {base_path}{corner.path}: {corner.alternative}"
+    return await advice_on_missing_list(fetch, configuration)
+
+
+async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
+    """What may help where a server has no list of models: looks for one below `/v1`."""
+    base_path = urlsplit(configuration.base_url).path.rstrip("/")
+    if _VERSIONED.search(base_path):
+        return _GENERAL_ADVICE
+    if await _has_list(fetch, base_path + _VERSION):
+        return f"did you mean {configuration.shown_url.partition('?')[0].rstrip('/')}{_VERSION}?"
+    return _GENERAL_ADVICE
+
+
+async def _has_list(fetch: Fetch, base_path: str) -> bool:
+    try:
+        async with asyncio.timeout(_SECONDS):
+            response = await fetch(f"{base_path}/models", {"accept": "application/json"})
+        return response.status == 200 and isinstance(loads(response.body), dict | list)
+    except (TimeoutError, LanguageModelError, JSONDecodeError) as error:
+        _logger.info("no list of models at %s/models: %s", base_path, error)
+        return False
