@@ -313,10 +313,18 @@ export interface LanguageModelChatInformation {
   extra: Record<string, unknown>;
 }
 
-/** A provider that could not list its models; the log has its traceback. */
+export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | "Unspecified";
+
+/**
+ * A provider that could not list its models; the log has its traceback.
+ *
+ * `code` is absent where it would be `Unspecified`. With `NoPermissions` the models that were known before must not be
+ * shown any more: the server refuses the key, or wants one.
+ */
 export interface ProviderError {
   provider: string;
   message: string;
+  code?: LanguageModelErrorCode;
 }
 
 /** The models of the providers that work, and the errors of those that fail. */
@@ -406,8 +414,6 @@ export interface LogParams {
 export interface CancelParams {
   id: number | string;
 }
-
-export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | "Unspecified";
 
 /**
  * The data of the error `LanguageModelFailed`; an unknown field is null.

@@ -56,6 +56,20 @@ def test_a_group_needs_nothing_else(tmp_path: Path):
     assert (gateway.base_url, gateway.api_key, gateway.credentials) == ("https://group/v1", None, None)
 
 
+def test_what_names_the_key_tells_the_accounts_of_one_upstream_apart(tmp_path: Path):
+    keys: list[dict[str, Any]] = [
+        {},
+        {"apiKeyEnv": "ONE"},
+        {"apiKeyEnv": "ANOTHER"},
+        {"apiKeyCommand": ["print-key", "--account", "one"]},
+        {"apiKeyCommand": ["print-key", "--account", "another"]},
+    ]
+    environment = surroundings(tmp_path)
+    loaded = [load_configuration(group={"baseUrl": URL, **key}, environment=environment).gateway() for key in keys]
+    assert len({gateway.key_place for gateway in loaded}) == len(keys)
+    assert not any("--account" in repr(gateway) for gateway in loaded)
+
+
 CONTRADICTIONS = {
     "no URL anywhere": ("", "baseUrl"),
     "plain http to another machine": ('baseUrl = "http://10.0.0.1/v1"', "partstream.toml: baseUrl"),

@@ -107,6 +107,39 @@ def test_endpoints_that_never_answer_hold_nothing_up():
     run(test())
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_list_is_not_known_any_more_once_the_upstream_refuses_the_key(tmp_path: Path, status: int):
+    async def test() -> None:
+        cache = DiskCache(tmp_path, "upstream", b"key")
+        async with discovering({LIST: VERCEL}, cache=cache) as discovered:
+            assert len(await discovered.settled_ids()) == 3
+            discovered.server.statuses[LIST] = status
+            discovered.clock.now += 301
+            await discovered.discovery.records()  # what was known, while the list is asked for behind it
+            await discovered.discovery.settle()
+            assert discovered.changes > 0
+            with pytest.raises(UpstreamHTTPError) as raised:
+                await discovered.discovery.records()
+            assert raised.value.http_status == status
+            assert cache.load() == {}
+            discovered.server.statuses.clear()
+            assert len(await discovered.settled_ids()) == 3
+
+    run(test())
+
+
+@pytest.mark.parametrize("status", [0, 404, 500, 503])
+def test_any_other_failure_leaves_the_list_as_it_was(status: int):
+    async def test() -> None:
+        async with discovering({LIST: VERCEL}) as discovered:
+            assert len(await discovered.settled_ids()) == 3
+            discovered.server.statuses[LIST] = status
+            discovered.clock.now += 301
+            assert len(await discovered.settled_ids()) == 3
+
+    run(test())
+
+
 def test_only_a_few_models_are_asked_about_at_once():
     async def test() -> None:
         settings = DiscoverySettings(concurrency=3)

@@ -23,6 +23,23 @@ def test_every_upstream_has_its_file_and_the_name_does_not_say_which(tmp_path: P
     assert "one" not in one.path.name
 
 
+def test_every_account_has_its_file_and_the_name_does_not_say_which(tmp_path: Path):
+    accounts = (b"", b"key-of-one", b"key-of-another")
+    caches = [DiskCache(tmp_path, "https://host/v1", account) for account in accounts]
+    caches[1].save(ANSWERS)
+    assert [cache.load() for cache in caches] == [{}, ANSWERS, {}]
+    assert "key-of-one" not in caches[1].path.name
+    assert "key-of-one" not in caches[1].path.read_text()
+
+
+def test_what_is_removed_is_not_loaded_and_removing_nothing_is_no_error(tmp_path: Path):
+    cache = DiskCache(tmp_path, "upstream")
+    cache.remove()
+    cache.save(ANSWERS)
+    cache.remove()
+    assert cache.load() == {}
+
+
 def test_saving_leaves_one_file_and_no_pieces(tmp_path: Path):
     cache = DiskCache(tmp_path, "upstream")
     for _ in range(3):

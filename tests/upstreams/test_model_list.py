@@ -11,7 +11,7 @@ import pytest
 from models.lists import ENDPOINTS, OPENAI, VERCEL
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
-from partstream.errors import UpstreamError
+from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from upstreams.upstreams import run
@@ -48,6 +48,29 @@ def test_without_models_in_the_configuration_the_upstream_is_asked():
                 ("gpt-5.2", "GPT-5.2", "gpt-5.2"),
             ]
             assert server.paths()[0] == LIST
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"apiKey": "key-of-another"},
+        {"apiKey": "key-of-one", "headers": {"x-team": "another"}},
+    ],
+)
+def test_a_refused_or_missing_key_never_shows_the_list_of_the_key_before(tmp_path: Path, other: dict[str, Any]):
+    async def test() -> None:
+        async with gateway({LIST: OPENAI}, apiKey="key-of-one", cache_folder=tmp_path) as (server, provider):
+            assert len(await listed(provider)) == 2
+            await provider._models.settle()
+            server.statuses[LIST] = 401
+            configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **other})
+            second = GatewayProvider(replace(configuration, cache_folder=tmp_path))
+            with pytest.raises(UpstreamHTTPError, match="HTTP 401"):
+                await listed(second)
+            await second.aclose()
 
     run(test())
 

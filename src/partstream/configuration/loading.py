@@ -18,6 +18,7 @@ from partstream.configuration.places import (
     group_layer,
 )
 from partstream.configuration.resolution import resolve
+from partstream.configuration.table import KEY_SETTINGS
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.row import Place
 from partstream.settings.secrecy import secrets_in
@@ -69,7 +70,8 @@ class Configuration:
             surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
         )
         key = make_key(values, replace(surroundings, connection=connection))
-        return replace(gateway, credentials=key, warnings=self.resolved.warnings)
+        place = "" if key is None else repr(sorted((name, values[name]) for name in KEY_SETTINGS if name in values))
+        return replace(gateway, credentials=key, key_place=place, warnings=self.resolved.warnings)
 
     def _secrets(self) -> set[str]:
         """What is known to be secret before any key is fetched."""

@@ -11,7 +11,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
+from partstream.errors import (
+    LanguageModelError,
+    LanguageModelErrorCode,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+)
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.composition import compose, has_list, list_questions
 from partstream.models.kept_answers import Answer, Answers
@@ -137,7 +143,8 @@ class ModelDiscovery:
         """The models that are known now; waits only if no list is known, and only for the list.
 
         Raises:
-            UpstreamError: No list is known, and the upstream gives none now.
+            UpstreamError: No list is known, and the upstream gives none now; a list is not known any more once the
+                upstream has refused the key.
         """
         await self._load()
         if self._records is None:
@@ -219,7 +226,12 @@ class ModelDiscovery:
     async def _refresh(self) -> None:
         answers = self._known()
         self._next_refresh = self._clock() + self._settings.retry_after
-        listed = await self._ask_for_list()
+        try:
+            listed = await self._ask_for_list()
+        except LanguageModelError as error:
+            if error.code is LanguageModelErrorCode.NO_PERMISSIONS:
+                await self._withdraw()
+            raise
         composition = self._compose({**answers, **listed})
         answers |= listed
         self._next_refresh = self._clock() + self._settings.list_fresh_for
@@ -228,6 +240,17 @@ class ModelDiscovery:
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_more())
             self._asking.add_done_callback(_log_failure)
+
+    async def _withdraw(self) -> None:
+        """Forgets the list: the upstream refuses the key, or there is none, and a known list would hide that."""
+        was_known, self._records = self._records is not None, None
+        self._answers = {}
+        if self._asking is not None:
+            self._asking.cancel()  # it would ask more about what is not known any more
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.remove)
+        if was_known and not self._waiting:
+            self._on_change()
 
     async def _ask_for_list(self) -> Answers:
         """The answers for the lists up to the first one that exists.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import logging
 import os
 import tempfile
@@ -32,18 +32,20 @@ def default_cache_folder() -> Path:
 
 
 class DiskCache:
-    """The file with the answers of one upstream.
+    """The file with the answers of one upstream to one account.
 
     Attributes:
-        path: The path of the file.
+        path: The path of the file. Its name holds a digest of the URL, keyed with the account: neither can be read
+            from it, and the answers to one account are never those to another.
 
     Args:
         folder: The folder of the file; created by the first :meth:`save`.
-        upstream: The base URL, which identifies the upstream; the file's name holds only its digest.
+        upstream: The base URL, which identifies the upstream.
+        account: What the upstream knows the caller by, such as a key; empty where it knows nobody.
     """
 
-    def __init__(self, folder: Path, upstream: str) -> None:
-        digest = hashlib.sha256(upstream.encode()).hexdigest()[:16]
+    def __init__(self, folder: Path, upstream: str, account: bytes = b"") -> None:
+        digest = hmac.digest(account, upstream.encode(), "sha256").hex()[:16]
         self.path = folder / f"models-{digest}.json"
 
     def load(self) -> Answers:
@@ -78,6 +80,13 @@ class DiskCache:
             self._replace(content)
         except OSError as error:
             _logger.warning("cannot store the list of models: %s", error)
+
+    def remove(self) -> None:
+        """Removes the file, if there is one. Logs a failure."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("cannot remove the stored list of models: %s", error)
 
     def _replace(self, content: bytes) -> None:
         """Replaces the file as a whole, because several processes may write."""

@@ -42,6 +42,7 @@ class GatewayConfiguration:
         protocol: A name of :func:`partstream.protocols.registry.asked_protocols`.
         api_key: Sent as the protocol says, mostly as a bearer token; or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
+        key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
         headers: Sent with every request; they win over our own.
         stream: How answers are rendered.
         timeouts: How long to wait.
@@ -72,6 +73,7 @@ class GatewayConfiguration:
     protocol: str = DEFAULT_PROTOCOL
     api_key: Secret | None = None
     credentials: CredentialSource | None = field(default=None, repr=False)
+    key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     stream: StreamOptions = field(default_factory=StreamOptions)
     timeouts: Timeouts = field(default_factory=Timeouts)

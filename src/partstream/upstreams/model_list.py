@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.json_codec import dumps
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
@@ -57,7 +58,7 @@ class ModelList:
             base_path,
             on_change,
             further_lists=further_lists,
-            cache=DiskCache(folder, base_url) if folder is not None else None,
+            cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
             refusal=partial(list_refusal, errors=corner.errors),
         )
@@ -127,6 +128,13 @@ def list_refusal(response: FetchResponse, errors: Errors) -> UpstreamError:
         wanted, expected = "list of models", "application/json"
         return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
     return http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+
+
+def _account(configuration: GatewayConfiguration) -> bytes:
+    """What an upstream may know the caller by: the key or where it comes from, and the headers."""
+    key = configuration.api_key.reveal() if configuration.api_key is not None else ""
+    headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
+    return dumps([key, configuration.key_place, headers])
 
 
 def with_learned_limits(

@@ -70,3 +70,16 @@ def test_a_server_without_a_list_is_said_beside_the_group():
         result = sidecar.information(group_of(server))
         assert result["models"] == []
         assert "no list of models at /v1/models" in result["errors"][0]["message"]
+
+
+def test_a_key_that_the_server_refuses_is_said_beside_its_group_and_hides_behind_no_other():
+    server = ModelServer({LIST: VERCEL})
+    with serving(server), running() as sidecar:
+        group = group_of(server, apiKey="key-of-one")
+        assert sidecar.information(group)["models"]
+        server.statuses[LIST] = 401
+        other = {"id": "h", "configuration": {**group["configuration"], "apiKey": "key-of-another"}}
+        result = sidecar.information(other)
+        assert result["models"] == []
+        assert [error["code"] for error in result["errors"]] == ["NoPermissions"]
+        assert "HTTP 401" in result["errors"][0]["message"]

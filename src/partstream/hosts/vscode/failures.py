@@ -9,7 +9,7 @@ from partstream.errors import LanguageModelError, LanguageModelErrorCode, Partst
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
 
-__all__ = ["ProviderFailedError", "error_data", "says_all", "sentence"]
+__all__ = ["ProviderFailedError", "error_data", "provider_error", "says_all", "sentence"]
 
 
 class ProviderFailedError(PartstreamError):
@@ -39,13 +39,21 @@ def sentence(error: BaseException, provider: str) -> str:
     return f"the provider {provider} failed: {described}"
 
 
+def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
+    """The error beside a list of models."""
+    error: wire.ProviderError = {"provider": failure.provider, "message": str(failure)}
+    code: wire.LanguageModelErrorCode = _code(failure.error).value
+    if code != "Unspecified":
+        error["code"] = code
+    return error
+
+
 def error_data(failure: ProviderFailedError) -> wire.ErrorData:
     """The data of the error response."""
     error = failure.error
-    code = error.code if isinstance(error, LanguageModelError) else LanguageModelErrorCode.UNSPECIFIED
     upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # an error without any facts
     return {
-        "code": code.value,
+        "code": _code(error).value,
         "message": sentence(error, failure.provider),
         "kind": type(error).__name__,
         "provider": failure.provider,
@@ -53,3 +61,7 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
         "httpStatus": upstream.http_status,
         "retryAfter": upstream.retry_after,
     }
+
+
+def _code(error: BaseException) -> LanguageModelErrorCode:
+    return error.code if isinstance(error, LanguageModelError) else LanguageModelErrorCode.UNSPECIFIED

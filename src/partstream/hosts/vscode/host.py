@@ -17,7 +17,7 @@ from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.hosts.vscode.answer_ends import AnswerEnds
 from partstream.hosts.vscode.conversion import decode_message, decode_options, encode_finish, encode_information
 from partstream.hosts.vscode.counting import count_all, counting_of, estimate
-from partstream.hosts.vscode.failures import ProviderFailedError
+from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
@@ -227,7 +227,7 @@ class ProviderHost:
             failure = hosted.failed(late, "is late")
         except TypeError as error:
             failure = hosted.failed(error, "described a model with a value that JSON cannot represent")
-        return models, [{"provider": hosted.name, "message": str(failure)}] if failure is not None else []
+        return models, [provider_error(failure)] if failure is not None else []
 
     async def _find(
         self, group: wire.Group | None, model_id: str, token: CancellationToken

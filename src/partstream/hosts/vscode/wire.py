@@ -260,11 +260,19 @@ class LanguageModelChatInformation(TypedDict):
     extra: dict[str, Any]
 
 
+LanguageModelErrorCode: TypeAlias = Literal["NotFound", "NoPermissions", "Blocked", "Unspecified"]
+
+
 class ProviderError(TypedDict):
-    """A provider that could not list its models; the log has its traceback."""
+    """A provider that could not list its models; the log has its traceback.
+
+    `code` is absent where it would be `Unspecified`. With `NoPermissions` the models that were known before must not be
+    shown any more: the server refuses the key, or wants one.
+    """
 
     provider: str
     message: str
+    code: NotRequired[LanguageModelErrorCode]
 
 
 class InformationResult(TypedDict):
@@ -366,9 +374,6 @@ class CancelParams(TypedDict):
     """Names the request to cancel."""
 
     id: int | str
-
-
-LanguageModelErrorCode: TypeAlias = Literal["NotFound", "NoPermissions", "Blocked", "Unspecified"]
 
 
 class ErrorData(TypedDict):
