@@ -17,7 +17,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.served import BASE_PATHS, scenario_events
 
 if TYPE_CHECKING:
-    from partstream.testing import Exchange
+    from partstream.testing import ServedExchange
 
 
 def write(**fields: Any) -> None:
@@ -26,7 +26,7 @@ def write(**fields: Any) -> None:
     sys.stdout.flush()
 
 
-def usage(exchange: Exchange) -> dict[str, Any] | None:
+def usage(exchange: ServedExchange) -> dict[str, Any] | None:
     """The token counts that the answer ended with, as its protocol says them; None where it was no scenario."""
     if exchange.choice is None or exchange.delivery.status != 200:
         return None
@@ -37,7 +37,7 @@ def usage(exchange: Exchange) -> dict[str, Any] | None:
     return counts
 
 
-def report(exchange: Exchange) -> None:
+def report(exchange: ServedExchange) -> None:
     """What came, and how the reply ended; `ended_at` in milliseconds since 1970."""
     write(
         type="exchange",

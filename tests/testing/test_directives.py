@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.testing.directives import Choice, parse_choices, read_calls, read_faults, read_pace, read_scenario
+from partstream.testing.directives import NamedValue, parse_choices, read_calls, read_faults, read_pace, read_scenario
 
 
 @pytest.mark.parametrize(
@@ -10,11 +10,11 @@ from partstream.testing.directives import Choice, parse_choices, read_calls, rea
     [
         ("", None),
         ("scenario: text", None),
-        ("please scenario:tools now", Choice("tools")),
-        ("scenario:long=500.", Choice("long", "500")),
-        ("scenario:thinking-only", Choice("thinking_only")),
-        ("scenario:text and scenario:refusal", Choice("refusal")),
-        ("<userRequest>scenario:empty</userRequest>", Choice("empty")),
+        ("please scenario:tools now", NamedValue("tools")),
+        ("scenario:long=500.", NamedValue("long", "500")),
+        ("scenario:thinking-only", NamedValue("thinking_only")),
+        ("scenario:text and scenario:refusal", NamedValue("refusal")),
+        ("<userRequest>scenario:empty</userRequest>", NamedValue("empty")),
     ],
 )
 def test_the_last_scenario_counts(text, expected):
@@ -24,9 +24,9 @@ def test_the_last_scenario_counts(text, expected):
 def test_all_faults_count_in_their_order():
     text = "fault:split=3, fault:status=429:2:date and fault:missing=response.output_text.done."
     assert read_faults(text) == (
-        Choice("split", "3"),
-        Choice("status", "429:2:date"),
-        Choice("missing", "response.output_text.done"),
+        NamedValue("split", "3"),
+        NamedValue("status", "429:2:date"),
+        NamedValue("missing", "response.output_text.done"),
     )
 
 
@@ -48,7 +48,7 @@ def test_what_is_not_a_json_object_after_the_name_is_no_call(text):
 
 
 def test_choices_of_an_option_are_separated_by_commas():
-    assert parse_choices("split=3, no-done,") == (Choice("split", "3"), Choice("no_done"))
+    assert parse_choices("split=3, no-done,") == (NamedValue("split", "3"), NamedValue("no_done"))
     assert parse_choices("") == ()
 
 

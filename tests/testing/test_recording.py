@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from partstream.testing.recording import RecordingError, read_recording
+from partstream.testing.recording import NotARecordingError, read_recording
 from partstream.testing.served import DEFAULT_PATH, ENDPOINTS, scenario_events
 from partstream.testing.steps import END_OF_STREAM, Send
 from testing.clients import body, run
@@ -83,7 +83,7 @@ def test_a_recording_of_another_protocol_has_no_pieces(tmp_path):
 def test_what_is_no_recording_is_refused_with_the_line(tmp_path, name, content, line):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(RecordingError) as raised:
+    with pytest.raises(NotARecordingError) as raised:
         _read(path)
     assert (raised.value.path, raised.value.line) == (path, line)
     assert raised.value.expected

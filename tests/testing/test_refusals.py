@@ -6,7 +6,7 @@ from conversation.samples import assistant, called, gave, system, user
 from partstream import ChatMessage, RequestOptions, TextPart, ThinkingPart
 from partstream.errors import InvalidRequestError
 from partstream.outputs import Asked, Finish
-from partstream.testing.directives import Choice
+from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_calls, check_request, check_signatures
 from partstream.testing.scripted import play
 from testing.clients import body, run
@@ -14,7 +14,7 @@ from testing.clients import body, run
 
 def _answer(name):
     asked = Asked("m", (ChatMessage.user('call:f{"x":1} call:g{}'),), RequestOptions())
-    return [part for part in play(Choice(name), asked, "one") if not isinstance(part, Finish)]
+    return [part for part in play(NamedValue(name), asked, "one") if not isinstance(part, Finish)]
 
 
 def _signed(name):

@@ -18,7 +18,7 @@ from partstream.contract import CheckMode, ContractChecker
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage
 from partstream.outputs import Asked, Finish, Outcome
-from partstream.testing.directives import Choice
+from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
 from partstream.testing.scripted import MODELS, ScriptedProvider, choose_scenario, find_choice, play
 from partstream.usage import USAGE_MIME_TYPE
@@ -31,7 +31,7 @@ def asked(text="Hi", model="text"):
 
 
 def played(name, request=None, identity="one"):
-    return list(play(Choice(name), request or asked(), identity))
+    return list(play(NamedValue(name), request or asked(), identity))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -72,26 +72,28 @@ def test_the_finish_says_model_tokens_and_price():
 
 
 def test_an_answer_is_made_as_it_is_taken():
-    outputs = play(Choice("long", "1000000"), asked(), "one")
+    outputs = play(NamedValue("long", "1000000"), asked(), "one")
     assert isinstance(next(outputs), TextPart)
 
 
-@pytest.mark.parametrize("choice", [Choice("nonsense"), Choice("long", "x"), Choice("incomplete", "boredom")])
+@pytest.mark.parametrize(
+    "choice", [NamedValue("nonsense"), NamedValue("long", "x"), NamedValue("incomplete", "boredom")]
+)
 def test_a_scenario_that_there_is_not_is_refused_before_the_first_part(choice):
     with pytest.raises(UnknownScenarioError):
         play(choice, asked(), "one")
 
 
 def test_the_text_goes_before_the_model_and_that_before_the_default():
-    default = Choice("refusal")
-    assert choose_scenario(asked("scenario:long=5", "thinking"), default) == Choice("long", "5")
-    assert choose_scenario(asked("Hi", "thinking"), default) == Choice("thinking")
+    default = NamedValue("refusal")
+    assert choose_scenario(asked("scenario:long=5", "thinking"), default) == NamedValue("long", "5")
+    assert choose_scenario(asked("Hi", "thinking"), default) == NamedValue("thinking")
     assert choose_scenario(asked("Hi", "unknown"), default) == default
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "text,text"])
 def test_an_option_names_one_scenario(text):
-    assert find_choice("long=5") == Choice("long", "5")
+    assert find_choice("long=5") == NamedValue("long", "5")
     with pytest.raises(UnknownScenarioError):
         find_choice(text)
 
@@ -212,7 +214,7 @@ def test_results_of_its_calls_are_answered():
     history = (user("Hi"), assistant(calls), user([gave(call.call_id, "rain") for call in calls]))
     said = "".join(
         part.value
-        for part in play(Choice("tools"), Asked("tools", history, TOOLS), "two")
+        for part in play(NamedValue("tools"), Asked("tools", history, TOOLS), "two")
         if isinstance(part, TextPart)
     )
     assert said.count("get_weather: rain") == 2

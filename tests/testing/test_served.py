@@ -10,7 +10,7 @@ from partstream.outputs import Asked, Finish, Outcome, Reply
 from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.protocol import key_in_header
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
-from partstream.testing.directives import Choice
+from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import UnknownScenarioError
 from partstream.testing.scripted import play
 from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, endpoints_of, reply_identity, scenario_events
@@ -70,7 +70,7 @@ def test_no_call_is_whole_before_its_last_event(endpoint):
 
 @every_endpoint
 def test_an_event_is_made_when_it_is_sent(endpoint):
-    sends = endpoint.sends(ASKED, play(Choice("long", "1000000"), ASKED, "one"), Reply("identity", 1))
+    sends = endpoint.sends(ASKED, play(NamedValue("long", "1000000"), ASKED, "one"), Reply("identity", 1))
     assert next(sends).is_event
 
 

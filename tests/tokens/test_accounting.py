@@ -14,7 +14,7 @@ from partstream import ChatMessage, LanguageModelChatInformation, TextPart, Tool
 from partstream.tokens import CountSource
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.tokens.learning.correction import Correction
-from partstream.tokens.learning.shares import Item, residue_of
+from partstream.tokens.learning.shares import CountedItem, residue_of
 from partstream.tokens.ledger.rows import CountRow
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
@@ -215,8 +215,8 @@ def test_what_another_model_reported_is_put_in_the_ratio_of_a_model_that_is_know
 
 def test_new_messages_that_are_little_beside_what_was_told_before_teach_no_factor():
     version = CountRow("1", 1_000, CountSource.ESTIMATED)
-    known = [Item.of(bytes([number]), replace(version, reported=1_000.0), Correction()) for number in range(10)]
-    new = Item.of(b"new", replace(version, counted=150), Correction())
+    known = [CountedItem.of(bytes([number]), replace(version, reported=1_000.0), Correction()) for number in range(10)]
+    new = CountedItem.of(b"new", replace(version, counted=150), Correction())
     assert not residue_of(0, [*known, new], 10_400).is_telling
     assert residue_of(0, [*known[:1], new], 1_400).is_telling
 

@@ -23,7 +23,7 @@ from partstream.testing.served import BASE_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.testing import Exchange
+    from partstream.testing import ServedExchange
 
 __all__ = ["command"]
 
@@ -105,7 +105,7 @@ def command(
 
 
 async def _run(
-    upstream: ReplayUpstream, announce: Callable[[dict[str, str]], None], report: Callable[[Exchange], None]
+    upstream: ReplayUpstream, announce: Callable[[dict[str, str]], None], report: Callable[[ServedExchange], None]
 ) -> None:
     upstream.on_did_finish_exchange(report)
     async with upstream:
@@ -120,27 +120,27 @@ def _token(variable: str) -> str:
     return token
 
 
-def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange], None]]:
+def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
     def write(**fields: Any) -> None:
         click.echo(json.dumps(fields, ensure_ascii=False))
 
     def announce(base_urls: dict[str, str]) -> None:
         write(type="listening", base_url=base_urls[DEFAULT_PROTOCOL], base_urls=base_urls)
 
-    def report(exchange: Exchange) -> None:
+    def report(exchange: ServedExchange) -> None:
         write(type="exchange", **_facts(exchange))
 
     return announce, report
 
 
-def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange], None]]:
+def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
     console = Console(highlight=False, soft_wrap=True)
 
     def announce(base_urls: dict[str, str]) -> None:
         served = " and ".join(f"{protocol} on [bold]{base_url}[/bold]" for protocol, base_url in base_urls.items())
         console.print(f"Serving {served} (Ctrl-C stops the server)")
 
-    def report(exchange: Exchange) -> None:
+    def report(exchange: ServedExchange) -> None:
         facts = _facts(exchange)
         what = escape(" ".join([facts["scenario"] or "", *(f"fault:{fault}" for fault in facts["faults"])]).strip())
         console.print(
@@ -152,7 +152,7 @@ def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[Exchange
     return announce, report
 
 
-def _facts(exchange: Exchange) -> dict[str, Any]:
+def _facts(exchange: ServedExchange) -> dict[str, Any]:
     delivery = exchange.delivery
     ended_at = exchange.started_at if delivery.ended_at is None else delivery.ended_at
     return {

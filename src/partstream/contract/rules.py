@@ -88,8 +88,8 @@ _TABLE: Final = (
         "stream.visible-part",
         "5.3",
         Level.MUST,
-        "A completed response holds text, a tool call or data that is no mark of the host: with thinking alone, VS Code "
-        "shows 'no response was returned'.",
+        "A completed response holds text, a tool call or data that is no mark of the host: with thinking alone, VS "
+        "Code shows 'no response was returned'.",
         Evidence.COMPLETION,
     ),
     Rule(

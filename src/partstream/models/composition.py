@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.models.kept_answers import Answer
     from partstream.models.records import ModelRecord
 
-__all__ = ["Composition", "Question", "compose", "has_list", "list_question", "list_questions"]
+__all__ = ["Composition", "FactRequest", "compose", "has_list", "list_question", "list_questions"]
 
 _NATIVE_LISTS: Final = ("/api/v0/models", "/api/tags")
 """The native lists of LM Studio and Ollama; requested if a list has only OpenAI's fields."""
@@ -28,7 +28,7 @@ _VERSION: Final = "/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FactRequest:
     """A request for facts about models.
 
     Attributes:
@@ -53,31 +53,31 @@ class Composition:
     """
 
     records: tuple[ModelRecord, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[FactRequest, ...]
     problems: tuple[str, ...]
 
 
-def list_question(base_path: str) -> Question:
+def list_question(base_path: str) -> FactRequest:
     """The question for the list itself.
 
     Args:
         base_path: The path of the base URL, such as `/v1`.
     """
     path = f"{base_path.rstrip('/')}/models"
-    return Question(path, path)
+    return FactRequest(path, path)
 
 
-def list_questions(base_path: str, further_lists: Iterable[str] = ()) -> tuple[Question, ...]:
+def list_questions(base_path: str, further_lists: Iterable[str] = ()) -> tuple[FactRequest, ...]:
     """The questions for lists, best first: the first list with an answer determines the models.
 
     Args:
         base_path: The path of the base URL, such as `/v1`.
         further_lists: The paths of a protocol's further lists, from the root of the host.
     """
-    return (list_question(base_path), *(Question(path, path) for path in further_lists))
+    return (list_question(base_path), *(FactRequest(path, path) for path in further_lists))
 
 
-def has_list(answers: Mapping[str, Answer], questions: Iterable[Question]) -> bool:
+def has_list(answers: Mapping[str, Answer], questions: Iterable[FactRequest]) -> bool:
     """Whether one of the lists has an answer."""
     return any(_document(answers, question) is not None for question in questions)
 
@@ -102,7 +102,7 @@ def compose(
     lists = list_questions(base_path, further_lists)
     chosen = next(question for question in lists if _document(answers, question) is not None)
     catalogue = read_catalogue(_document(answers, chosen))
-    questions: list[Question] = []
+    questions: list[FactRequest] = []
     problems: list[str] = [*catalogue.problems]
     for further in lists[1:]:
         questions.append(further)
@@ -122,13 +122,13 @@ def compose(
     return Composition(tuple(records), tuple(questions), tuple(problems))
 
 
-def _document(answers: Mapping[str, Answer], question: Question) -> object | None:
+def _document(answers: Mapping[str, Answer], question: FactRequest) -> object | None:
     answer = answers.get(question.key)
     return None if answer is None else answer.document
 
 
 def _with_further(
-    catalogue: Catalogue, question: Question, answers: Mapping[str, Answer], problems: list[str]
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, Answer], problems: list[str]
 ) -> Catalogue:
     """The list with the facts that it lacks about its models and that a further list has."""
     document = _document(answers, question)
@@ -143,12 +143,12 @@ def _with_further(
     return with_further_list(catalogue, further)
 
 
-def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[Question]:
+def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[FactRequest]:
     root = _root(base_path)
     if root is None or not catalogue.is_bare:
         return
     for path in _NATIVE_LISTS:
-        yield Question(root + path, root + path)
+        yield FactRequest(root + path, root + path)
 
 
 def _root(base_path: str) -> str | None:
@@ -158,7 +158,7 @@ def _root(base_path: str) -> str | None:
 
 
 def _with_native(
-    catalogue: Catalogue, question: Question, answers: Mapping[str, Answer], problems: list[str]
+    catalogue: Catalogue, question: FactRequest, answers: Mapping[str, Answer], problems: list[str]
 ) -> Catalogue:
     answer = answers.get(question.key)
     if answer is None or answer.document is None:
@@ -171,7 +171,7 @@ def _with_native(
     return with_native_list(catalogue, native)
 
 
-def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> Question | None:
+def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> FactRequest | None:
     request = detail_request(entry.details, model_id) if entry.details is not None else None
     if request is None:
         return None
@@ -179,11 +179,11 @@ def _detail_question(model_id: str, entry: CatalogueEntry, base_path: str) -> Qu
     if root is None:
         return None
     path = root + request.path
-    return Question(path if request.body is None else f"{path} {model_id}", path, request.body)
+    return FactRequest(path if request.body is None else f"{path} {model_id}", path, request.body)
 
 
 def _with_details(
-    entry: CatalogueEntry, question: Question | None, answers: Mapping[str, Answer], problems: list[str]
+    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, Answer], problems: list[str]
 ) -> ModelRecord | None:
     """The record with the details of the model; None if the model is not a language model."""
     answer = answers.get(question.key) if question is not None else None

@@ -25,7 +25,7 @@ from partstream.models.kept_answers import Answer, Answers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from partstream.models.composition import Composition, Question
+    from partstream.models.composition import Composition, FactRequest
     from partstream.models.disk_cache import DiskCache
     from partstream.models.records import ModelRecord
 
@@ -283,11 +283,11 @@ class ModelDiscovery:
         self._publish(composition.records)
         await self._save()
 
-    def _is_open(self, question: Question) -> bool:
+    def _is_open(self, question: FactRequest) -> bool:
         answer = self._known().get(question.key)
         return answer is None or not answer.is_fresh(self._clock(), self._settings.details_fresh_for)
 
-    async def _ask_all(self, questions: Iterable[Question], failed: set[str]) -> None:
+    async def _ask_all(self, questions: Iterable[FactRequest], failed: set[str]) -> None:
         """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
         remaining = iter(questions)
 
@@ -305,7 +305,7 @@ class ModelDiscovery:
             for _ in range(self._settings.concurrency):
                 group.create_task(work())
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: FactRequest) -> Answer:
         """The answer to one question; the known answer, if the server reports no change.
 
         Raises:
@@ -339,7 +339,7 @@ class ModelDiscovery:
         assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
         return self._answers
 
-    def _forget_all_but(self, questions: Iterable[Question]) -> None:
+    def _forget_all_but(self, questions: Iterable[FactRequest]) -> None:
         keys = {question.key for question in questions}
         for key in self._known().keys() - keys:
             del self._known()[key]
@@ -352,7 +352,7 @@ class ModelDiscovery:
             self._on_change()
 
 
-def _document(question: Question, body: bytes) -> object:
+def _document(question: FactRequest, body: bytes) -> object:
     if len(body) > _MAX_BODY:
         got, expected = f"{len(body):,} bytes", f"at most {_MAX_BODY:,}"
     else:

@@ -2,6 +2,6 @@
 
 from partstream.testing.connection import Limits, Outcome
 from partstream.testing.scripted import ScriptedProvider
-from partstream.testing.upstream import Exchange, ReceivedRequest, ReplayUpstream
+from partstream.testing.upstream import ReceivedRequest, ReplayUpstream, ServedExchange
 
-__all__ = ["Exchange", "Limits", "Outcome", "ReceivedRequest", "ReplayUpstream", "ScriptedProvider"]
+__all__ = ["Limits", "Outcome", "ReceivedRequest", "ReplayUpstream", "ScriptedProvider", "ServedExchange"]

@@ -13,7 +13,7 @@ from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
 from partstream.testing.asked import user_text
-from partstream.testing.directives import Choice, parse_choices, read_faults, read_pace
+from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
     steps: Iterable[Step]
     choice: str | None = None
-    faults: tuple[Choice, ...] = ()
+    faults: tuple[NamedValue, ...] = ()
 
 
 class Moment(NamedTuple):
@@ -103,7 +103,7 @@ class Answering:
     Raises:
         UnknownScenarioError: The scenario is unknown.
         UnknownFaultError: A fault is unknown.
-        RecordingError: The file is not a recorded stream.
+        NotARecordingError: The file is not a recorded stream.
         OSError: The file cannot be read.
     """
 
@@ -187,7 +187,7 @@ class Answering:
         status, whole = endpoint.writes.document(list(endpoint.events(asked, outputs, reply)))
         return document(status, dumps(whole)), str(scenario)
 
-    def _choose_faults(self, request: HTTPRequest, said: str) -> tuple[Choice, ...]:
+    def _choose_faults(self, request: HTTPRequest, said: str) -> tuple[NamedValue, ...]:
         if FAULT_HEADER in request.headers:
             return parse_choices(request.headers[FAULT_HEADER])
         return read_faults(said) or self._faults

@@ -10,10 +10,10 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-__all__ = ["AskedCall", "Choice", "parse_choices", "read_calls", "read_faults", "read_pace", "read_scenario"]
+__all__ = ["AskedCall", "NamedValue", "parse_choices", "read_calls", "read_faults", "read_pace", "read_scenario"]
 
 
-class Choice(NamedTuple):
+class NamedValue(NamedTuple):
     """A name in a table, with its value; without a value, the value is empty."""
 
     name: str
@@ -38,13 +38,13 @@ _PACE: Final = re.compile(r"\bpace:(\d{1,6})\b")
 _CALL: Final = re.compile(r"\bcall:([A-Za-z_][\w-]*)(?=\{)")
 
 
-def read_scenario(text: str) -> Choice | None:
+def read_scenario(text: str) -> NamedValue | None:
     """The last scenario in `text`, or None."""
     found = _SCENARIO.findall(text)
     return _choice(*found[-1]) if found else None
 
 
-def read_faults(text: str) -> tuple[Choice, ...]:
+def read_faults(text: str) -> tuple[NamedValue, ...]:
     """The faults in `text`, in order."""
     return tuple(_choice(*match) for match in _FAULT.findall(text))
 
@@ -67,11 +67,11 @@ def read_calls(text: str) -> tuple[AskedCall, ...]:
     return tuple(calls)
 
 
-def parse_choices(text: str) -> tuple[Choice, ...]:
+def parse_choices(text: str) -> tuple[NamedValue, ...]:
     """Reads `NAME[=VALUE]`, or several of them separated by commas, as in a header or an option."""
     parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
     return tuple(_choice(name, value) for name, _, value in parts)
 
 
-def _choice(name: str, value: str) -> Choice:
-    return Choice(name.replace("-", "_"), value)
+def _choice(name: str, value: str) -> NamedValue:
+    return NamedValue(name.replace("-", "_"), value)

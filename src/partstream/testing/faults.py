@@ -16,7 +16,7 @@ from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, St
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.testing.directives import Choice
+    from partstream.testing.directives import NamedValue
 
 __all__ = ["FAULTS", "Fault", "Situation", "UnknownFaultError", "apply_faults"]
 
@@ -66,7 +66,7 @@ class Fault(NamedTuple):
     apply: Callable[[_Steps, str, Situation], _Steps]
 
 
-def apply_faults(steps: Iterable[Step], faults: Iterable[Choice], situation: Situation) -> _Steps:
+def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation: Situation) -> _Steps:
     """Applies the faults to a reply, one after the other.
 
     Raises:

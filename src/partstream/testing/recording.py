@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from partstream.protocols.protocol import Protocol, WriteResponse
 
-__all__ = ["RecordingError", "read_recording"]
+__all__ = ["NotARecordingError", "read_recording"]
 
 
-class RecordingError(CallerError):
+class NotARecordingError(CallerError):
     """A file is not a recorded stream.
 
     Attributes:
@@ -54,7 +54,7 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
         writes: The protocol's corner that writes responses.
 
     Raises:
-        RecordingError: The file has another ending, or a line is not a JSON object.
+        NotARecordingError: The file has another ending, or a line is not a JSON object.
         OSError: The file cannot be read.
     """
     content = path.read_bytes()
@@ -63,7 +63,7 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
         sends = (Send(piece, _kind(piece, protocol)) for piece in pieces)
         return tuple(_read_by(StreamReader(protocol, framing=SSE), sends))
     if path.suffix != ".jsonl":
-        raise RecordingError(path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".jsonl or .sse")
+        raise NotARecordingError(path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".jsonl or .sse")
     events = [
         _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
     ]
@@ -76,9 +76,9 @@ def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         event = loads(line)
     except JSONDecodeError as error:
-        raise RecordingError(path, number, f"no JSON ({error.msg})", "one event as a JSON object") from error
+        raise NotARecordingError(path, number, f"no JSON ({error.msg})", "one event as a JSON object") from error
     if not isinstance(event, dict):
-        raise RecordingError(path, number, f"JSON of type {type(event).__name__}", "one event as a JSON object")
+        raise NotARecordingError(path, number, f"JSON of type {type(event).__name__}", "one event as a JSON object")
     return event
 
 

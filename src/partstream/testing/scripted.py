@@ -22,7 +22,7 @@ from partstream.provider import (
     LanguageModelChatProvider,
 )
 from partstream.testing.asked import user_text
-from partstream.testing.directives import Choice, parse_choices, read_pace, read_scenario
+from partstream.testing.directives import NamedValue, parse_choices, read_pace, read_scenario
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario
 from partstream.testing.signing import signed
 from partstream.testing.token_rule import AnswerTokens, cost, count_message, count_prompt, count_tokens, usage
@@ -55,7 +55,7 @@ MODELS = tuple(
 """The scenarios as models."""
 
 
-def find_choice(text: str) -> Choice:
+def find_choice(text: str) -> NamedValue:
     """The scenario in an option of the form `NAME` or `NAME=VALUE`.
 
     Raises:
@@ -68,15 +68,15 @@ def find_choice(text: str) -> Choice:
     return choices[0]
 
 
-def choose_scenario(asked: Asked, default: Choice) -> Choice:
+def choose_scenario(asked: Asked, default: NamedValue) -> NamedValue:
     """The scenario for a request: the one in the last user text, else the one named like the model, else `default`."""
     named = read_scenario(user_text(asked.messages))
     if named is not None:
         return named
-    return Choice(asked.model) if asked.model in SCENARIOS else default
+    return NamedValue(asked.model) if asked.model in SCENARIOS else default
 
 
-def play(scenario: Choice, asked: Asked, identity: str) -> Outputs:
+def play(scenario: NamedValue, asked: Asked, identity: str) -> Outputs:
     """The answer of a scenario, made on demand: parts, then a `Finish` with usage and price.
 
     Args:
@@ -158,7 +158,7 @@ class ScriptedProvider(LanguageModelChatProvider):
             UpstreamFailureError: The scenario ends with this error.
         """
         asked = Asked(model.id, tuple(messages), options)
-        outputs = play(choose_scenario(asked, Choice("text")), asked, token_hex(12))
+        outputs = play(choose_scenario(asked, NamedValue("text")), asked, token_hex(12))
         pace = read_pace(user_text(messages))
         await run_until_cancelled(_report(outputs, progress, self._pace if pace is None else pace), token)
 

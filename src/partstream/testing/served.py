@@ -16,7 +16,7 @@ from partstream.json_codec import dumps
 from partstream.outputs import Finish, Reply, Unmapped
 from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
-from partstream.testing.directives import Choice
+from partstream.testing.directives import NamedValue
 from partstream.testing.model_lists import gateway_config, model_list
 from partstream.testing.scripted import identifier, play
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
@@ -176,7 +176,7 @@ def scenario_events(
     endpoint = ENDPOINTS[path]
     asked = endpoint.read(body, headers)
     reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
-    return list(endpoint.events(asked, play(Choice(name, value), asked, reply.identity), reply))
+    return list(endpoint.events(asked, play(NamedValue(name, value), asked, reply.identity), reply))
 
 
 def reply_identity(body: Mapping[str, Any], number: int) -> str:

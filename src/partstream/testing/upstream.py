@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream.testing.directives import Choice
+    from partstream.testing.directives import NamedValue
     from partstream.testing.steps import Step
 
-__all__ = ["Exchange", "ReceivedRequest", "ReplayUpstream"]
+__all__ = ["ReceivedRequest", "ReplayUpstream", "ServedExchange"]
 
 _KEPT_EXCHANGES: Final = 1000
 _ANY_KEY: Final = "0123"
@@ -70,7 +70,7 @@ class ReceivedRequest:
 
 
 @dataclass(slots=True)
-class Exchange:
+class ServedExchange:
     """A request and its reply.
 
     Attributes:
@@ -84,7 +84,7 @@ class Exchange:
     request: ReceivedRequest
     started_at: float
     choice: str | None = None
-    faults: tuple[Choice, ...] = ()
+    faults: tuple[NamedValue, ...] = ()
     delivery: Delivery = field(default_factory=Delivery)
 
 
@@ -130,10 +130,10 @@ class ReplayUpstream:
         self._answering = Answering(scenario, replay, pace, fault, token)
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self._exchanges: deque[Exchange] = deque(maxlen=_KEPT_EXCHANGES)
+        self._exchanges: deque[ServedExchange] = deque(maxlen=_KEPT_EXCHANGES)
         self._received = 0
         self._changed = asyncio.Event()
-        self._finished: EventEmitter[Exchange] = EventEmitter()
+        self._finished: EventEmitter[ServedExchange] = EventEmitter()
         self._failure: BaseException | None = None
 
     # ---- for the owner ----
@@ -166,7 +166,7 @@ class ReplayUpstream:
         return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
 
     @property
-    def exchanges(self) -> list[Exchange]:
+    def exchanges(self) -> list[ServedExchange]:
         """The last 1,000 requests with their replies, in order of arrival."""
         return list(self._exchanges)
 
@@ -181,7 +181,7 @@ class ReplayUpstream:
         return sum(exchange.delivery.outcome is None for exchange in self._exchanges)
 
     @property
-    def on_did_finish_exchange(self) -> Event[Exchange]:
+    def on_did_finish_exchange(self) -> Event[ServedExchange]:
         """Fires when a reply has ended, with any result."""
         return self._finished.event
 
@@ -199,7 +199,7 @@ class ReplayUpstream:
             states = [(one.request.number, one.request.path, one.delivery) for one in self._exchanges]
             raise TimeoutError(f"not within {timeout:g} seconds; the exchanges: {states}") from error
 
-    async def wait_for_end(self, number: int | None = None, timeout: float = 5.0) -> Exchange:
+    async def wait_for_end(self, number: int | None = None, timeout: float = 5.0) -> ServedExchange:
         """Waits until the reply to a request has ended, and returns the exchange.
 
         If a client disconnected during the reply, `delivery.outcome` is `client_closed` and `delivery.ended_at` is the
@@ -214,9 +214,9 @@ class ReplayUpstream:
         """
         wanted = number or max(self._received, 1)
 
-        ended: list[Exchange] = []
+        ended: list[ServedExchange] = []
 
-        def has_ended() -> list[Exchange]:
+        def has_ended() -> list[ServedExchange]:
             exchange = self._exchange(wanted)
             if exchange is not None and exchange.delivery.outcome is not None:
                 ended.append(exchange)
@@ -225,7 +225,7 @@ class ReplayUpstream:
         await self.until(has_ended, timeout)
         return ended[0]
 
-    def _exchange(self, number: int) -> Exchange | None:
+    def _exchange(self, number: int) -> ServedExchange | None:
         """The exchange with that number, if it exists and is still kept."""
         index = number - (self._received - len(self._exchanges)) - 1
         return self._exchanges[index] if 0 <= index < len(self._exchanges) else None
@@ -286,7 +286,7 @@ class ReplayUpstream:
             if exchange.delivery.outcome is not Outcome.WHOLE:
                 return
 
-    def _receive(self, request: HTTPRequest) -> Exchange:
+    def _receive(self, request: HTTPRequest) -> ServedExchange:
         self._received += 1
         headers = {name: _redacted(name, value) for name, value in request.headers.items()}
         received = ReceivedRequest(
@@ -297,12 +297,12 @@ class ReplayUpstream:
             _json_or_none(request.body),
             hashlib.sha256(request.body).digest(),
         )
-        exchange = Exchange(received, time.monotonic())
+        exchange = ServedExchange(received, time.monotonic())
         self._exchanges.append(exchange)
         self._change()
         return exchange
 
-    def _plan(self, request: HTTPRequest, exchange: Exchange) -> Iterable[Step]:
+    def _plan(self, request: HTTPRequest, exchange: ServedExchange) -> Iterable[Step]:
         received = exchange.request
         attempt = sum((one.digest, one.path) == (received.digest, received.path) for one in self.requests)
         plan = self._answering.plan(request, Moment(received.number, attempt, time.time()))

@@ -17,7 +17,7 @@ from partstream.messages import ChatMessage
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.message_counter import MessageCounter
 from partstream.tokens.learning.corrections import Corrections
-from partstream.tokens.learning.shares import Item, estimate_of, learn, residue_of, sum_of, with_transferred
+from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
 from partstream.tokens.ledger.digests import text_digest, tools_digest
 from partstream.tokens.ledger.known_messages import KnownMessages
@@ -85,7 +85,7 @@ class RequestEstimate:
     tools: TokenCount
     reported_messages: int
     reported_tokens: int
-    items: tuple[Item, ...]
+    items: tuple[CountedItem, ...]
     digest: Digest
     tools_digest: Digest
 
@@ -149,7 +149,7 @@ class TokenAccounting:
         if isinstance(text, str):
             if len(text) < _LONG_TEXT:
                 row = _counted(scope, text, None)
-                return sum_of(None, [Item.of(b"", row, correction)])
+                return sum_of(None, [CountedItem.of(b"", row, correction)])
             digest = text_digest(text)
         else:
             digest = self._messages.digest(text)
@@ -307,7 +307,9 @@ class TokenAccounting:
     def _correction(self, scope: _Scope) -> Correction:
         return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
 
-    def _exchanged(self, scope: _Scope, correction: Correction, total: TotalRow, tools: Item) -> tuple[float, Item]:
+    def _exchanged(
+        self, scope: _Scope, correction: Correction, total: TotalRow, tools: CountedItem
+    ) -> tuple[float, CountedItem]:
         """The tokens of a report's tools, and the tools of this request; both estimated in the same way."""
         old = self._ledger.counts([total.tools])[total.tools].get(scope.name)
         if tools.is_reported or old is None or old.source is not CountSource.ESTIMATED:
@@ -339,7 +341,7 @@ class TokenAccounting:
         scope: _Scope,
         correction: Correction,
         things: Sequence[tuple[Digest, _Thing]],
-    ) -> list[Item]:
+    ) -> list[CountedItem]:
         """The things with their best numbers; counts things that have no count yet."""
         known = self._ledger.counts(digest for digest, _ in things)
         new: dict[Digest, CountRow] = {}
@@ -349,7 +351,7 @@ class TokenAccounting:
             row = new.get(digest) or rows.get(scope.name)
             if row is None or row.version != scope.version:
                 row = new[digest] = _counted(scope, thing, row)
-            items.append(Item.of(digest, row, correction))
+            items.append(CountedItem.of(digest, row, correction))
             others.append(_of_other_scope(rows, scope.name))
         if new:
             self._ledger.keep_counts(scope.name, new)
@@ -394,7 +396,7 @@ def _of_other_scope(rows: Mapping[str, CountRow], own: str) -> CountRow | None:
     return found[-1] if found else None
 
 
-def _tools_count(total: TotalRow | None, items: Iterable[Item], tools: Digest) -> TokenCount:
+def _tools_count(total: TotalRow | None, items: Iterable[CountedItem], tools: Digest) -> TokenCount:
     for item in items:
         if item.digest == tools:
             return sum_of(None, [item])

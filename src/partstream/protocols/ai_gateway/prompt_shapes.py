@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
 from partstream.protocols.ai_gateway.shapes import (
-    Shape,
+    ObjectShape,
     any_json,
     base64_text,
     boolean,
@@ -56,7 +56,7 @@ def _check_message(message: object, where: str, version: str, unmapped: dict[str
     if not isinstance(role, str) or role not in contents:
         got = repr(role) if isinstance(message, dict) else type_name(message)
         raise InvalidRequestError(f"{where}.role", got, f"one of {', '.join(contents)}")
-    shape = Shape({"role": string, "content": contents[role]}, unplaced=_OPTIONS)
+    shape = ObjectShape({"role": string, "content": contents[role]}, unplaced=_OPTIONS)
     check_object(message, where, shape, unmapped)
 
 
@@ -83,22 +83,22 @@ def _url(value: Any, where: str, unmapped: dict[str, Any]) -> None:
         raise InvalidRequestError(where, "a string that is no URL", "a URL")
 
 
-_BYTES: Final[dict[str, Shape]] = {
-    "data": Shape({"data": base64_text}),
-    "url": Shape({"url": _url}, {"originalUrl": string}),
+_BYTES: Final[dict[str, ObjectShape]] = {
+    "data": ObjectShape({"data": base64_text}),
+    "url": ObjectShape({"url": _url}, {"originalUrl": string}),
 }
-_TAGGED_DATA: Final[dict[str, Shape]] = _BYTES | {
-    "reference": Shape({"reference": object_of(string)}),
-    "text": Shape({"text": string}),
+_TAGGED_DATA: Final[dict[str, ObjectShape]] = _BYTES | {
+    "reference": ObjectShape({"reference": object_of(string)}),
+    "text": ObjectShape({"text": string}),
 }
 
 # `originalUrl` is where the SDK has fetched the bytes: who has them needs it no more.
-_FILE: Final[dict[str, Shape]] = {
+_FILE: Final[dict[str, ObjectShape]] = {
     **dict.fromkeys(
         ("2", "3"),
-        Shape({"data": _file_text, "mediaType": string}, {"originalUrl": string, "filename": string}, _OPTIONS),
+        ObjectShape({"data": _file_text, "mediaType": string}, {"originalUrl": string, "filename": string}, _OPTIONS),
     ),
-    "4": Shape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _OPTIONS),
+    "4": ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _OPTIONS),
 }
 
 # ---- what a tool gave ----
@@ -109,40 +109,40 @@ def _file_id(value: object, where: str, unmapped: dict[str, Any]) -> None:
     check(value, where, unmapped)
 
 
-_TEXT_ITEM: Final = Shape({"text": string}, unplaced=_OPTIONS)
-_OUTPUT_ITEMS: Final[dict[str, dict[str, Shape]]] = {
+_TEXT_ITEM: Final = ObjectShape({"text": string}, unplaced=_OPTIONS)
+_OUTPUT_ITEMS: Final[dict[str, dict[str, ObjectShape]]] = {
     "2": {
-        "text": Shape({"text": string}),
-        "media": Shape({"data": base64_text, "mediaType": string}),
+        "text": ObjectShape({"text": string}),
+        "media": ObjectShape({"data": base64_text, "mediaType": string}),
     },
     "3": {
         "text": _TEXT_ITEM,
-        "file-data": Shape({"data": base64_text, "mediaType": string}, {"filename": string}, _OPTIONS),
-        "file-url": Shape({"url": _url}, {"mediaType": string}, _OPTIONS),
-        "file-id": Shape({"fileId": _file_id}, unplaced=_OPTIONS),
-        "image-data": Shape({"data": base64_text, "mediaType": string}, unplaced=_OPTIONS),
-        "image-url": Shape({"url": _url}, unplaced=_OPTIONS),
-        "image-file-id": Shape({"fileId": _file_id}, unplaced=_OPTIONS),
-        "custom": Shape({}, unplaced=_OPTIONS),
+        "file-data": ObjectShape({"data": base64_text, "mediaType": string}, {"filename": string}, _OPTIONS),
+        "file-url": ObjectShape({"url": _url}, {"mediaType": string}, _OPTIONS),
+        "file-id": ObjectShape({"fileId": _file_id}, unplaced=_OPTIONS),
+        "image-data": ObjectShape({"data": base64_text, "mediaType": string}, unplaced=_OPTIONS),
+        "image-url": ObjectShape({"url": _url}, unplaced=_OPTIONS),
+        "image-file-id": ObjectShape({"fileId": _file_id}, unplaced=_OPTIONS),
+        "custom": ObjectShape({}, unplaced=_OPTIONS),
     },
     "4": {
         "text": _TEXT_ITEM,
-        "file": Shape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _OPTIONS),
-        "custom": Shape({}, unplaced=_OPTIONS),
+        "file": ObjectShape({"data": tagged(_TAGGED_DATA), "mediaType": string}, {"filename": string}, _OPTIONS),
+        "custom": ObjectShape({}, unplaced=_OPTIONS),
     },
 }
 
 
-def _outputs(version: str) -> dict[str, Shape]:
+def _outputs(version: str) -> dict[str, ObjectShape]:
     more = {} if version == "2" else _OPTIONS
     shapes = {
-        "text": Shape({"value": string}, unplaced=more),
-        "json": Shape({"value": any_json}, unplaced=more),
-        "error-text": Shape({"value": string}, unplaced=more),
-        "error-json": Shape({"value": any_json}, unplaced=more),
-        "content": Shape({"value": list_of(tagged(_OUTPUT_ITEMS[version]))}, unplaced=more),
+        "text": ObjectShape({"value": string}, unplaced=more),
+        "json": ObjectShape({"value": any_json}, unplaced=more),
+        "error-text": ObjectShape({"value": string}, unplaced=more),
+        "error-json": ObjectShape({"value": any_json}, unplaced=more),
+        "content": ObjectShape({"value": list_of(tagged(_OUTPUT_ITEMS[version]))}, unplaced=more),
     }
-    return shapes if version == "2" else shapes | {"execution-denied": Shape({}, {"reason": string}, more)}
+    return shapes if version == "2" else shapes | {"execution-denied": ObjectShape({}, {"reason": string}, more)}
 
 
 # ---- parts ----
@@ -154,24 +154,26 @@ def _tool_input(value: object, where: str, _unmapped: dict[str, Any]) -> None:
         raise InvalidRequestError(where, type_name(value), "the input as an object, not as text")
 
 
-def _parts(version: str) -> dict[str, Shape]:
+def _parts(version: str) -> dict[str, ObjectShape]:
     parts = {
-        "text": Shape({"text": string}, _OPTIONS),
-        "reasoning": Shape({"text": string}, _OPTIONS),
+        "text": ObjectShape({"text": string}, _OPTIONS),
+        "reasoning": ObjectShape({"text": string}, _OPTIONS),
         "file": _FILE[version],
-        "tool-call": Shape(
+        "tool-call": ObjectShape(
             {"toolCallId": string, "toolName": string, "input": _tool_input},
             {"providerExecuted": boolean, **_OPTIONS},
         ),
-        "tool-result": Shape({"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, _OPTIONS),
+        "tool-result": ObjectShape(
+            {"toolCallId": string, "toolName": string, "output": tagged(_outputs(version))}, _OPTIONS
+        ),
     }
     if version != "2":
-        parts["tool-approval-response"] = Shape(
+        parts["tool-approval-response"] = ObjectShape(
             {"approvalId": string, "approved": boolean}, {"reason": string, **_OPTIONS}
         )
     if version == "4":
-        parts["custom"] = Shape({"kind": string}, _OPTIONS)
-        parts["reasoning-file"] = Shape({"data": tagged(_BYTES), "mediaType": string}, _OPTIONS)
+        parts["custom"] = ObjectShape({"kind": string}, _OPTIONS)
+        parts["reasoning-file"] = ObjectShape({"data": tagged(_BYTES), "mediaType": string}, _OPTIONS)
     return parts
 
 
@@ -186,7 +188,7 @@ def _contents(version: str) -> dict[str, Check]:
     parts = _parts(version)
 
     def content(names: tuple[str, ...]) -> Check:
-        shapes: Mapping[str, Shape] = {name: parts[name] for name in names if name in parts}
+        shapes: Mapping[str, ObjectShape] = {name: parts[name] for name in names if name in parts}
 
         def check_part(value: object, where: str, unmapped: dict[str, Any]) -> None:
             check_tagged(value, where, shapes, unmapped)

@@ -26,7 +26,7 @@ from partstream.protocols.ai_gateway.prompt_shapes import PROVIDER_OPTIONS, VERS
 from partstream.protocols.ai_gateway.read_prompt import read_prompt
 from partstream.protocols.ai_gateway.shapes import (
     Check,
-    Shape,
+    ObjectShape,
     any_json,
     boolean,
     check_object,
@@ -102,20 +102,20 @@ def _tools(version: str) -> Check:
     required: dict[str, Check] = {"name": string, "inputSchema": object_of(any_json)}
     described: dict[str, Check] = {"description": string}
     unplaced: dict[str, Check] = {"providerOptions": PROVIDER_OPTIONS}
-    provider = Shape({"id": string, "name": string, "args": object_of(any_json)})
+    provider = ObjectShape({"id": string, "name": string, "args": object_of(any_json)})
     if version == "2":
-        return list_of(tagged({"function": Shape(required, described, unplaced), "provider-defined": provider}))
+        return list_of(tagged({"function": ObjectShape(required, described, unplaced), "provider-defined": provider}))
     unplaced |= {"inputExamples": list_of(object_of(any_json)), "strict": boolean}
-    return list_of(tagged({"function": Shape(required, described, unplaced), "provider": provider}))
+    return list_of(tagged({"function": ObjectShape(required, described, unplaced), "provider": provider}))
 
 
-_TOOL_CHOICES: Final[dict[str, Shape]] = {
-    **dict.fromkeys(("auto", "none", "required"), Shape({})),
-    "tool": Shape({"toolName": string}),
+_TOOL_CHOICES: Final[dict[str, ObjectShape]] = {
+    **dict.fromkeys(("auto", "none", "required"), ObjectShape({})),
+    "tool": ObjectShape({"toolName": string}),
 }
-_RESPONSE_FORMATS: Final[dict[str, Shape]] = {
-    "text": Shape({}),
-    "json": Shape({}, {"schema": object_of(any_json), "name": string, "description": string}),
+_RESPONSE_FORMATS: Final[dict[str, ObjectShape]] = {
+    "text": ObjectShape({}),
+    "json": ObjectShape({}, {"schema": object_of(any_json), "name": string, "description": string}),
 }
 _REASONING: Final = ("provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max")
 _NO_EFFORT: Final = {None, "provider-default"}
@@ -131,7 +131,7 @@ _OPTIONS: Final[dict[str, Check]] = {
 """What a client may choose; it stands in the options of the request under the same names."""
 
 
-def _body(version: str) -> Shape:
+def _body(version: str) -> ObjectShape:
     """Source: the `CallOptions` of each version; `abortSignal` stays with the client."""
     optional: dict[str, Check] = {
         **_OPTIONS,
@@ -141,10 +141,10 @@ def _body(version: str) -> Shape:
         # Version 4 alone has it; we send it in the others as well, for creators whose own words are not known.
         "reasoning": one_of(_REASONING),
     }
-    return Shape({"prompt": prompt_of(version)}, optional, {"headers": object_of(string)})
+    return ObjectShape({"prompt": prompt_of(version)}, optional, {"headers": object_of(string)})
 
 
-_BODY: Final[dict[str, Shape]] = {version: _body(version) for version in VERSIONS}
+_BODY: Final[dict[str, ObjectShape]] = {version: _body(version) for version in VERSIONS}
 
 # ---- tools ----
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Check",
-    "Shape",
+    "ObjectShape",
     "any_json",
     "base64_text",
     "boolean",
@@ -38,7 +38,7 @@ Check: TypeAlias = "Callable[[Any, str, dict[str, Any]], None]"
 """Takes a value, the place where it stands and what was collected so far; raises :class:`InvalidRequestError`."""
 
 
-class Shape(NamedTuple):
+class ObjectShape(NamedTuple):
     """The fields of an object; any other is collected as it is.
 
     Attributes:
@@ -52,7 +52,7 @@ class Shape(NamedTuple):
     unplaced: Mapping[str, Check] = MappingProxyType({})
 
 
-def check_object(value: object, where: str, shape: Shape, unmapped: dict[str, Any]) -> None:
+def check_object(value: object, where: str, shape: ObjectShape, unmapped: dict[str, Any]) -> None:
     """Checks an object field by field.
 
     Raises:
@@ -70,7 +70,7 @@ def check_object(value: object, where: str, shape: Shape, unmapped: dict[str, An
         check(field, inside(where, name), unmapped)
 
 
-def check_tagged(value: object, where: str, shapes: Mapping[str, Shape], unmapped: dict[str, Any]) -> None:
+def check_tagged(value: object, where: str, shapes: Mapping[str, ObjectShape], unmapped: dict[str, Any]) -> None:
     """Checks an object whose `type` says which of the shapes it has.
 
     Raises:
@@ -168,7 +168,7 @@ def object_of(check_value: Check) -> Check:
     return check
 
 
-def tagged(shapes: Mapping[str, Shape]) -> Check:
+def tagged(shapes: Mapping[str, ObjectShape]) -> Check:
     """An object of one of the shapes, by its `type`."""
 
     def check(value: object, where: str, unmapped: dict[str, Any]) -> None:

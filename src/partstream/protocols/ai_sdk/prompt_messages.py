@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, is_json, loads
-from partstream.protocols.ai_sdk.exchanges import exchanges
 from partstream.protocols.ai_sdk.replay import is_own_part, options_by_call
+from partstream.protocols.ai_sdk.spoken_turns import spoken_turns
 from partstream.protocols.bodies import call_arguments
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def prompt_messages(turns: Iterable[Turn], forms: MediaForms) -> list[Wire]:
         RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
     """
     messages: list[Wire] = []
-    for exchange in exchanges(turns):
-        if exchange.content:
-            messages.append(_WRITERS[exchange.role](exchange.content, forms))
-        if exchange.results:
-            messages.append({"role": "tool", "content": [_result(result, forms) for result in exchange.results]})
+    for spoken_turn in spoken_turns(turns):
+        if spoken_turn.content:
+            messages.append(_WRITERS[spoken_turn.role](spoken_turn.content, forms))
+        if spoken_turn.results:
+            messages.append({"role": "tool", "content": [_result(result, forms) for result in spoken_turn.results]})
     return messages
 
 

@@ -27,7 +27,7 @@ from partstream.protocols.openresponses.written_items import (
     Identifiers,
     Message,
     OutputItems,
-    Reasoning,
+    WrittenReasoning,
     source_of,
     write_call,
     write_compaction,
@@ -51,7 +51,7 @@ class OpenResponsesWriter:
         self._response = new_response(asked, identifiers.make("resp", "response"), reply.created_at)
         self._items = OutputItems(identifiers)
         self._events = Events()
-        self._open: Message | Reasoning | None = None
+        self._open: Message | WrittenReasoning | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
         self._state = State.IDLE
@@ -82,9 +82,9 @@ class OpenResponsesWriter:
 
     def _thinking(self, part: ThinkingPart) -> None:
         if part.value:
-            if not (isinstance(self._open, Reasoning) and self._open.part_id == part.id):
+            if not (isinstance(self._open, WrittenReasoning) and self._open.part_id == part.id):
                 self._close()
-                self._open = Reasoning(self._items, part.id, self._events)
+                self._open = WrittenReasoning(self._items, part.id, self._events)
             self._open.say(part.value, self._events)
         if part.metadata:
             self._carry(part.id, part.metadata)
@@ -104,10 +104,10 @@ class OpenResponsesWriter:
                 self._close()
                 write_compaction(item_id, state, self._items, self._events)
                 continue
-            if state is not None and not isinstance(self._open, Reasoning):
+            if state is not None and not isinstance(self._open, WrittenReasoning):
                 self._close()
-                self._open = Reasoning(self._items, item_id, self._events)
-            if isinstance(self._open, Reasoning):
+                self._open = WrittenReasoning(self._items, item_id, self._events)
+            if isinstance(self._open, WrittenReasoning):
                 self._open.encrypted_content = state
                 self._close()
 

@@ -23,7 +23,7 @@ __all__ = [
     "Identifiers",
     "Message",
     "OutputItems",
-    "Reasoning",
+    "WrittenReasoning",
     "annotation_of",
     "source_of",
     "write_call",
@@ -189,7 +189,7 @@ def annotation_of(source: Wire, length: int) -> Wire:
     return {**own, **named, **places}
 
 
-class Reasoning:
+class WrittenReasoning:
     """An item of reasoning that a summary streams into: the one channel of reasoning that every known client reads.
 
     Attributes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger.digests import Digest
     from partstream.tokens.ledger.rows import CountRow
 
-__all__ = ["Item", "Learned", "Residue", "estimate_of", "learn", "residue_of", "sum_of", "with_transferred"]
+__all__ = ["CountedItem", "Learned", "Residue", "estimate_of", "learn", "residue_of", "sum_of", "with_transferred"]
 
 _LOWEST_SHARE: Final = 1 / 3
 _HIGHEST_SHARE: Final = 3.0
@@ -30,7 +30,7 @@ _LEAST_PART: Final = 0.05
 """The smallest share of the new items in the request; for less, the rounding errors of the other items are larger."""
 
 
-class Item(NamedTuple):
+class CountedItem(NamedTuple):
     """A message, a text or the tools of a request.
 
     Attributes:
@@ -46,7 +46,7 @@ class Item(NamedTuple):
     source: CountSource
 
     @classmethod
-    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> Item:
+    def of(cls, digest: Digest, row: CountRow, correction: Correction) -> CountedItem:
         """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
         source = CountSource.ESTIMATED if correction.corrects_counts else row.source
         if row.reported is not None:
@@ -108,7 +108,7 @@ class Learned:
     rows: Mapping[Digest, CountRow]
 
 
-def sum_of(base: TokenCount | None, items: Iterable[Item]) -> TokenCount:
+def sum_of(base: TokenCount | None, items: Iterable[CountedItem]) -> TokenCount:
     """The total; its source is the least certain of all."""
     items, total = list(items), base or NO_TOKENS
     for source in {item.source for item in items}:
@@ -116,7 +116,9 @@ def sum_of(base: TokenCount | None, items: Iterable[Item]) -> TokenCount:
     return TokenCount(max(total.tokens + round(sum(item.tokens for item in items)), 0), total.source)
 
 
-def with_transferred(items: Sequence[Item], others: Sequence[CountRow | None], factor: float | None) -> list[Item]:
+def with_transferred(
+    items: Sequence[CountedItem], others: Sequence[CountRow | None], factor: float | None
+) -> list[CountedItem]:
     """The items, with better estimates for those that only another family's upstream has reported.
 
     The error of an estimate depends mostly on the text: the same code and the same Chinese are hard for other
@@ -141,13 +143,13 @@ def with_transferred(items: Sequence[Item], others: Sequence[CountRow | None], f
     ]
 
 
-def _is_usable(item: Item, other: CountRow | None) -> bool:
+def _is_usable(item: CountedItem, other: CountRow | None) -> bool:
     if item.is_reported or item.source is not CountSource.ESTIMATED or other is None:
         return False
     return other.reported is not None and other.reported > 0 and other.counted > 0
 
 
-def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
+def residue_of(base: float, items: Iterable[CountedItem], reported: float) -> Residue:
     """The residue of a reported total.
 
     Args:
@@ -167,7 +169,7 @@ def residue_of(base: float, items: Iterable[Item], reported: float) -> Residue:
     return Residue(left, counted, estimated, by_size, left > 0 and expected >= _LEAST_PART * known)
 
 
-def learn(items: Iterable[Item], residue: Residue) -> Learned:
+def learn(items: Iterable[CountedItem], residue: Residue) -> Learned:
     """Divides the residue among the new items, in proportion to their expected tokens."""
     new = [item for item in items if not item.is_reported]
     expected = sum(item.tokens for item in new)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Piece, Turn
 
-__all__ = ["Exchange", "exchanges"]
+__all__ = ["SpokenTurn", "spoken_turns"]
 
 
 @dataclass(slots=True)
-class Exchange:
+class SpokenTurn:
     """What one speaker says, and the results of the calls in it.
 
     Attributes:
@@ -36,10 +36,10 @@ class Exchange:
     results: list[Result] = field(default_factory=list)
 
 
-def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
+def spoken_turns(turns: Iterable[Turn]) -> list[SpokenTurn]:
     """The turns, those of the assistant that follow each other as one."""
-    said: list[Exchange] = []
-    callers: dict[str, Exchange] = {}
+    said: list[SpokenTurn] = []
+    callers: dict[str, SpokenTurn] = {}
     for turn in turns:
         if turn.role is TurnRole.TOOL:
             for piece in turn.content:
@@ -48,17 +48,17 @@ def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
             continue
         last = said[-1] if said else None
         if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
-            last = Exchange(turn.role)
+            last = SpokenTurn(turn.role)
             said.append(last)
         last.content += turn.content
         callers |= {piece.call_id: last for piece in turn.content if isinstance(piece, Call)}
     return said
 
 
-def _caller(result: Result, callers: dict[str, Exchange], said: list[Exchange]) -> Exchange:
-    """The exchange that made the call; one of its own for a result whose call stands before the turns."""
+def _caller(result: Result, callers: dict[str, SpokenTurn], said: list[SpokenTurn]) -> SpokenTurn:
+    """The turn that made the call; one of its own for a result whose call stands before the turns."""
     if (caller := callers.get(result.call_id)) is not None:
         return caller
     if not said or said[-1].role is not TurnRole.TOOL:
-        said.append(Exchange(TurnRole.TOOL))
+        said.append(SpokenTurn(TurnRole.TOOL))
     return said[-1]
