@@ -23,7 +23,9 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "events", "parts", "framing", "json_codec", "numbers", "user_folders"}),
+    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "user_folders"}),
+    frozenset({"arguments"}),
+    frozenset({"parts"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
     frozenset({"log_level", "outputs", "conversation"}),
     frozenset({"provider"}),
@@ -37,7 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
-    "json_codec", "numbers", "contract", "protocols", "conversation", "settings",
+    "json_codec", "numbers", "contract", "protocols", "conversation", "settings", "arguments",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.

@@ -15,6 +15,7 @@ from partstream.checked_progress import CheckedProgress
 from partstream.contract import CheckMode, CodePlace, Violation
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.outputs import Finish, Outcome
+from partstream.parts import unchecked_part
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.simple import chat_model
 
@@ -67,7 +68,7 @@ def here(number: int) -> CodePlace:
 def test_what_keeps_the_contract_passes_and_what_breaks_a_must_is_dropped_and_reported():
     kept, progress, violations = checked()
     call = ToolCallPart("c", "t", {})
-    for part in (TEXT, BAD, call, call, ToolCallPart("", "t", {}), TextPart("half \ud800")):
+    for part in (TEXT, BAD, call, call, unchecked_part(ToolCallPart, "", "t", {}), TextPart("half \ud800")):
         progress.report(part)
     assert kept.calls == [TEXT, call, TextPart("half \ud800")]
     assert rules(violations) == [
@@ -162,7 +163,12 @@ ANYTHING = st.recursive(
 )
 
 
-@given(st.lists(ANYTHING | st.builds(TextPart, ANYTHING) | st.builds(ToolCallPart, ANYTHING, ANYTHING, ANYTHING)))
+UNCHECKED = st.builds(unchecked_part, st.just(TextPart), ANYTHING) | st.builds(
+    unchecked_part, st.just(ToolCallPart), ANYTHING, ANYTHING, ANYTHING
+)
+
+
+@given(st.lists(ANYTHING | UNCHECKED))
 def test_in_lenient_mode_nothing_that_a_provider_reports_raises(parts):
     kept, progress, violations = checked()
     for part in parts:
@@ -223,10 +229,10 @@ def test_a_plain_function_is_blamed_at_its_yield():
     async def provider(messages, options):
         yield "text"
         lines.append(line() + 1)
-        yield ToolCallPart("", "t", {})
+        yield unchecked_part(ToolCallPart, "", "t", {})
         await asyncio.sleep(0)
         lines.append(line() + 1)
-        yield ToolCallPart("c", "", {})
+        yield unchecked_part(ToolCallPart, "c", "", {})
 
     kept, progress, violations = checked()
     token = CancellationTokenSource().token

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from partstream._version import __version__
+from partstream.arguments import InvalidArgumentError
 from partstream.cancellation import CancellationToken, CancellationTokenSource
 from partstream.errors import (
     CallerError,
@@ -106,6 +107,7 @@ __all__ = [
     "FinishingProgress",
     "GatewayConfiguration",
     "GatewayProvider",
+    "InvalidArgumentError",
     "LanguageModelChat",
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
+from partstream.arguments import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
 from partstream.parts import MessagePart, TextPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["ChatMessage", "RequestOptions", "Role", "Tool", "ToolMode"]
 
@@ -33,34 +34,44 @@ class ToolMode(IntEnum):
     REQUIRED = 2
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, init=False)
 class ChatMessage:
     """One message of a conversation; the counterpart of `vscode.LanguageModelChatRequestMessage`.
 
     Attributes:
         role: The author.
-        content: The parts, in order; may be empty.
+        content: The parts, in order; may be empty. A string becomes one text part.
         name: The author's name, or None; VS Code sends an empty string for none.
+
+    Raises:
+        InvalidArgumentError: An argument has another type.
     """
 
     role: Role
     content: tuple[MessagePart, ...]
     name: str | None = None
 
+    def __init__(self, role: Role, content: str | Iterable[MessagePart], name: str | None = None) -> None:
+        check("ChatMessage.role", role, _ROLE)
+        check("ChatMessage.name", name, _OPTIONAL_TEXT)
+        _set(self, "role", role)
+        _set(self, "content", _parts(content))
+        _set(self, "name", name)
+
     @classmethod
-    def user(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
+    def user(cls, content: str | Iterable[MessagePart], name: str | None = None) -> ChatMessage:
         """A message from the user; a string becomes one text part."""
-        return cls(Role.USER, _parts(content), name)
+        return cls(Role.USER, content, name)
 
     @classmethod
-    def assistant(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
+    def assistant(cls, content: str | Iterable[MessagePart], name: str | None = None) -> ChatMessage:
         """A message from the model; a string becomes one text part."""
-        return cls(Role.ASSISTANT, _parts(content), name)
+        return cls(Role.ASSISTANT, content, name)
 
     @classmethod
-    def system(cls, content: str | Sequence[MessagePart], name: str | None = None) -> ChatMessage:
+    def system(cls, content: str | Iterable[MessagePart], name: str | None = None) -> ChatMessage:
         """Instructions for the whole conversation; a string becomes one text part."""
-        return cls(Role.SYSTEM, _parts(content), name)
+        return cls(Role.SYSTEM, content, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +82,20 @@ class Tool:
         name: The tool's name, unique within a request.
         description: The tool's description for the model.
         input_schema: A JSON schema of the input object, or None.
+
+    Raises:
+        InvalidArgumentError: An argument has another type.
     """
 
     name: str
     description: str
     input_schema: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        check_fields(self, _TOOL)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, init=False)
 class RequestOptions:
     """The tools and options of a request; the counterpart of `vscode.ProvideLanguageModelChatResponseOptions`.
 
@@ -89,6 +106,9 @@ class RequestOptions:
             host and never reach an upstream.
         model_configuration: The person's choices for the model in VS Code (reasoning effort, ...), by name.
         request_initiator: The id of the extension that sends the request, or None.
+
+    Raises:
+        InvalidArgumentError: An argument has another type.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -97,8 +117,39 @@ class RequestOptions:
     model_configuration: Mapping[str, Any] = field(default_factory=dict)
     request_initiator: str | None = None
 
+    def __init__(
+        self,
+        tools: Iterable[Tool] = (),
+        tool_mode: ToolMode = ToolMode.AUTO,
+        model_options: Mapping[str, Any] | None = None,
+        model_configuration: Mapping[str, Any] | None = None,
+        request_initiator: str | None = None,
+    ) -> None:
+        _set(self, "tools", sequence_of("RequestOptions.tools", tools, Tool, "a Tool"))
+        _set(self, "tool_mode", tool_mode)
+        _set(self, "model_options", {} if model_options is None else model_options)
+        _set(self, "model_configuration", {} if model_configuration is None else model_configuration)
+        _set(self, "request_initiator", request_initiator)
+        check_fields(self, _OPTIONS)
 
-def _parts(content: str | Sequence[MessagePart]) -> tuple[MessagePart, ...]:
+
+_set: Final = object.__setattr__
+
+_PART_CLASSES: Final = get_args(MessagePart)
+_OPTIONAL_TEXT: Final = optional(TEXT)
+_ROLE: Final = Expectation(
+    "Role.USER, Role.ASSISTANT or Role.SYSTEM (or write ChatMessage.user(...))", lambda value: isinstance(value, Role)
+)
+_TOOL: Final = {"name": TEXT, "description": TEXT, "input_schema": optional(MAPPING)}
+_OPTIONS: Final = {
+    "tool_mode": Expectation("ToolMode.AUTO or ToolMode.REQUIRED", lambda value: isinstance(value, ToolMode)),
+    "model_options": MAPPING,
+    "model_configuration": MAPPING,
+    "request_initiator": _OPTIONAL_TEXT,
+}
+
+
+def _parts(content: str | Iterable[MessagePart]) -> tuple[MessagePart, ...]:
     if isinstance(content, str):
         return (TextPart(content),)
-    return tuple(content)
+    return sequence_of("ChatMessage.content", content, _PART_CLASSES, "a part, such as a TextPart")

@@ -9,11 +9,24 @@ Source: `@types/vscode` 1.140, `LanguageModel*Part`. The rules for a stream of p
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from partstream.arguments import (
+    BOOLEAN,
+    FILLED_TEXT,
+    MAPPING,
+    TEXT,
+    Expectation,
+    check,
+    check_fields,
+    optional,
+    refuse,
+    sequence_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "DataPart",
@@ -24,6 +37,9 @@ __all__ = [
     "ToolCallPart",
     "ToolResultContent",
     "ToolResultPart",
+    "text_part",
+    "thinking_part",
+    "unchecked_part",
 ]
 
 
@@ -35,11 +51,16 @@ class TextPart:
 
     Attributes:
         value: A fragment of the model's Markdown text, of any length.
+
+    Raises:
+        InvalidArgumentError: `value` is no text.
     """
 
     value: str
 
     def __init__(self, value: str) -> None:
+        if not isinstance(value, str):
+            refuse("TextPart.value", value, TEXT.description)
         _set_text(self, value)
 
 
@@ -48,10 +69,14 @@ class ThinkingPart:
     """A piece of the model's reasoning; the counterpart of `vscode.LanguageModelThinkingPart`.
 
     Attributes:
-        value: Text of the reasoning or of its summary; empty in a part that only carries metadata.
+        value: Text of the reasoning or of its summary; empty in a part that only carries metadata. A list of texts,
+            which VS Code's class also allows, is taken as it is; hosts join it.
         id: The upstream's id of the reasoning item, or None.
         metadata: JSON values that the upstream needs back to continue the reasoning, or None. Copilot keeps only the
             last metadata of a model call, so the last part of an item carries all of the item's metadata.
+
+    Raises:
+        InvalidArgumentError: An argument has another type.
     """
 
     value: str
@@ -59,17 +84,13 @@ class ThinkingPart:
     metadata: Mapping[str, Any] | None = None
 
     def __init__(self, value: str, id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:  # noqa: A002
+        if value.__class__ is not str:
+            _check_texts(value)
+        check("ThinkingPart.id", id, _OPTIONAL_TEXT)
+        check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
         _set_thinking(self, value)
         _set_thinking_id(self, id)
         _set_thinking_metadata(self, metadata)
-
-
-# A response makes one of these parts per event. The constructor that dataclasses generate for frozen classes takes
-# nearly twice as long as setting the slots through their descriptors (`make bench`).
-_set_text = TextPart.__dict__["value"].__set__
-_set_thinking = ThinkingPart.__dict__["value"].__set__
-_set_thinking_id = ThinkingPart.__dict__["id"].__set__
-_set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +103,17 @@ class ToolCallPart:
         call_id: The id that connects the call with its result; unique within a response, never empty.
         name: The name of one of the request's tools.
         input: The arguments as a parsed JSON object, which nobody may change.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the id or the name is empty.
     """
 
     call_id: str
     name: str
     input: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TOOL_CALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +124,17 @@ class DataPart:
 
     Attributes:
         data: The whole content.
-        mime_type: The media type, or one of Copilot's own names, such as `usage`.
+        mime_type: The media type, or one of Copilot's own names, such as `usage`; never empty.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the media type is empty.
     """
 
     data: bytes
     mime_type: str
+
+    def __post_init__(self) -> None:
+        check_fields(self, _DATA)
 
     @classmethod
     def image(cls, data: bytes, mime_type: str) -> DataPart:
@@ -131,21 +164,30 @@ ToolResultContent: TypeAlias = TextPart | DataPart
 """A part of a tool's result."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ToolResultPart:
     """The result of a tool call; the counterpart of `vscode.LanguageModelToolResultPart`.
 
     Only for messages: a provider that puts one into a response breaks the contract.
 
     Attributes:
-        call_id: The `call_id` of the :class:`ToolCallPart` that the result answers.
+        call_id: The `call_id` of the :class:`ToolCallPart` that the result answers; never empty.
         content: The parts of the result, in order; may be empty.
         is_error: Whether the tool failed; then `content` describes the failure.
+
+    Raises:
+        InvalidArgumentError: An argument has another type, or the id is empty.
     """
 
     call_id: str
-    content: tuple[ToolResultContent, ...] = field(default=())
+    content: tuple[ToolResultContent, ...] = ()
     is_error: bool = False
+
+    def __init__(self, call_id: str, content: Iterable[ToolResultContent] = (), is_error: bool = False) -> None:
+        check("ToolResultPart.call_id", call_id, FILLED_TEXT)
+        check("ToolResultPart.is_error", is_error, BOOLEAN)
+        kept = sequence_of("ToolResultPart.content", content, (TextPart, DataPart), "a TextPart or a DataPart")
+        _fill(self, call_id, kept, is_error)
 
 
 ResponsePart: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart
@@ -153,3 +195,58 @@ ResponsePart: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart
 
 MessagePart: TypeAlias = ResponsePart | ToolResultPart
 """A part that a message of a request may hold."""
+
+_P = TypeVar("_P", TextPart, ThinkingPart, ToolCallPart, DataPart, ToolResultPart)
+
+_OPTIONAL_TEXT: Final = optional(TEXT)
+_OPTIONAL_MAPPING: Final = optional(MAPPING)
+_TOOL_CALL: Final = {"call_id": FILLED_TEXT, "name": FILLED_TEXT, "input": MAPPING}
+_DATA: Final = {"data": Expectation("bytes", lambda value: isinstance(value, bytes)), "mime_type": FILLED_TEXT}
+
+# A response makes one text or thinking part per event. Setting the slots through their descriptors takes about half as
+# long as the constructor that dataclasses generate for frozen classes, and a function less than a class (`make bench`).
+_new: Final = object.__new__
+_set_text = TextPart.__dict__["value"].__set__
+_set_thinking = ThinkingPart.__dict__["value"].__set__
+_set_thinking_id = ThinkingPart.__dict__["id"].__set__
+_set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
+
+
+def text_part(value: str) -> TextPart:
+    """A text part whose value is known to be a text: without the check, for adapters."""
+    part = _new(TextPart)
+    _set_text(part, value)
+    return part
+
+
+def thinking_part(value: str, id: str | None = None, metadata: Mapping[str, Any] | None = None) -> ThinkingPart:  # noqa: A002
+    """A thinking part whose values are known to fit: without the checks, for adapters."""
+    part = _new(ThinkingPart)
+    _set_thinking(part, value)
+    _set_thinking_id(part, id)
+    _set_thinking_metadata(part, metadata)
+    return part
+
+
+def unchecked_part(part_class: type[_P], *values: object) -> _P:
+    """A part of values from outside, as they came: adapters and hosts do not refuse a whole answer or conversation for
+    an empty id, but leave it to the contract.
+
+    Args:
+        part_class: The class of the part.
+        values: The values of all its fields, in order.
+    """
+    part = _new(part_class)
+    _fill(part, *values)
+    return part
+
+
+def _fill(part: object, *values: object) -> None:
+    for name, value in zip(type(part).__slots__, values, strict=True):  # type: ignore[attr-defined]
+        object.__setattr__(part, name, value)
+
+
+def _check_texts(value: object) -> None:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    if not all(isinstance(text, str) for text in texts):
+        refuse("ThinkingPart.value", value, TEXT.description)

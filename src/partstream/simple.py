@@ -22,7 +22,7 @@ from partstream.answering import run_until_cancelled
 from partstream.checked_progress import CheckedProgress
 from partstream.messages import Role
 from partstream.outputs import Finish
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
 from partstream.provider import (
     DrainingProgress,
     FinishingProgress,
@@ -208,7 +208,7 @@ def _finish(progress: Progress, finish: Finish) -> None:
 
 def _as_part(piece: object) -> ResponsePart:
     if isinstance(piece, str):
-        return TextPart(piece)
+        return text_part(piece)
     if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
         return piece
     raise TypeError(

@@ -13,6 +13,7 @@ from partstream import CancellationTokenSource, LanguageModelError, ResponsePart
 from partstream.consumer import ConsumerLimits
 from partstream.contract import RULES, CheckMode
 from partstream.errors import ContractViolationError, ProviderStuckError
+from partstream.parts import unchecked_part
 
 TEXTS = [TextPart(letter) for letter in "abcd"]
 
@@ -315,7 +316,7 @@ def test_a_report_after_the_end_is_dropped_and_told(fails: bool) -> None:
 
 
 UNKNOWN_CALL = ToolCallPart("c1", "nobody", {})
-CALL_WITHOUT_ID = ToolCallPart("", "nobody", {})
+CALL_WITHOUT_ID = unchecked_part(ToolCallPart, "", "nobody", {})
 
 
 def test_a_part_that_breaks_the_contract_is_dropped_and_its_rule_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from promises import breaks, keeps
 
 from partstream.contract import MAX_KEPT_VIOLATIONS, RULES, CheckMode, CodePlace, ContractChecker, Level
 from partstream.errors import ContractViolationError, LanguageModelError, UpstreamHTTPError
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 
 @breaks("stream.generation-order")
@@ -186,7 +186,7 @@ def test_the_line_of_the_provider_is_looked_for_only_when_a_part_breaks_a_rule()
 
 def test_a_violation_reads_as_a_line_of_a_log():
     checker = ContractChecker(mode=CheckMode.LENIENT, locate=lambda: CodePlace("own.py", 7))
-    checker.check(ToolCallPart("", "read", {}))
+    checker.check(unchecked_part(ToolCallPart, "", "read", {}))
     checker.complete()
     assert [str(violation) for violation in checker.violations] == [
         (
@@ -255,11 +255,11 @@ CALL_IDS = st.sampled_from(["gw-1", "gw-2", "gw-3"]) | ODD_VALUES
 NAMES = st.sampled_from(["read", "list"]) | ODD_VALUES
 INPUTS = st.dictionaries(st.text(max_size=3), st.integers() | st.lists(st.text())) | ODD_VALUES
 PARTS = st.one_of(
-    st.builds(TextPart, st.text() | ODD_VALUES),
-    st.builds(ThinkingPart, st.text() | ODD_VALUES, ODD_VALUES, ODD_VALUES),
-    st.builds(ToolCallPart, CALL_IDS, NAMES, INPUTS),
-    st.builds(DataPart, st.binary() | ODD_VALUES, ODD_VALUES),
-    st.builds(ToolResultPart, CALL_IDS),
+    st.builds(unchecked_part, st.just(TextPart), st.text() | ODD_VALUES),
+    st.builds(unchecked_part, st.just(ThinkingPart), st.text() | ODD_VALUES, ODD_VALUES, ODD_VALUES),
+    st.builds(unchecked_part, st.just(ToolCallPart), CALL_IDS, NAMES, INPUTS),
+    st.builds(unchecked_part, st.just(DataPart), st.binary() | ODD_VALUES, ODD_VALUES),
+    st.builds(unchecked_part, st.just(ToolResultPart), CALL_IDS, st.just(()), st.just(False)),
     ODD_VALUES,
 )
 TOOLS = st.none() | st.sets(st.sampled_from(["read", "list"]))

@@ -7,7 +7,7 @@ import pytest
 from promises import breaks, keeps
 
 from partstream.contract import CheckMode, ContractChecker, Level
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 
 class TextPartOfAHost(TextPart):
@@ -53,12 +53,12 @@ def test_a_tool_call_has_its_place_in_a_response(checker):
 
 @breaks("text.string-value")
 def test_bytes_are_no_text(checker):
-    assert checker.check(TextPart(b"hello")) is None
+    assert checker.check(unchecked_part(TextPart, b"hello")) is None
 
 
 @breaks("text.string-value")
 def test_none_is_no_text(checker):
-    assert checker.check(TextPart(None)) is None
+    assert checker.check(unchecked_part(TextPart, None)) is None
 
 
 @keeps("text.string-value")
@@ -79,12 +79,12 @@ def test_a_character_beyond_the_basic_plane_is_whole(checker):
 
 @breaks("thinking.string-value")
 def test_thinking_of_a_number_is_refused(checker):
-    assert checker.check(ThinkingPart(1)) is None
+    assert checker.check(unchecked_part(ThinkingPart, 1, None, None)) is None
 
 
 @breaks("thinking.string-value")
 def test_thinking_of_an_array_with_a_number_is_refused(checker):
-    assert checker.check(ThinkingPart(["a", 1])) is None
+    assert checker.check(unchecked_part(ThinkingPart, ["a", 1], None, None)) is None
 
 
 @keeps("thinking.string-value")
@@ -95,7 +95,7 @@ def test_thinking_is_a_string_or_an_array_of_strings(checker):
 
 @breaks("thinking.string-id")
 def test_a_thinking_id_that_is_a_number_is_refused(checker):
-    assert checker.check(ThinkingPart("a", id=7)) is None
+    assert checker.check(unchecked_part(ThinkingPart, "a", 7, None)) is None
 
 
 @keeps("thinking.string-id")
@@ -111,7 +111,7 @@ def test_metadata_with_bytes_are_refused(checker):
 
 @breaks("thinking.json-metadata")
 def test_metadata_that_are_no_object_are_refused(checker):
-    assert checker.check(ThinkingPart("a", metadata=["signature"])) is None
+    assert checker.check(unchecked_part(ThinkingPart, "a", None, ["signature"])) is None
 
 
 @keeps("thinking.json-metadata")
@@ -122,12 +122,12 @@ def test_metadata_are_a_json_object_or_left_out(checker):
 
 @breaks("tool-call.non-empty-call-id")
 def test_an_empty_call_id_is_refused(checker):
-    assert checker.check(ToolCallPart("", "read", {})) is None
+    assert checker.check(unchecked_part(ToolCallPart, "", "read", {})) is None
 
 
 @breaks("tool-call.non-empty-call-id")
 def test_a_call_id_that_cannot_even_be_hashed_is_refused(checker):
-    assert checker.check(ToolCallPart([], "read", {})) is None
+    assert checker.check(unchecked_part(ToolCallPart, [], "read", {})) is None
 
 
 @keeps("tool-call.non-empty-call-id")
@@ -137,12 +137,12 @@ def test_a_call_id_of_one_character_will_do(checker):
 
 @breaks("tool-call.non-empty-name")
 def test_an_empty_tool_name_is_refused(checker):
-    assert checker.check(ToolCallPart("gw-1", "", {})) is None
+    assert checker.check(unchecked_part(ToolCallPart, "gw-1", "", {})) is None
 
 
 @breaks("tool-call.non-empty-name", tools=["read"])
 def test_a_tool_name_that_is_none_is_refused_before_it_is_looked_up(checker):
-    assert checker.check(ToolCallPart("gw-1", None, {})) is None
+    assert checker.check(unchecked_part(ToolCallPart, "gw-1", None, {})) is None
 
 
 @keeps("tool-call.non-empty-name")
@@ -168,12 +168,12 @@ def test_the_tools_of_the_request_may_be_called(checker):
 
 @breaks("tool-call.object-input")
 def test_arguments_still_in_a_string_are_refused(checker):
-    assert checker.check(ToolCallPart("gw-1", "read", '{"path": "/sr')) is None
+    assert checker.check(unchecked_part(ToolCallPart, "gw-1", "read", '{"path": "/sr')) is None
 
 
 @breaks("tool-call.object-input")
 def test_an_array_as_input_is_refused(checker):
-    assert checker.check(ToolCallPart("gw-1", "read", ["/src"])) is None
+    assert checker.check(unchecked_part(ToolCallPart, "gw-1", "read", ["/src"])) is None
 
 
 @keeps("tool-call.object-input")
@@ -237,7 +237,7 @@ def test_a_call_id_with_the_namespace_is_as_recommended(checker):
 
 @breaks("data.bytes")
 def test_a_string_as_data_is_refused(checker):
-    assert checker.check(DataPart("abc", "text/plain")) is None
+    assert checker.check(unchecked_part(DataPart, "abc", "text/plain")) is None
 
 
 @keeps("data.bytes")
@@ -247,7 +247,7 @@ def test_data_may_be_empty_bytes(checker):
 
 @breaks("data.media-type")
 def test_data_without_a_media_type_are_refused(checker):
-    assert checker.check(DataPart(b"abc", "")) is None
+    assert checker.check(unchecked_part(DataPart, b"abc", "")) is None
 
 
 @keeps("data.media-type")
@@ -257,7 +257,7 @@ def test_a_media_type_may_be_a_name_of_the_host(checker):
 
 def test_a_dropped_call_does_not_take_its_id():
     checker = ContractChecker(mode=CheckMode.LENIENT)
-    assert checker.check(ToolCallPart("gw-1", "read", "{")) is None
+    assert checker.check(unchecked_part(ToolCallPart, "gw-1", "read", "{")) is None
     assert checker.check(ToolCallPart("gw-1", "read", {}))
 
 
@@ -266,7 +266,7 @@ def test_a_dropped_call_does_not_take_its_id():
     [
         (ToolCallPart("gw-1", "read", {"a": [1, {"b": b"c"}]}), "input['a'][1]['b'] is a bytes"),
         (ToolCallPart("gw-1", "delete", {}), "the tool 'delete' is not among the request's tools: ['list', 'read']"),
-        (ToolCallPart("\x1b[31m", "read", "x"), r"the input of call '\x1b[31m' is 'x' (str)"),
+        (unchecked_part(ToolCallPart, "\x1b[31m", "read", "x"), r"the input of call '\x1b[31m' is 'x' (str)"),
         (ToolResultPart("gw-9"), "'gw-9'"),
         (TextPart("ab\udc00"), "at character 2"),
     ],
@@ -281,7 +281,7 @@ def test_a_violation_says_what_was_got_and_where(part, evidence):
 
 def test_the_detail_of_a_violation_stays_short_however_large_the_part():
     checker = ContractChecker(mode=CheckMode.LENIENT)
-    checker.check(ToolCallPart("i" * 100_000, "read", "x" * 100_000))
+    checker.check(unchecked_part(ToolCallPart, "i" * 100_000, "read", "x" * 100_000))
     [violation] = checker.violations
     assert len(violation.detail) < 500
     assert violation.rule.level is Level.MUST

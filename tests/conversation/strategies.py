@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import JPEG, ORIGIN, PDF, PNG
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import unchecked_part
 
 WORDS = st.text(max_size=12)
 CALL_IDS = st.sampled_from(["gw-1", "gw-2", "1", "gw-" + "x" * 70, "", "toolu_1"]) | st.text(max_size=70)
@@ -33,9 +34,16 @@ THINKING = st.builds(
         ]
     ),
 )
-CALLS = st.builds(ToolCallPart, CALL_IDS, WORDS, st.dictionaries(WORDS, st.integers() | WORDS, max_size=2))
+# As a host gives them: what it takes from a history is not checked.
+CALLS = st.builds(
+    unchecked_part, st.just(ToolCallPart), CALL_IDS, WORDS, st.dictionaries(WORDS, st.integers() | WORDS, max_size=2)
+)
 RESULTS = st.builds(
-    ToolResultPart, CALL_IDS, st.lists(TEXTS | DOCUMENTS | SAID | MARKS, max_size=3).map(tuple), st.booleans()
+    unchecked_part,
+    st.just(ToolResultPart),
+    CALL_IDS,
+    st.lists(TEXTS | DOCUMENTS | SAID | MARKS, max_size=3).map(tuple),
+    st.booleans(),
 )
 PARTS = TEXTS | DOCUMENTS | SAID | MARKS | CALLS | RESULTS
 

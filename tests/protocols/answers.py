@@ -29,7 +29,7 @@ COUNTS = st.none() | st.integers(0, 10**6)
 
 TEXTS = st.builds(TextPart, WORDS)
 THOUGHTS = st.builds(ThinkingPart, WORDS, st.none() | st.sampled_from(["t1", "t2"]))
-CALLS = st.builds(ToolCallPart, st.just(""), NAMES, ARGUMENTS)
+CALLS = st.builds(ToolCallPart, st.just("-"), NAMES, ARGUMENTS)
 PICTURES = st.sampled_from([DataPart(PNG, "image/png"), DataPart(JPEG, "image/jpeg"), DataPart(PDF, "application/pdf")])
 
 USAGES = st.builds(

@@ -71,7 +71,7 @@ blocks = st.one_of(
         st.lists(st.builds(_citation, urls, words), max_size=2),
     ),
     _pieces(ThinkingPart),
-    st.builds(ToolCallPart, st.just(""), st.sampled_from(["look_up", "add"]), arguments).map(lambda call: [call]),
+    st.builds(ToolCallPart, st.just("-"), st.sampled_from(["look_up", "add"]), arguments).map(lambda call: [call]),
 )
 
 

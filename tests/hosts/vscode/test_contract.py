@@ -7,7 +7,7 @@ from partstream.contract import RULES
 from .sidecar import running
 
 HOSTILE = """
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 class Own(Base):
     async def provide_language_model_chat_response(self, model, messages, options, progress, token):
@@ -19,17 +19,17 @@ class Own(Base):
 BROKEN = {
     "part.no-tool-result": "ToolResultPart('c')",
     "part.known-class": "'just text'",
-    "text.string-value": "TextPart(7)",
-    "thinking.string-value": "ThinkingPart([1])",
+    "text.string-value": "unchecked_part(TextPart, 7)",
+    "thinking.string-value": "unchecked_part(ThinkingPart, [1], None, None)",
     "thinking.json-metadata": "ThinkingPart('', metadata={'at': object()})",
-    "tool-call.non-empty-call-id": "ToolCallPart('', 'look', {})",
-    "tool-call.non-empty-name": "ToolCallPart('c2', '', {})",
-    "tool-call.object-input": "ToolCallPart('c3', 'look', 'text')",
+    "tool-call.non-empty-call-id": "unchecked_part(ToolCallPart, '', 'look', {})",
+    "tool-call.non-empty-name": "unchecked_part(ToolCallPart, 'c2', '', {})",
+    "tool-call.object-input": "unchecked_part(ToolCallPart, 'c3', 'look', 'text')",
     "tool-call.json-input": "ToolCallPart('c4', 'look', {'at': float('nan')})",
     "tool-call.unique-call-id": "ToolCallPart('c1', 'look', {})",
     "tool-call.atomic": "ToolCallPart('c1', 'look', {'at': 'sky'})",
-    "data.bytes": "DataPart('text', 'text/plain')",
-    "data.media-type": "DataPart(b'', '')",
+    "data.bytes": "unchecked_part(DataPart, 'text', 'text/plain')",
+    "data.media-type": "unchecked_part(DataPart, b'', '')",
 }
 GOOD = "ToolCallPart('c1', 'look', {})"
 
@@ -65,7 +65,9 @@ def test_what_breaks_a_must_never_reaches_vs_code_and_all_else_does(write):
 
 def test_each_rule_is_logged_once_with_its_sentence_and_the_line_and_counted_every_time(write):
     path = write(
-        HOSTILE.replace("{body}", "[report(ToolCallPart('', 'look', {})) for _ in range(5)]; report(TextPart('x'))")
+        HOSTILE.replace(
+            "{body}", "[report(unchecked_part(ToolCallPart, '', 'look', {})) for _ in range(5)]; report(TextPart('x'))"
+        )
     )
     with running(path) as sidecar:
         for _ in range(3):
@@ -186,17 +188,17 @@ def test_what_may_pass_although_it_is_written_otherwise_crosses_the_pipe(write):
 
 def test_a_provider_that_was_mended_begins_anew(write):
     broken = """
-        from partstream.parts import ToolCallPart
+        from partstream.parts import ToolCallPart, unchecked_part
 
         @chat_model(name="M")
         async def provider(messages, options):
-            yield ToolCallPart("", "look", {})
+            yield unchecked_part(ToolCallPart, "", "look", {})
             yield "text"
     """
     with running(write(broken)) as sidecar:
         sidecar.ask("own/provider", "go")
         assert len(_diagnostics(sidecar)["brokenRules"]) == 1
-        write(broken.replace('ToolCallPart("", "look", {})', '"mended "'))
+        write(broken.replace('unchecked_part(ToolCallPart, "", "look", {})', '"mended "'))
         assert sidecar.ask("own/provider", "go") == "mended text"
         assert _diagnostics(sidecar)["brokenRules"] == []
 

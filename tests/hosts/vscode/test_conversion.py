@@ -18,17 +18,24 @@ from partstream.hosts.vscode.conversion import (
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
 from partstream.outputs import Finish, Outcome
+from partstream.parts import unchecked_part
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 OBJECTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=3)
 TEXTS = st.builds(TextPart, st.text(max_size=9))
-DATA = st.builds(DataPart, st.binary(max_size=9), st.text(max_size=9))
+DATA = st.builds(unchecked_part, st.just(DataPart), st.binary(max_size=9), st.text(max_size=9))
 PARTS = (
     TEXTS
     | DATA
     | st.builds(ThinkingPart, st.text(max_size=9), st.none() | st.text(max_size=9), st.none() | OBJECTS)
-    | st.builds(ToolCallPart, st.text(max_size=9), st.text(max_size=9), OBJECTS)
-    | st.builds(ToolResultPart, st.text(max_size=9), st.lists(TEXTS | DATA, max_size=3).map(tuple), st.booleans())
+    | st.builds(unchecked_part, st.just(ToolCallPart), st.text(max_size=9), st.text(max_size=9), OBJECTS)
+    | st.builds(
+        unchecked_part,
+        st.just(ToolResultPart),
+        st.text(max_size=9),
+        st.lists(TEXTS | DATA, max_size=3).map(tuple),
+        st.booleans(),
+    )
 )
 
 

@@ -15,7 +15,7 @@ from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -77,7 +77,7 @@ def _decode_bytes(value: str, where: str) -> bytes:
 def _decode_tool_result(value: wire.ToolResultPart, where: str) -> ToolResultPart:
     content = decode_parts(value["content"], f"{where}.content")
     kept = tuple(part for part in content if isinstance(part, TextPart | DataPart))
-    return ToolResultPart(value["callId"], kept, value.get("isError", False))
+    return unchecked_part(ToolResultPart, value["callId"], kept, value.get("isError", False))
 
 
 def _encode_tool_result(part: ToolResultPart) -> wire.ToolResultPart:
@@ -104,14 +104,14 @@ PART_ROWS = (
         "tool_call",
         ToolCallPart,
         wire.ToolCallPart,
-        lambda value, _: ToolCallPart(value["callId"], value["name"], value["input"]),
+        lambda value, _: unchecked_part(ToolCallPart, value["callId"], value["name"], value["input"]),
         lambda part: {"type": "tool_call", "callId": part.call_id, "name": part.name, "input": part.input},
     ),
     PartRow(
         "data",
         DataPart,
         wire.DataPart,
-        lambda value, where: DataPart(_decode_bytes(value["data"], f"{where}.data"), value["mimeType"]),
+        lambda value, where: unchecked_part(DataPart, _decode_bytes(value["data"], f"{where}.data"), value["mimeType"]),
         lambda part: {"type": "data", "mimeType": part.mime_type, "data": b64encode(part.data).decode("ascii")},
     ),
     PartRow(

@@ -12,7 +12,7 @@ from partstream.conversation.media import file_name
 from partstream.conversation.reasoning import ITEMS, PLACE
 from partstream.messages import ChatMessage, Role
 from partstream.outputs import Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.fields import is_summary
 from partstream.protocols.ai_sdk.files import file_part
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
@@ -149,7 +149,7 @@ class _Answer:
         self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS) or {}, "")
         self.calls[part["toolCallId"]] = part
         self._text_after_call = False
-        self.parts.append(ToolCallPart(part["toolCallId"], part["toolName"], part["input"]))
+        self.parts.append(unchecked_part(ToolCallPart, part["toolCallId"], part["toolName"], part["input"]))
 
     def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str) -> None:
         """Adds the thinking part that shows a text and brings back an item."""
@@ -161,7 +161,7 @@ class _Answer:
         self._items += [{**one, PLACE: place} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:
-            self.parts.append(ThinkingPart(text, thought_id, metadata or None))
+            self.parts.append(thinking_part(text, thought_id, metadata or None))
 
 
 _PARTS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None]]] = {
@@ -181,7 +181,7 @@ def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> lis
         return [TextPart(part["text"])] if part["text"] else []
     data = part.get("data")
     if isinstance(data, dict) and data["type"] == "text":
-        read: Any = DataPart.text(data["text"], part["mediaType"])
+        read: Any = unchecked_part(DataPart, data["text"].encode(), part["mediaType"])
     else:
         read = file_part(dict(part))
     if isinstance(read, Unmapped):  # the reference of a file that a provider keeps
@@ -195,7 +195,8 @@ def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> lis
 def _result(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> ToolResultPart:
     output = part["output"]
     content = _OUTPUTS[output["type"]](output, f"{where}.value", unmapped)
-    return ToolResultPart(part["toolCallId"], tuple(content), output["type"] not in {"text", "json", "content"})
+    is_error = output["type"] not in {"text", "json", "content"}
+    return unchecked_part(ToolResultPart, part["toolCallId"], tuple(content), is_error)
 
 
 def _text_output(output: Mapping[str, Any], _where: str, _unmapped: dict[str, Any]) -> list[ToolResultContent]:

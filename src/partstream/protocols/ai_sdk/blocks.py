@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import TextPart, ThinkingPart
+from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.ai_sdk.fields import (
     BLOCK_ID,
     METADATA,
@@ -95,10 +95,10 @@ class Blocks:
             return None
         self._said.add(delta)
         self.shown = True
-        outputs.append(TextPart(delta))
+        outputs.append(text_part(delta))
         if self._text_sink is None or block_id != self._text_id:
             self._text_id = block_id
-            self._text_sink = _make_sink(block_id, self._said.pieces, self._said.fold, TextPart)
+            self._text_sink = _make_sink(block_id, self._said.pieces, self._said.fold, text_part)
         return self._text_sink
 
     def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
@@ -182,7 +182,7 @@ class Blocks:
             outputs += self._carried.add_reasoning("".join(block.pieces), block.options, block.id)
 
     def _maker(self, block_id: str | None) -> Callable[[str], TextPart | ThinkingPart] | None:
-        return partial(ThinkingPart, id=block_id) if self._mode is ThinkingMode.PART else None
+        return partial(thinking_part, id=block_id) if self._mode is ThinkingMode.PART else None
 
 
 def _make_sink(

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import DataPart
+from partstream.parts import DataPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
 
 __all__ = ["data_chunk", "data_part", "file_part"]
@@ -37,7 +37,7 @@ def file_part(chunk: Chunk) -> StreamOutput:
             return DataPart.text(address, URI_LIST)
         data = _from_data_url(address) if address is not None else _bytes(value)
         if data is not None:
-            return DataPart(data, _media_type(media_type, address, data))
+            return unchecked_part(DataPart, data, _media_type(media_type, address, data))
     return Unmapped(f"{chunk['type']} (not readable)", chunk)
 
 

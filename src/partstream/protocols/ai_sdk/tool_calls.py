@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import ToolCallPart
+from partstream.parts import ToolCallPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import (
     ARGUMENTS_DELTA,
     CALL_ID,
@@ -277,7 +277,7 @@ class ToolCalls:
         del self._waiting[call.call_id]
         self._settled.add(call.call_id)
         outputs += self._carried.add_call(call.call_id, call.options)
-        outputs.append(ToolCallPart(self._prefix + call.call_id, call.name, call.input))
+        outputs.append(unchecked_part(ToolCallPart, self._prefix + call.call_id, call.name, call.input))
 
     def _is_whole(self, call_id: str) -> bool:
         """Whether all is said of a call: what comes later of it, in whatever form, is the same call again."""

@@ -14,7 +14,7 @@ from partstream.conversation.reasoning import ITEMS, PLACE
 from partstream.errors import InvalidRequestError
 from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.messages import ChatMessage, Role
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import TextPart, ToolCallPart, ToolResultPart, thinking_part
 from partstream.protocols.openresponses.asked_content import read_content
 from partstream.protocols.openresponses.asked_fields import described, optional_text, required_text
 from partstream.protocols.openresponses.sealed_state import read_sealed
@@ -176,7 +176,7 @@ class _Answer:
             self._items.append({**item, PLACE: [self._calls, self._text_after_call]})
             own = item if item.keys() <= _OWN else {}
             beside = {**own, **beside, ITEMS: list(self._items)}
-        self.parts.append(ThinkingPart(shown, part_id, beside))
+        self.parts.append(thinking_part(shown, part_id, beside))
         self.ends_with_text = False
 
 

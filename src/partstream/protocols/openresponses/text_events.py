@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import TextPart, ThinkingPart
+from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.citations import Citations
 from partstream.protocols.openresponses import texts
 from partstream.protocols.openresponses.citations import citation_of, key_of
@@ -129,7 +129,7 @@ class TextEvents:
         if known or "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
             return
         self._reasoning_items.append(state)
-        outputs.append(ThinkingPart("", None, {"reasoning_items": list(self._reasoning_items)}))
+        outputs.append(thinking_part("", None, {"reasoning_items": list(self._reasoning_items)}))
 
     # The response
 
@@ -193,9 +193,9 @@ class TextEvents:
         return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
 
     def _new_slot(self, item: TextItem, channel: Channel, part_index: int | None) -> Slot:
-        make: Callable[[str], TextPart | ThinkingPart] | None = TextPart
+        make: Callable[[str], TextPart | ThinkingPart] | None = text_part
         if channel.is_reasoning:
-            make = partial(ThinkingPart, id=item.id) if self._options.thinking is ThinkingMode.PART else None
+            make = partial(thinking_part, id=item.id) if self._options.thinking is ThinkingMode.PART else None
         return item.add(Slot(channel, item.output_index, part_index, make))
 
     def _activate(self, slot: Slot, outputs: Outputs) -> Slot:
@@ -272,6 +272,6 @@ class TextEvents:
         # Only a part that this very event gave: what came before may have gone out already.
         last = outputs[-1] if len(outputs) > before else None
         if isinstance(last, ThinkingPart):
-            outputs[-1] = ThinkingPart(last.value, last.id, metadata)
+            outputs[-1] = thinking_part(last.value, last.id, metadata)
         else:
-            outputs.append(ThinkingPart("", item.id, metadata))
+            outputs.append(thinking_part("", item.id, metadata))

@@ -1,0 +1,123 @@
+"""Constructors check their values: a wrong one is refused where it is written, with what would be right."""
+
+from collections import OrderedDict
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from partstream import (
+    CallerError,
+    ChatMessage,
+    DataPart,
+    InvalidArgumentError,
+    RequestOptions,
+    Role,
+    TextPart,
+    ThinkingPart,
+    Tool,
+    ToolCallPart,
+    ToolMode,
+    ToolResultPart,
+)
+from partstream.parts import text_part, thinking_part, unchecked_part
+
+TEXT = TextPart("text")
+LOOK = Tool("look", "Looks.")
+
+REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
+    (TextPart, (5,), {}, "TextPart.value: got 5 (int), expected a text (str)"),
+    (TextPart, (b"text",), {}, "TextPart.value: got 4 bytes, expected a text (str)"),
+    (ThinkingPart, (None,), {}, "ThinkingPart.value: got None, expected a text (str)"),
+    (ThinkingPart, (["a", 1],), {}, "ThinkingPart.value: got list, expected a text (str)"),
+    (ThinkingPart, ("hm",), {"id": 7}, "ThinkingPart.id: got 7 (int), expected a text (str), or None"),
+    (ThinkingPart, ("hm",), {"metadata": []}, "ThinkingPart.metadata: got list, expected a mapping"),
+    (ToolCallPart, ("", "x", {}), {}, "ToolCallPart.call_id: got '' (str), expected a text (str) that is not empty"),
+    (ToolCallPart, ("c", None, {}), {}, "ToolCallPart.name: got None, expected a text (str) that is not empty"),
+    (ToolCallPart, ("c", "x", "{}"), {}, "ToolCallPart.input: got '{}' (str), expected a mapping, such as a dict"),
+    (ToolResultPart, ("c", "text"), {}, "ToolResultPart.content: got 'text' (str), expected a list or a tuple"),
+    (ToolResultPart, ("c", TEXT), {}, "ToolResultPart.content: got TextPart, expected a list or a tuple"),
+    (ToolResultPart, ("c", [TEXT, "t"]), {}, "ToolResultPart.content[1]: got 't' (str), expected a TextPart or a Data"),
+    (ToolResultPart, ("c", []), {"is_error": "no"}, "ToolResultPart.is_error: got 'no' (str), expected True or False"),
+    (DataPart, ("abc", "text/plain"), {}, "DataPart.data: got 'abc' (str), expected bytes"),
+    (DataPart, (b"abc", ""), {}, "DataPart.mime_type: got '' (str), expected a text (str) that is not empty"),
+    (ChatMessage, ("user", "hi"), {}, "ChatMessage.role: got 'user' (str), expected Role.USER, Role.ASSISTANT or"),
+    (ChatMessage, (Role.USER, 5), {}, "ChatMessage.content: got 5 (int), expected a list or a tuple, each item a part"),
+    (ChatMessage.user, (["hi"],), {}, "ChatMessage.content[0]: got 'hi' (str), expected a part, such as a TextPart"),
+    (ChatMessage.user, ({"type": "text"},), {}, "ChatMessage.content: got dict, expected a list or a tuple"),
+    (ChatMessage.user, ("hi",), {"name": 1}, "ChatMessage.name: got 1 (int), expected a text (str), or None"),
+    (Tool, ("look", None), {}, "Tool.description: got None, expected a text (str)"),
+    (
+        Tool,
+        ("look", "Looks.", "{}"),
+        {},
+        "Tool.input_schema: got '{}' (str), expected a mapping, such as a dict, or None",
+    ),
+    (RequestOptions, (LOOK,), {}, "RequestOptions.tools: got Tool, expected a list or a tuple, each item a Tool"),
+    (RequestOptions, (["look"],), {}, "RequestOptions.tools[0]: got 'look' (str), expected a Tool"),
+    (
+        RequestOptions,
+        (),
+        {"tool_mode": "auto"},
+        "RequestOptions.tool_mode: got 'auto' (str), expected ToolMode.AUTO or",
+    ),
+    (RequestOptions, (), {"model_options": []}, "RequestOptions.model_options: got list, expected a mapping"),
+]
+
+
+@pytest.mark.parametrize(("made", "values", "named", "message"), REFUSED, ids=[row[3].split(",")[0] for row in REFUSED])
+def test_a_wrong_value_is_refused_with_what_was_got_where_and_what_was_expected(
+    made: Any, values: tuple[Any, ...], named: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        made(*values, **named)
+    assert str(caught.value).startswith(message)
+    assert str(caught.value) == f"{caught.value.where}: got {caught.value.got}, expected {caught.value.expected}"
+
+
+def test_the_error_is_caught_as_the_errors_that_python_itself_would_raise() -> None:
+    for kind in (CallerError, TypeError, ValueError):
+        with pytest.raises(kind):
+            TextPart(5)  # type: ignore[arg-type]
+
+
+def test_a_message_shows_no_contents_of_containers_and_no_long_text() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        TextPart({"api_key": "sk-planted"})  # type: ignore[arg-type]
+    assert str(caught.value) == "TextPart.value: got dict, expected a text (str)"
+    with pytest.raises(InvalidArgumentError) as caught:
+        ToolCallPart("c", "x", "x" * 100_000)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 200
+
+
+def test_lists_are_taken_where_tuples_are_kept() -> None:
+    assert ChatMessage(Role.USER, [TEXT]) == ChatMessage(Role.USER, (TEXT,)) == ChatMessage.user("text")
+    assert ChatMessage(Role.USER, "text") == ChatMessage.user(part for part in [TEXT])
+    assert ToolResultPart("c", [TEXT]) == ToolResultPart("c", (TEXT,))
+    assert RequestOptions([LOOK]) == RequestOptions(tools=(LOOK,))
+    assert (RequestOptions().model_options, RequestOptions(tool_mode=ToolMode.REQUIRED).tools) == ({}, ())
+
+
+def test_what_fits_is_kept_as_it_is() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    fragments: Any = ["a", "b"]
+    assert type(TextPart(Text("a")).value) is Text
+    assert ThinkingPart(fragments).value is fragments  # VS Code's class has `string | string[]`
+    for given in ({}, OrderedDict(a=1), MappingProxyType({"a": 1})):
+        assert ToolCallPart("c", "x", given).input is given
+
+
+def test_a_changed_copy_is_checked_too() -> None:
+    assert replace(ToolResultPart("c", [TEXT]), call_id="d") == ToolResultPart("d", [TEXT])
+    with pytest.raises(InvalidArgumentError, match=r"ChatMessage\.role"):
+        replace(ChatMessage.user("hi"), role="user")  # type: ignore[arg-type]
+
+
+def test_adapters_make_the_same_parts_without_the_checks() -> None:
+    assert text_part("a") == TextPart("a")
+    assert thinking_part("a", "id", {"b": 1}) == ThinkingPart("a", "id", {"b": 1})
+    assert unchecked_part(DataPart, b"", "usage") == DataPart(b"", "usage")
+    assert unchecked_part(ToolCallPart, "", "x", {}).call_id == ""
