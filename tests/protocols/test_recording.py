@@ -1,14 +1,19 @@
 """What a recording is told from its name and its first bytes, and what is said when it cannot be read."""
 
+import gzip
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
 from partstream.protocols.recording import RecordingError, read_recording
+from partstream.protocols.registry import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, event, sse, terminal
+from recordings import Recording, recordings
 
 EVENTS = [created(), delta("Hi"), terminal()]
 SSE = b"".join(sse(EVENTS))
@@ -56,11 +61,16 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
     [
         (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
         (b" \n\n", "-", "it is empty"),
-        (b'{"type":"message_start"}\n', "a.jsonl", "events of the types message_start; expected events of one of"),
-        (b"hello\n", "a.jsonl", "nothing that is a JSON event with a type"),
-        (b'{"no":"type"}\n', "a.jsonl", "nothing that is a JSON event with a type"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "picture.png", "nothing that is a JSON event with a type"),
-        (b": only comments\n\n", "a.sse", "nothing that is a JSON event with a type"),
+        (
+            b'{"type":"message_start"}\n',
+            "a.jsonl",
+            "a stream of Anthropic Messages, which this version does not read; expected",
+        ),
+        (b"hello\n", "a.jsonl", "nothing that is a JSON event"),
+        (b'{"no":"type"}\n', "a.jsonl", "JSON objects without a type"),
+        (b'{"type":"purple"}\n{"type":"green"}\n', "a.jsonl", "events of the types purple, green; expected"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "picture.png", "nothing that is a JSON event"),
+        (b": only comments\n\n", "a.sse", "nothing that is a JSON event"),
     ],
 )
 def test_a_file_without_events_of_a_known_protocol_is_refused_with_its_name_and_what_it_holds(
@@ -130,3 +140,98 @@ def test_framing_and_protocol_are_told_from_the_first_events(data: bytes, path: 
 
 def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
     assert _outcome(CODED_LINES, "a.jsonl", "ai-sdk-data") == ([TextPart("Hi")], Outcome.COMPLETED)
+
+
+# ---- what is not of a protocol ----
+
+
+FOREIGN = {
+    "Chat Completions": [{"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]}],
+    "Anthropic Messages": [{"type": "message_start", "message": {}}, {"type": "ping"}, {"type": "message_stop"}],
+    "Gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}],
+    "Ollama's own chat": [{"model": "m", "message": {"content": "Hi"}, "done": False}],
+}
+
+
+@pytest.mark.parametrize("protocol", [None, *BUILT_IN_PROTOCOLS])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_stream_that_nobody_reads_is_refused_by_its_name_also_where_a_protocol_is_named(
+    name: str, protocol: str | None
+) -> None:
+    lines = b"".join(json.dumps(one).encode() + b"\n" for one in FOREIGN[name] * 3)
+    with pytest.raises(RecordingError) as caught:
+        list(read_recording(lines, "a.jsonl", protocol))
+    assert f"a stream of {name}, which this version does not read" in caught.value.reason
+    assert protocol is None or f"nothing in it is an event of {protocol}" in caught.value.reason
+
+
+@pytest.mark.parametrize("protocol", BUILT_IN_PROTOCOLS)
+def test_a_stream_of_another_protocol_is_refused_where_one_is_named_that_understands_nothing_of_it(
+    protocol: str,
+) -> None:
+    lines = b'{"type":"purple"}\n{"type":"green"}\n'
+    with pytest.raises(RecordingError, match=f"purple, green; nothing in it is an event of {protocol}"):
+        list(read_recording(lines, "a.jsonl", protocol))
+
+
+def test_one_event_that_many_protocols_have_tells_nothing() -> None:
+    """A ping or an error stands in the streams of many wires."""
+    others = [{"type": f"acme_{number}"} for number in range(3)]
+    for incidental in ({"type": "ping"}, {"type": "error", "message": "no"}):
+        lines = b"".join(json.dumps(one).encode() + b"\n" for one in [others[0], incidental, *others[1:]])
+        with pytest.raises(RecordingError, match="events of the types acme_0"):
+            list(read_recording(lines, "a.jsonl"))
+
+
+READ_NOWHERE = [path for folder in ("anthropic_messages", "chat_completions", "gemini") for path in recordings(folder)]
+
+
+@pytest.mark.parametrize("recording", READ_NOWHERE)
+def test_no_recording_of_a_wire_that_is_not_read_passes_as_a_stream(recording: Recording) -> None:
+    data = recording.path.read_bytes()
+    for protocol in (None, "openresponses", "ai-sdk"):
+        with pytest.raises(RecordingError, match="which this version does not read"):
+            list(read_recording(data, str(recording.path), protocol))
+
+
+# ---- the forms of captures ----
+
+
+CAPTURES = {
+    "an array": (json.dumps(EVENTS).encode(), "a.json"),
+    "an array with line breaks": (json.dumps(EVENTS, indent=2).encode(), "a.jsonl"),
+    "events on several lines": ("\n".join(json.dumps(one, indent=2) for one in EVENTS).encode(), "a.jsonl"),
+    "events with commas between": (",\n".join(json.dumps(one, indent=2) for one in EVENTS).encode(), "a.txt"),
+    "lines in gzip": (gzip.compress(LINES), "a.jsonl.gz"),
+    "an event stream in gzip": (gzip.compress(SSE), "a.sse.gz"),
+    "gzip of two members, of which the name says nothing": (gzip.compress(SSE) + gzip.compress(b"\n"), "-"),
+    "an array in gzip": (gzip.compress(json.dumps(EVENTS).encode()), "a.gz"),
+}
+
+
+@pytest.mark.parametrize("protocol", [None, "openresponses"])
+@pytest.mark.parametrize(("data", "path"), CAPTURES.values(), ids=CAPTURES)
+def test_a_capture_is_read_in_every_form_that_people_keep(data: bytes, path: str, protocol: str | None) -> None:
+    assert _outcome(data, path, protocol) == ([TextPart("Hi")], Outcome.COMPLETED)
+
+
+@pytest.mark.parametrize("cut", [3, 12, -1])
+def test_gzip_that_is_broken_is_said_to_be(cut: int) -> None:
+    with pytest.raises(RecordingError, match="gzip"):
+        list(read_recording(gzip.compress(LINES)[:cut], "a.jsonl.gz"))
+
+
+@pytest.mark.parametrize("data", [b"[1, 2]", b"[]", b'["a"]', b"[[]]"])
+def test_json_without_objects_holds_no_events(data: bytes) -> None:
+    with pytest.raises(RecordingError, match="nothing that is a JSON event"):
+        list(read_recording(data, "a.json"))
+
+
+@given(data=st.binary(max_size=60), path=st.sampled_from(["a.jsonl", "a.sse", "a.gz", "-"]))
+def test_whatever_a_file_holds_it_is_read_or_refused(data: bytes, path: str) -> None:
+    for begins in (b"", b"[", b"{", b"\x1f\x8b"):
+        try:
+            *_, last = read_recording(begins + data, path, "openresponses")
+        except RecordingError:
+            continue
+        assert isinstance(last, Finish)

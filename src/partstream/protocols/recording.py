@@ -6,15 +6,18 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import PartstreamError
+from partstream.errors import PartstreamError, TruncatedStreamError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.outputs import StreamOptions
+from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.protocols.capture import CaptureError, as_stream
+from partstream.protocols.foreign import name_of_stream
+from partstream.protocols.life import State
 from partstream.protocols.protocol import Claim
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings, loadable_protocols
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from partstream.outputs import StreamOutput
     from partstream.protocols.framings import Framing
@@ -24,6 +27,7 @@ __all__ = ["RecordingError", "read_recording"]
 
 _LOOKED_AT: Final = 100
 """Events, for telling the protocol."""
+_SHOWN_TYPES: Final = 3
 
 
 class RecordingError(PartstreamError):
@@ -51,7 +55,8 @@ def read_recording(
 
     Args:
         data: The whole recording.
-        path: Where it came from; its ending tells the framing (`.jsonl`, `.sse`), else its first bytes do.
+        path: Where it came from; its ending tells the framing (`.jsonl`, `.sse`), else its first bytes do. An array of
+            events, events on several lines each, and what gzip has packed are read too.
         protocol: The protocol's name, or None to tell it from the events.
         options: How the adapter renders what it reads.
         chunk_size: How many bytes to feed at a time; None for all at once.
@@ -60,15 +65,62 @@ def read_recording(
         The outputs, a Finish the last of them.
 
     Raises:
-        RecordingError: Nothing in it can be read as an event, or the protocol is unknown.
+        RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
     """
-    framing = _framing(data, path, _known(protocol, path))
+    known = _known(protocol, path)
+    try:
+        data, name = as_stream(data, path)
+    except CaptureError as error:
+        raise RecordingError(path, str(error)) from error
+    if not data.strip():
+        raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
+    framing = _framing(data, name, known)
     row = _protocol(data, path, framing, protocol)
     reader = StreamReader(row, options, framing=framing)
+    yield from _understood(_outputs(reader, data, chunk_size), data, path, framing, row)
+
+
+def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Iterator[StreamOutput]:
     size = chunk_size or len(data) or 1
     for start in range(0, len(data), size):
         yield from reader.feed(data[start : start + size])
     yield from reader.end()
+
+
+def _understood(
+    outputs: Iterable[StreamOutput], data: bytes, path: str, framing: Framing, row: Protocol
+) -> Iterator[StreamOutput]:
+    """The outputs, unless nothing of the recording was understood.
+
+    Raises:
+        RecordingError: There is nothing but events without a part, and none of them is surely of the protocol.
+    """
+    held: list[StreamOutput] = []
+    waiting = iter(outputs)
+    for output in waiting:
+        held.append(output)
+        if not isinstance(output, Unmapped):
+            break
+    if held and _means_nothing(held[-1]) and not _is_cut(data, framing) and not _is_surely(row, data, framing):
+        seen, _ = _seen(data, framing)
+        raise RecordingError(path, f"it holds {seen}; nothing in it is an event of {row.name}")
+    yield from held
+    yield from waiting
+
+
+def _means_nothing(output: StreamOutput) -> bool:
+    """Whether an end says that no answer has begun, or that what came is no event at all."""
+    error = output.error if isinstance(output, Finish) else None
+    if isinstance(error, TruncatedStreamError):
+        return error.state == State.IDLE.name
+    return isinstance(error, UpstreamProtocolError)
+
+
+def _is_surely(row: Protocol, data: bytes, framing: Framing) -> bool:
+    """Whether one of the first events is of a protocol and of no other, and most of them may be."""
+    claim = row.read_response().claim
+    claims = [claim(row.kind(event) or name or None, event) for name, event in _first_events(data, framing)]
+    return Claim.SURE in claims and claims.count(Claim.NO) * 2 <= len(claims)
 
 
 def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
@@ -95,28 +147,43 @@ def _known(name: str | None, path: str) -> str | None:
 
 def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:
     """The protocol that is named; else the first that is sure of one of the first events; else the one that takes
-    most of them for its own."""
+    most of them for its own, if those are at least half: a single event may be of many protocols."""
     if name is not None:
         return PROTOCOLS[name]
     rows = [row for row in loadable_protocols()[0].values() if framing.name in {one.name for one in row.framings}]
     claims: Counter[str] = Counter()
-    types: list[str] = []
+    count = 0
     for name_of_event, event in _first_events(data, framing):
+        count += 1
         for row in rows:
             kind = row.kind(event) or (name_of_event or None)
-            types += [kind] if kind and row is rows[0] else []
             claim = row.read_response().claim(kind, event)
             if claim is Claim.SURE:
                 return row
             claims[row.name] += claim
-    if any(claims.values()):
-        return PROTOCOLS[claims.most_common(1)[0][0]]
-    if not types and _is_cut(data, framing):
+    best, claimed = claims.most_common(1)[0] if claims else ("", 0)
+    if claimed and claimed * 2 >= count:
+        return PROTOCOLS[best]
+    seen, has_types = _seen(data, framing)
+    if not has_types and _is_cut(data, framing):
         return rows[0]
-    if not data.strip():
-        raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
-    seen = f"events of the types {', '.join(types[:3])}" if types else "nothing that is a JSON event with a type"
     raise RecordingError(path, f"it holds {seen}; expected events of one of: {', '.join(PROTOCOLS)}")
+
+
+def _seen(data: bytes, framing: Framing) -> tuple[str, bool]:
+    """What the first events are, for a person who expects others; and whether they say their types."""
+    named = list(_first_events(data, framing))
+    if foreign := name_of_stream(event for _, event in named):
+        return f"a stream of {foreign}, which this version does not read", True
+    types = list(dict.fromkeys(kind for name, event in named if (kind := _type_of(event) or name)))
+    if types:
+        return f"events of the types {', '.join(types[:_SHOWN_TYPES])}", True
+    return "JSON objects without a type" if named else "nothing that is a JSON event", False
+
+
+def _type_of(event: dict[str, Any]) -> str:
+    kind = event.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 def _first_events(data: bytes, framing: Framing) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -135,4 +202,5 @@ def _is_cut(data: bytes, framing: Framing) -> bool:
     """Whether it begins as a stream does and ends inside its first event, so that nobody can tell its protocol."""
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
     ends = data.endswith(framing.event_ends) or begins.rstrip().endswith(b"}")
-    return begins.startswith(framing.begins) and not ends
+    is_begun = begins.startswith(framing.begins) or any(one.startswith(begins) for one in framing.begins)
+    return is_begun and not ends

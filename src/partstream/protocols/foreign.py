@@ -1,0 +1,44 @@
+"""Knows streams that no protocol here reads by a sign in their events, so that whoever has one is told what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from partstream.protocols.protocol import WireEvent
+
+__all__ = ["name_of_stream"]
+
+_MESSAGE_TYPES: Final = frozenset({"message_start", "content_block_start", "content_block_delta", "message_delta"})
+
+
+def _has_choices(event: WireEvent) -> bool:
+    return isinstance(event.get("choices"), list)
+
+
+def _is_message_event(event: WireEvent) -> bool:
+    return event.get("type") in _MESSAGE_TYPES
+
+
+def _has_candidates(event: WireEvent) -> bool:
+    return isinstance(event.get("candidates"), list)
+
+
+def _is_done_or_not(event: WireEvent) -> bool:
+    return isinstance(event.get("done"), bool) and isinstance(event.get("model"), str)
+
+
+_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
+    ("Chat Completions", _has_choices),
+    ("Anthropic Messages", _is_message_event),
+    ("Gemini", _has_candidates),
+    ("Ollama's own chat", _is_done_or_not),
+)
+"""The name of a wire, and whether an event is one of its events."""
+
+
+def name_of_stream(events: Iterable[WireEvent]) -> str | None:
+    """What a stream is, by the first of its events that tells; None where none does."""
+    return next((name for event in events for name, is_sign in _SIGNS if is_sign(event)), None)
