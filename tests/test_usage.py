@@ -40,3 +40,12 @@ def test_usage_becomes_the_part_that_vs_code_reads(usage: Usage, expected: dict[
 @pytest.mark.parametrize("usage", [Usage(), Usage(3), Usage(None, 4), Usage(total_tokens=7)])
 def test_half_of_the_numbers_are_no_part(usage: Usage) -> None:
     assert usage_part(usage) is None
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 2**63, 10**400], ids=range(5))
+def test_a_number_that_cannot_be_is_unknown_in_the_part(number: Any) -> None:
+    assert usage_part(Usage(number, 4)) is None
+    assert usage_part(Usage(3, number)) is None
+    part = usage_part(Usage(3, 4, number, number, number, cache_write_tokens=number), cost=number)
+    assert part is not None
+    assert json.loads(part.data) == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}

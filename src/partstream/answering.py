@@ -20,19 +20,31 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
 
     Raises:
         asyncio.CancelledError: The calling task was cancelled, not the token.
-        Exception: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it then.
+        BaseException: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it
+            then.
     """
-    task = asyncio.ensure_future(answer)
+    task = asyncio.ensure_future(_error_of(answer))
+    task.add_done_callback(lambda _: answer.close())  # of use if the task was cancelled before its first step
     subscription = token.on_cancellation_requested(task.cancel)
     try:
-        await task
+        error = await task
+        if error is not None and not (isinstance(error, LanguageModelError) and token.is_cancellation_requested):
+            raise error
     except asyncio.CancelledError:
         waiting = asyncio.current_task()
         if not token.is_cancellation_requested or (waiting is not None and waiting.cancelling()):
             raise
-    except LanguageModelError:
-        if not token.is_cancellation_requested:
-            raise
     finally:
         subscription.dispose()
         task.cancel()
+
+
+async def _error_of(answer: Coroutine[object, object, None]) -> BaseException | None:
+    """Runs `answer` and returns its error: a task that raises SystemExit or KeyboardInterrupt ends the event loop."""
+    try:
+        await answer
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return error
+    return None

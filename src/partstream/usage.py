@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class FinishReason:
 
 def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:
     """The data part of media type `usage`, from which VS Code's context widget reads the numbers. None if the upstream
-    did not report both input and output: VS Code ignores a part without them.
+    did not report both input and output: VS Code ignores a part without them. A number that no count can be is unknown.
 
     Args:
         usage: The reported usage.
@@ -95,20 +96,22 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
     Source: observed in VS Code 1.139, Copilot 0.67: JSON with the field names of Chat Completions; all three counts are
     numbers.
     """
-    if usage.input_tokens is None or usage.output_tokens is None:
+    prompt, completion = as_count(usage.input_tokens), as_count(usage.output_tokens)
+    if prompt is None or completion is None:
         return None
     payload: dict[str, Any] = {
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": as_count(usage.total_tokens) or prompt + completion,
     }
     details = {"cached_tokens": usage.cached_tokens, "cache_creation_input_tokens": usage.cache_write_tokens}
-    if known := {name: count for name, count in details.items() if count is not None}:
+    counts = {name: as_count(count) for name, count in details.items()}
+    if known := {name: count for name, count in counts.items() if count is not None}:
         payload["prompt_tokens_details"] = known
-    if usage.reasoning_tokens is not None:
-        payload["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
-    if cost is not None:
-        payload[COST_KEY] = cost
+    if (reasoning := as_count(usage.reasoning_tokens)) is not None:
+        payload["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    if (dollars := as_amount(cost, MOST_DOLLARS)) is not None:
+        payload[COST_KEY] = dollars
     if edits:
         payload[EDITS_KEY] = list(edits)
     return DataPart.json(payload, USAGE_MIME_TYPE)

@@ -15,7 +15,7 @@ from partstream import (
 from partstream.hosts.vscode.usage_report import UsageWatch, answer_usage, conversation_of, counted_usage
 from partstream.json_codec import loads
 from partstream.tokens import CountSource, MessageCounter, TokenCount
-from partstream.usage import Usage, usage_part
+from partstream.usage import COST_KEY, EDITS_KEY, Usage, usage_part
 
 MODEL = LanguageModelChatInformation("m", "Model", "f", "1", 1000, 100)
 
@@ -91,6 +91,20 @@ def test_what_a_provider_leaves_out_stays_unknown():
 @pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 1}, {"prompt_tokens": "1", "completion_tokens": 2}])
 def test_half_a_usage_is_none(usage):
     assert answer_usage(usage, MODEL, 0) is None
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 2**63, 10**400, True, "1"], ids=range(7))
+def test_numbers_of_a_providers_own_usage_part_that_cannot_be_are_unknown(number):
+    details = {"cached_tokens": number}
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": details, COST_KEY: number}
+    answer = answer_usage(usage, MODEL, 0)
+    assert (answer["cachedTokens"], answer["cost"]) == (None, None)
+    assert answer_usage({**usage, "prompt_tokens": number}, MODEL, 0) is None
+
+
+def test_only_a_few_short_cuts_of_an_answer_are_kept():
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, EDITS_KEY: ["x" * 10_000] * 10_000}
+    assert answer_usage(usage, MODEL, 0)["edits"] == ["x" * 500] * 20
 
 
 def test_a_request_belongs_to_the_conversation_that_the_host_names_or_to_its_extension():

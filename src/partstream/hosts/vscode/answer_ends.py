@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from partstream.errors import UpstreamError
+from partstream.hosts.vscode.failures import upstream_facts
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
@@ -52,7 +52,7 @@ def answer_end(
         now: Seconds since 1970.
     """
     reason = None if finish is None else finish.reason
-    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # an error without any facts
+    upstream = upstream_facts(error)
     return {
         "endedAt": now,
         "provider": provider,

@@ -15,6 +15,7 @@ from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.numbers import MOST_TOKENS, as_count
 from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 
 if TYPE_CHECKING:
@@ -212,19 +213,39 @@ def encode_information(information: LanguageModelChatInformation) -> wire.Langua
     """The wire value of a model, under its own id.
 
     Raises:
-        TypeError: `extra` holds a value that JSON cannot represent.
+        TypeError: A field has another type than VS Code takes, or holds a value that JSON cannot represent; the message
+            names the model and the field. One such model would keep VS Code from reading all models.
     """
     capabilities = information.capabilities
-    extra: dict[str, Any] = loads(dumps(dict(information.extra)))
-    return {
+    where = f"model {information.id!r:.100}"
+    shown: wire.LanguageModelChatInformation = {
         "id": information.id,
         "name": information.name,
         "family": information.family,
         "version": information.version,
-        "maxInputTokens": information.max_input_tokens,
-        "maxOutputTokens": information.max_output_tokens,
+        "maxInputTokens": _limit(information.max_input_tokens),
+        "maxOutputTokens": _limit(information.max_output_tokens),
         "tooltip": information.tooltip,
         "detail": information.detail,
         "capabilities": {"imageInput": capabilities.image_input, "toolCalling": capabilities.tool_calling},
-        "extra": extra,
+        "extra": dict(information.extra),
     }
+    try:
+        check(shown, wire.LanguageModelChatInformation, where)
+    except InvalidParamsError as error:
+        raise TypeError(str(error)) from error
+    try:
+        written: wire.LanguageModelChatInformation = loads(dumps(shown))
+    except TypeError as error:
+        from partstream.contract.json_values import find_non_json  # noqa: PLC0415 - not before the first answer
+
+        raise TypeError(find_non_json(shown, where) or f"{where}: {error}") from error
+    return written
+
+
+def _limit(value: object) -> Any:
+    """A limit of tokens, at most a billion: a provider without a limit may name any. What is none stays as it is."""
+    if type(value) is int:
+        return min(value, MOST_TOKENS)
+    known = as_count(value)
+    return value if known is None else known

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream.hosts.vscode.failures import is_providers_own, said_by
+from partstream.numbers import MOST_TOKENS, as_amount, as_count
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.sourced import FactoredTokenCounts, SourcedTokenCounts
 
@@ -15,7 +19,14 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["count_all", "counting_of", "estimate"]
+__all__ = ["COUNT_SECONDS", "count_all", "counting_of", "estimate"]
+
+COUNT_SECONDS: Final = 10.0
+"""The seconds that a provider may take to count the texts of one request."""
+
+_MOST_FACTOR: Final = 1000.0
+
+_logger = logging.getLogger("partstream.hosts.vscode")
 
 
 async def count_all(
@@ -23,22 +34,70 @@ async def count_all(
     model: LanguageModelChatInformation,
     items: Iterable[str | ChatMessage],
     token: CancellationToken,
-) -> tuple[list[TokenCount], Exception | None]:
-    """The counts, and the first error. An estimate replaces a failed count, because an error would end the turn."""
-    sourced = provider if isinstance(provider, SourcedTokenCounts) else None
+) -> tuple[list[TokenCount], BaseException | None]:
+    """The counts, and the first error. An estimate replaces a failed count, because an error would end the turn.
+
+    After :data:`COUNT_SECONDS`, all other counts are estimates.
+    """
     counts: list[TokenCount] = []
-    failure: Exception | None = None
+    failure: BaseException | None = None
+    count = _count_at_once if _is_a(provider, SourcedTokenCounts) else _count_in_time
+    ends = asyncio.get_running_loop().time() + COUNT_SECONDS
     for item in items:
         try:
-            if sourced is not None:
-                counts.append(sourced.token_count(model, item))
-            else:
-                tokens = await provider.provide_token_count(model, item, token)
-                counts.append(TokenCount(tokens, CountSource.COUNTED))
-        except Exception as error:
+            counts.append(_checked(await count(provider, model, item, token, ends)))
+        except BaseException as error:
+            if not is_providers_own(error):
+                raise
             failure = failure or error
             counts.append(_without_provider(item, model.family))
     return counts, failure
+
+
+async def _count_at_once(
+    provider: Any,
+    model: LanguageModelChatInformation,
+    item: str | ChatMessage,
+    token: CancellationToken,
+    ends: float,
+) -> TokenCount:
+    """The count of a provider with :class:`SourcedTokenCounts`."""
+    del token, ends
+    count: TokenCount = provider.token_count(model, item)
+    return count
+
+
+async def _count_in_time(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    item: str | ChatMessage,
+    token: CancellationToken,
+    ends: float,
+) -> TokenCount:
+    """The count of any provider, until `ends` in the time of the event loop."""
+    async with asyncio.timeout_at(ends):
+        return TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
+
+
+def _checked(count: TokenCount) -> TokenCount:
+    """A provider's count.
+
+    Raises:
+        TypeError: It is no number of tokens.
+    """
+    tokens = as_count(count.tokens)
+    if tokens is None:
+        raise TypeError(f"the token count is {count.tokens!r:.80}, expected a whole number from 0 to {MOST_TOKENS:,}")
+    return TokenCount(tokens, CountSource(count.source))
+
+
+def _is_a(provider: object, ability: type) -> bool:
+    """Whether a provider has an ability; False if looking for it fails, for example in a property."""
+    try:
+        return isinstance(provider, ability)
+    except BaseException as error:
+        _logger.warning("a provider failed when its abilities were looked up: %s", said_by(error))
+        return False
 
 
 def estimate(item: str | ChatMessage) -> TokenCount:
@@ -57,7 +116,7 @@ def counting_of(
             "family": model.family,
             "maxInputTokens": model.max_input_tokens,
             "source": _source(provider, model).value,
-            "factor": provider.token_count_factor(model) if isinstance(provider, FactoredTokenCounts) else None,
+            "factor": _factor(provider, model),
         }
         for model in models
     ]
@@ -65,12 +124,22 @@ def counting_of(
 
 def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> CountSource:
     """The source of a provider's counts: `counted` if it does not tell, `estimated` if it fails."""
-    if not isinstance(provider, SourcedTokenCounts):
-        return CountSource.COUNTED
     try:
-        return provider.token_count(model, "a few words").source
-    except Exception:
+        if not isinstance(provider, SourcedTokenCounts):
+            return CountSource.COUNTED
+        return CountSource(provider.token_count(model, "a few words").source)
+    except BaseException:
         return CountSource.ESTIMATED
+
+
+def _factor(provider: LanguageModelChatProvider, model: LanguageModelChatInformation) -> float | None:
+    """The factor of a provider's estimates; None if it has none or fails."""
+    try:
+        if isinstance(provider, FactoredTokenCounts):
+            return as_amount(provider.token_count_factor(model), _MOST_FACTOR)
+    except BaseException as error:
+        _logger.warning("a provider did not tell the factor of its token counts: %s", said_by(error))
+    return None
 
 
 def _without_provider(item: str | ChatMessage, family: str) -> TokenCount:

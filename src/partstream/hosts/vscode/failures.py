@@ -1,15 +1,33 @@
-"""Describes errors of providers in the shapes of the wire; knows no request and writes no log."""
+"""Tells which errors are a provider's, and describes them in the shapes of the wire; knows no request, writes no log.
+
+A provider is other people's code: it may raise anything, SystemExit and a CancelledError of its own among it, and its
+errors may have fields of any type or no text at all.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
+from partstream.numbers import MOST_SECONDS, as_amount, as_count
 
 if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
 
-__all__ = ["ProviderFailedError", "error_data", "provider_error", "says_all", "sentence"]
+__all__ = [
+    "ProviderFailedError",
+    "error_data",
+    "is_providers_own",
+    "provider_error",
+    "said_by",
+    "says_all",
+    "sentence",
+    "upstream_facts",
+]
+
+_MOST_SAID: Final = 20_000
+"""The most characters of an error's text that are handed on."""
 
 
 class ProviderFailedError(PartstreamError):
@@ -31,11 +49,27 @@ def says_all(error: BaseException) -> bool:
     return isinstance(error, PartstreamError)
 
 
+def is_providers_own(error: BaseException) -> bool:
+    """Whether code of a provider raised an error; False if the running task was cancelled from outside."""
+    task = asyncio.current_task()
+    return not isinstance(error, asyncio.CancelledError) or task is None or not task.cancelling()
+
+
+def said_by(error: BaseException) -> str:
+    """The text of an error, shortened; says so if the error fails to give one."""
+    try:
+        text = str(error)
+    except BaseException as failure:
+        return f"(no text: its __str__ raised {type(failure).__name__})"
+    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}... ({len(text):,} characters)"
+
+
 def sentence(error: BaseException, provider: str) -> str:
     """One sentence for a person; for a bug, with the error's type and the provider's name."""
+    said = said_by(error)
     if says_all(error):
-        return str(error)
-    described = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return said
+    described = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return f"the provider {provider} failed: {described}"
 
 
@@ -49,19 +83,44 @@ def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
 
 
 def error_data(failure: ProviderFailedError) -> wire.ErrorData:
-    """The data of the error response."""
+    """The data of the error response; a field of the error that has the wrong type or is out of range is unknown."""
     error = failure.error
-    upstream = error if isinstance(error, UpstreamError) else UpstreamError("")  # an error without any facts
+    facts = upstream_facts(error)
     return {
         "code": _code(error).value,
         "message": sentence(error, failure.provider),
         "kind": type(error).__name__,
         "provider": failure.provider,
-        "providerCode": upstream.provider_code,
-        "httpStatus": upstream.http_status,
-        "retryAfter": upstream.retry_after,
+        "providerCode": facts.provider_code,
+        "httpStatus": facts.http_status,
+        "retryAfter": facts.retry_after,
     }
 
 
 def _code(error: BaseException) -> LanguageModelErrorCode:
-    return error.code if isinstance(error, LanguageModelError) else LanguageModelErrorCode.UNSPECIFIED
+    code: object = _field(error, "code") if isinstance(error, LanguageModelError) else None
+    return next((known for known in LanguageModelErrorCode if known == code), LanguageModelErrorCode.UNSPECIFIED)
+
+
+def _field(error: BaseException, name: str) -> Any:
+    """A field of an error, or None: a class of the provider's own may not have made it, or raise anything instead."""
+    try:
+        return getattr(error, name, None)
+    except BaseException:
+        return None
+
+
+def upstream_facts(error: BaseException | None) -> UpstreamError:
+    """The facts in the error of an upstream; an error without any facts for every other error.
+
+    A provider makes such errors too: a fact of the wrong type or out of range is unknown.
+    """
+    if not isinstance(error, UpstreamError):
+        return UpstreamError("")
+    code = _field(error, "provider_code")
+    return UpstreamError(
+        "",
+        provider_code=code if isinstance(code, str) else None,
+        http_status=as_count(_field(error, "http_status")),
+        retry_after=as_amount(_field(error, "retry_after"), MOST_SECONDS),
+    )

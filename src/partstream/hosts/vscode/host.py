@@ -21,6 +21,7 @@ from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
+from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
 
@@ -40,6 +41,9 @@ __all__ = ["LIST_SECONDS", "ProviderHost"]
 
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
+
+_MOST_ERRORS: Final = 3
+"""The most errors of one provider that a list of models names; the log has all."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -150,11 +154,18 @@ class ProviderHost:
         broken = [generation.broken_rules.result() for generation in loaded if generation is not None]
         return {"answers": self._ends.result(), "brokenRules": list(chain.from_iterable(broken))}
 
-    async def aclose(self) -> None:
-        """Closes all providers."""
-        closing = [hosted.aclose() for hosted in self._hosted()]
-        await asyncio.gather(*closing, *self._closing, *self._telling)
-        await asyncio.to_thread(self._surroundings.tokens.close)
+    async def aclose(self, seconds: float = 1.0) -> None:
+        """Closes all providers, then the memory of tokens, which does not wait for a provider that does not end.
+
+        Args:
+            seconds: The most seconds for all of it.
+        """
+        closing = {asyncio.create_task(hosted.aclose()) for hosted in self._hosted()} | self._closing | self._telling
+        if closing and (await asyncio.wait(closing, timeout=seconds / 2))[1]:
+            _logger.warning("a provider was not closed within %g s", seconds / 2)
+        writing = asyncio.create_task(run_in_thread(self._surroundings.tokens.close, "partstream-close"))
+        if (await asyncio.wait([writing], timeout=seconds / 2))[1]:
+            _logger.warning("the token ledger was not written within %g s", seconds / 2)
 
     def _hosted(self) -> list[HostedProvider]:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
@@ -215,19 +226,23 @@ class ProviderHost:
         self, hosted: HostedProvider, silent: bool, token: CancellationToken
     ) -> tuple[list[wire.LanguageModelChatInformation], list[wire.ProviderError]]:
         models: list[wire.LanguageModelChatInformation] = []
-        failure: ProviderFailedError | None
+        failures: list[ProviderFailedError | None] = []
         try:
             async with asyncio.timeout(LIST_SECONDS):
-                models = [encode_information(model) for model in await hosted.list_models(silent, token)]
-            failure = hosted.failure
+                listed = await hosted.list_models(silent, token)
+            failures.append(hosted.failure)
         except ProviderFailedError as error:
-            failure = error
+            listed, failures = (), [error]
         except TimeoutError:
             late = LanguageModelError(f"{hosted.name} did not list its models within {LIST_SECONDS:g} s")
-            failure = hosted.failed(late, "is late")
-        except TypeError as error:
-            failure = hosted.failed(error, "described a model with a value that JSON cannot represent")
-        return models, [provider_error(failure)] if failure is not None else []
+            listed, failures = (), [hosted.failed(late, "is late")]
+        for model in listed:
+            try:
+                models.append(encode_information(model))
+            except Exception as error:
+                failures.append(hosted.failed(error, "described a model that cannot be shown; the others are listed"))
+        told = [failure for failure in failures if failure is not None][:_MOST_ERRORS]
+        return models, [provider_error(failure) for failure in told]
 
     async def _find(
         self, group: wire.Group | None, model_id: str, token: CancellationToken

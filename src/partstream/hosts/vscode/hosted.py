@@ -9,11 +9,13 @@ import asyncio
 import inspect
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
-from partstream.errors import UnknownModelError
+from partstream.errors import CallerError, UnknownModelError
 from partstream.hosts.vscode.broken_rules import BrokenRules
-from partstream.hosts.vscode.failures import ProviderFailedError, says_all
+from partstream.hosts.vscode.failures import ProviderFailedError, is_providers_own, said_by, says_all
+from partstream.hosts.vscode.threads import run_in_thread
 from partstream.tokens.sourced import CorrectsTokenCounts
 
 if TYPE_CHECKING:
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.loading import ProviderLoader, Stamp
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["Generation", "HostedProvider"]
+__all__ = ["MOST_MODELS", "Generation", "HostedProvider"]
+
+MOST_MODELS: Final = 10_000
+"""The most models of a provider; the largest servers list about a thousand."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -114,6 +119,7 @@ class HostedProvider:
         self._generation: Generation | None = None
         self._stamp: Stamp = None
         self._failure: ProviderFailedError | None = None
+        self._closing: set[asyncio.Task[None]] = set()
 
     @property
     def failure(self) -> ProviderFailedError | None:
@@ -171,7 +177,7 @@ class HostedProvider:
             await asyncio.shield(self._loading)
         if self._generation is None:
             assert self._failure is not None  # noqa: S101 - for the type checker: one of the two is there
-            raise self._failure
+            raise self._failure.with_traceback(None)  # else it would collect the frames of all who met it
         return self._generation
 
     @asynccontextmanager
@@ -182,12 +188,12 @@ class HostedProvider:
             yield
         finally:
             generation.end()
-            await self._close_if_finished(generation)
+            self._close_if_finished(generation)
 
     def failed(self, error: BaseException, what: str) -> ProviderFailedError:
         """Logs an error with this provider's name, and returns it as a ProviderFailedError."""
         traceback = None if says_all(error) else error
-        _logger.error("the provider %s %s: %s", self.name, what, error, exc_info=traceback)
+        _logger.error("the provider %s %s: %s", self.name, what, said_by(error), exc_info=traceback)
         failure = ProviderFailedError(self.name, error)
         failure.__cause__ = error
         return failure
@@ -196,17 +202,30 @@ class HostedProvider:
         """Closes the provider; the next use loads it again."""
         generation, self._generation = self._generation, None
         if generation is not None:
-            generation.retire()
-            await self._close_if_finished(generation)
+            self._retire(generation)
+        await asyncio.gather(*self._closing)
 
-    async def _close_if_finished(self, generation: Generation) -> None:
-        """Closes a replaced generation once no request runs on it."""
-        if not generation.is_finished:
-            return
+    def _retire(self, generation: Generation) -> None:
+        try:
+            generation.retire()
+        except BaseException as error:
+            self.failed(error, "failed to end the subscriptions to its events")
+        self._close_if_finished(generation)
+
+    def _close_if_finished(self, generation: Generation) -> None:
+        """Closes a replaced generation once no request runs on it; nobody waits for it but the end of the process."""
+        if generation.is_finished:
+            task = asyncio.create_task(self._close(generation))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _close(self, generation: Generation) -> None:
         try:
             await generation.aclose()
-        except Exception:
-            _logger.exception("the provider %s failed to close", self.name)
+        except BaseException as error:
+            if not is_providers_own(error):
+                raise
+            self.failed(error, "failed to close")
 
     def _must_load(self, retry: bool) -> bool:
         untried = self._generation is None and self._failure is None
@@ -218,10 +237,12 @@ class HostedProvider:
         self._stamp = self._loader.stamp()
         try:
             # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
-            provider = await asyncio.to_thread(self._loader.load)
+            provider = await run_in_thread(self._loader.load, f"partstream-load-{self.name}")
             self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             # A script that ends with `sys.exit(main())` must not end the other providers.
+            if not is_providers_own(error):
+                raise
             consequence = "the version before is still used" if old is not None else "it is left out"
             self._failure = self.failed(error, f"could not be loaded ({consequence})")
             return
@@ -232,8 +253,7 @@ class HostedProvider:
             self._stamp = self._loader.stamp()  # a module's file is known only after the load
         if old is not None:
             _logger.info("the provider %s was loaded again: its source changed", self.name)
-            old.retire()
-            await self._close_if_finished(old)
+            self._retire(old)
             self._changed()
 
     async def _list(
@@ -241,9 +261,14 @@ class HostedProvider:
     ) -> Sequence[LanguageModelChatInformation]:
         self._listing += 1
         try:
-            models = await generation.provider.provide_language_model_chat_information(silent, token)
+            listed = await generation.provider.provide_language_model_chat_information(silent, token)
+            models = tuple(islice(listed, MOST_MODELS + 1))
+            if len(models) > MOST_MODELS:
+                raise CallerError(f"got more than {MOST_MODELS:,} models from {self.name}")  # noqa: TRY301
             generation.models = {model.id: model for model in models}
-        except Exception as error:
+        except BaseException as error:
+            if not is_providers_own(error):
+                raise
             raise self.failed(error, "could not list its models") from error
         finally:
             self._listing -= 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from partstream.checked_progress import CheckedProgress
 from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.hosts.vscode.counting import count_all
+from partstream.hosts.vscode.failures import is_providers_own
 from partstream.hosts.vscode.usage_report import UsageWatch, counted_usage
 from partstream.parts import DataPart
 from partstream.usage import USAGE_MIME_TYPE, usage_part
@@ -57,7 +59,7 @@ class HostedAnswer:
         self._watch = UsageWatch(progress)
         # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     @property
     def finish(self) -> Finish | None:
@@ -82,7 +84,9 @@ class HostedAnswer:
             await provider.provide_language_model_chat_response(
                 self._model, self._messages, self._options, self._checked, self._token
             )
-        except Exception as error:
+        except BaseException as error:
+            if not is_providers_own(error) or self._is_end_of_cancelled(error):
+                raise
             self._error = error
             self._checked.fail(error)
             raise self._hosted.failed(error, "could not answer") from error
@@ -90,12 +94,18 @@ class HostedAnswer:
             subscription.dispose()
         self._checked.complete()
         if self._watch.usage is None and not self._token.is_cancellation_requested:
-            self._watch.report(self._reported_usage() or await self._counted_usage())
+            usage = self._reported_usage() or await self._counted_usage()
+            await self._watch.drain()  # the provider may have left more than the backlog takes
+            self._watch.report(usage)
 
     def end(self, now: float) -> wire.AnswerEnd:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
         return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
+
+    def _is_end_of_cancelled(self, error: BaseException) -> bool:
+        """Whether an error is a CancelledError by which the provider ends a request that was cancelled."""
+        return isinstance(error, asyncio.CancelledError) and self._token.is_cancellation_requested
 
     def _reported_usage(self) -> DataPart | None:
         """The part with the usage that the provider reported with the end of its answer, or None."""

@@ -77,7 +77,7 @@ class SourceLoader:
             return None
         try:
             status = self._path.stat()
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a null character in the path
             return None
         return (status.st_mtime_ns, status.st_size, status.st_ino)
 

@@ -15,7 +15,7 @@ from partstream._version import __version__
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
 from partstream.hosts.vscode.announcements import Announcements
-from partstream.hosts.vscode.failures import ProviderFailedError, error_data
+from partstream.hosts.vscode.failures import ProviderFailedError, error_data, is_providers_own, said_by
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
@@ -156,17 +156,16 @@ class Session:
         for running in list(self._running.values()):
             self._cancel(running)
         ending = [task for task in self._tasks if task is not asyncio.current_task()]
-        try:
-            async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*ending, return_exceptions=True)
-                await self._host.aclose()
-        except TimeoutError:
-            _logger.warning("a provider did not end within %g s", RELEASE_SECONDS)
+        # Half of the time each: a request that does not end must not keep providers and files from being closed.
+        seconds = RELEASE_SECONDS / 2
+        if ending and (await asyncio.wait(ending, timeout=seconds))[1]:
+            _logger.warning("a provider did not end its answer within %g s", seconds)
+        await self._host.aclose(seconds)
 
     def _on_request(self, request: Request) -> None:
         try:
             self._begin(request)
-        except (RefusedError, InvalidParamsError) as error:
+        except Exception as error:
             self._outbox.post(self._failure(request.id, error))
 
     def _begin(self, request: Request) -> None:
@@ -199,10 +198,8 @@ class Session:
     async def _serve(self, running: _Running, request: Request) -> None:
         try:
             answer = encode_result(request.id, await self._handlers[request.method](request.params, running))
-        except asyncio.CancelledError:
-            answer = _cancelled(request.id)
-        except Exception as error:
-            answer = self._failure(request.id, error)
+        except BaseException as error:  # a task that raises SystemExit ends the loop, and one without answer a request
+            answer = self._failure(request.id, error) if is_providers_own(error) else _cancelled(request.id)
         if self._running.get(running.id) is running:
             del self._running[running.id]
             if running.stream is not None:
@@ -210,9 +207,17 @@ class Session:
             else:
                 self._outbox.post(answer)
 
-    def _failure(self, request_id: RequestId, error: Exception) -> bytes:
+    def _failure(self, request_id: RequestId, error: BaseException) -> bytes:
         """The error response to a request, without secrets."""
-        message = self._redactor.redact(str(error))
+        try:
+            return self._described(request_id, error)
+        except BaseException as failure:
+            _logger.exception("an error of the class %s could not be described", type(error).__name__)
+            message = f"{type(error).__name__}, and describing it failed with {type(failure).__name__}"
+            return encode_error(request_id, ErrorCode.INTERNAL_ERROR, message)
+
+    def _described(self, request_id: RequestId, error: BaseException) -> bytes:
+        message = self._redactor.redact(said_by(error))
         if isinstance(error, ProviderFailedError):
             data = self._redactor.redact_values(error_data(error))
             return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
@@ -317,7 +322,7 @@ class Session:
             self._outbox.post(_cancelled(running.id))
         try:
             running.source.cancel()
-        except Exception:
+        except BaseException:
             _logger.exception("a provider's listener failed when its request was cancelled")
         task = running.task
         if task is not None:

@@ -13,6 +13,7 @@ from partstream.conversation.digest import short_digest
 from partstream.hosts.vscode.conversion import thinking_text
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ChatMessage
+from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart, TextPart, ThinkingPart
 from partstream.tokens import CountSource, MessageCounter
 from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
@@ -30,6 +31,10 @@ __all__ = ["UsageWatch", "answer_usage", "conversation_of", "counted_usage"]
 
 
 _COPILOT: Final = "github.copilot-chat"
+
+_MOST_EDITS: Final = 20
+_MOST_EDIT: Final = 500
+"""The most cuts of an answer that are kept, and the most characters of each."""
 
 _KEPT: Final = 32_768
 """The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
@@ -126,21 +131,22 @@ def counted_usage(
 
 def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> wire.AnswerUsage | None:
     """The usage of an answer that ended now; None if `usage` lacks the input or the output."""
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    prompt, completion = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
     if prompt is None or completion is None:
         return None
     details, edits = usage.get("prompt_tokens_details"), usage.get(EDITS_KEY)
-    cost = usage.get(COST_KEY)
     return {
         "model": model.name,
         "endedAt": now,
         "inputTokens": prompt,
         "outputTokens": completion,
-        "cachedTokens": _count(details.get("cached_tokens")) if isinstance(details, dict) else None,
-        "cost": float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0 else None,
+        "cachedTokens": as_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        "cost": as_amount(usage.get(COST_KEY), MOST_DOLLARS),
         "source": "estimated" if usage.get(SOURCE_KEY) == CountSource.ESTIMATED else "reported",
         "maxInputTokens": model.max_input_tokens,
-        "edits": [edit for edit in edits if isinstance(edit, str)] if isinstance(edits, list) else [],
+        "edits": [edit[:_MOST_EDIT] for edit in edits[:_MOST_EDITS] if isinstance(edit, str)]
+        if isinstance(edits, list)
+        else [],
     }
 
 
@@ -164,7 +170,3 @@ def _usage(part: DataPart) -> dict[str, Any] | None:
     except JSONDecodeError:
         return None
     return usage if isinstance(usage, dict) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
