@@ -10,7 +10,7 @@ import pytest
 from ai_sdk import MAJORS, needs_ai_sdk, perform
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import ReplayUpstream
-from partstream.testing.directives import Choice
+from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.scripted import play
 from partstream.testing.served import ENDPOINTS, scenario_events
@@ -56,7 +56,7 @@ def _said(exchange: Any) -> tuple[list[Any], dict[str, Any]]:
     request = exchange.request
     asked = ENDPOINTS[request.path].read(request.body, request.headers)
     events = scenario_events(exchange.choice, request.body, path=request.path, headers=request.headers)
-    return list(play(Choice(exchange.choice), asked, "any")), events[-1]
+    return list(play(NamedValue(exchange.choice), asked, "any")), events[-1]
 
 
 def _text(answer: list[Any], kind: type) -> str:
