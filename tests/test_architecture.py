@@ -23,7 +23,7 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "user_folders"}),
+    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "redaction", "user_folders"}),
     frozenset({"arguments"}),
     frozenset({"parts"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
@@ -39,14 +39,14 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
-    "json_codec", "numbers", "contract", "protocols", "conversation", "settings", "arguments",
+    "json_codec", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
-    "__future__", "abc", "base64", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib", "importlib",
-    "itertools", "json", "math", "msgspec",
-    "operator", "re", "types", "typing", "urllib.parse", "zlib",
+    "__future__", "abc", "base64", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib",
+    "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "types", "typing", "urllib.parse",
+    "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
+from partstream.redaction import Redactor
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.client import make_client
 from partstream.upstreams.connection_failures import connection_error
@@ -266,7 +267,7 @@ def test_whatever_the_environment_says_of_certificates_there_is_a_client_or_a_se
 
 
 def test_what_the_client_says_of_a_request_holds_no_key():
-    error = connection_error("http://h/v1", ValueError("Bearer KEY"), quiet=lambda said: said.replace("KEY", "***"))
+    error = connection_error("http://h/v1", ValueError("Bearer KEY"), redactor=Redactor(["KEY"]))
     assert error.reason == "Bearer ***"
 
 

@@ -1,13 +1,17 @@
 """A secret shows itself only when asked by name."""
 
+import copy
+import dataclasses
 import logging
+import pickle
 from dataclasses import dataclass
 
 import pytest
 
+from partstream.conversation.settings import RequestSettings
 from partstream.protocols.protocol import KeyKind
 from partstream.upstreams import GatewayConfiguration, Secret
-from partstream.upstreams.secret import without_secrets
+from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
 
 KEY = "sk-planted"
 
@@ -79,4 +83,53 @@ def test_what_was_sent_in_headers_is_cut_out_of_what_an_upstream_says():
         "accept": "text/event-stream",
     }
     said = f"no {KEY}, no Bearer {KEY}, no another-secret, blue text/event-stream".encode()
-    assert without_secrets(said, sent) == b"no ***, no ***, no ***, blue text/event-stream"
+    assert redactor_of(sent).redact_bytes(said) == b"no ***, no ***, no ***, blue text/event-stream"
+
+
+def test_what_basic_authentication_says_in_base64_is_cut_out_too():
+    redactor = redactor_of({"authorization": "Basic bWU6c2stcGxhbnRlZA=="})  # me:sk-planted
+    assert redactor.redact("me:sk-planted, sk-planted, bWU6c2stcGxhbnRlZA==") == "***, ***, ***"
+
+
+def test_a_header_that_names_basic_authentication_and_holds_none_is_cut_out_as_it_is():
+    assert redactor_of({"authorization": "Basic not-base64!"}).redact("not-base64! here") == "*** here"
+
+
+@pytest.mark.parametrize("name", ["Authorization", "x-api-key", "cookie", "X-Auth-Token", "sig", "client_secret"])
+def test_a_name_tells_a_secret(name: str):
+    assert names_a_secret(name)
+
+
+@pytest.mark.parametrize("name", ["x-title", "accept", "x-team", "api-version", "http-referer"])
+def test_a_name_that_tells_none(name: str):
+    assert not names_a_secret(name)
+
+
+def test_of_a_url_its_user_and_what_is_named_a_secret_is_one():
+    found = {*secrets_in_url("https://me:p%40ss-word@host/v1?api-version=2026-10-01&key=sk%2D1234&x")}
+    assert found - {""} == {"me:p%40ss-word", "me:p@ss-word", "me", "p%40ss-word", "p@ss-word", "sk%2D1234", "sk-1234"}
+
+
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_a_copy_of_a_secret_is_the_secret(copied):
+    assert copied(Secret(KEY)) == Secret(KEY)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_secret_is_not_pickled_and_neither_is_what_holds_one(protocol: int):
+    for holder in (Secret(KEY), Holder(Secret(KEY)), GatewayConfiguration("https://host/v1", api_key=Secret(KEY))):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(holder, protocol)
+
+
+def test_the_fields_of_a_configuration_as_a_dictionary_hide_headers_and_keys():
+    request = RequestSettings(extra_headers={"x-key": KEY}, extra_body={"one": {"key": KEY}})
+    configuration = GatewayConfiguration(
+        "https://host/v1", api_key=Secret(KEY), headers={"x-key": KEY}, request=request, model_requests={"m": request}
+    )
+    fields = dataclasses.asdict(configuration)
+    assert fields["headers"]["x-key"] == KEY
+    assert KEY not in repr(fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.redaction import HiddenValues
 from partstream.settings.checks import check_headers
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, choice
 from partstream.settings.row import Secrecy, Setting
@@ -95,6 +96,8 @@ class RequestSettings:
 
     def __post_init__(self) -> None:
         check_headers(self.extra_headers, "extraHeaders")
+        object.__setattr__(self, "extra_headers", HiddenValues(self.extra_headers))
+        object.__setattr__(self, "extra_body", HiddenValues(self.extra_body))
 
     def own_settings(self, kind: type[_Own]) -> _Own:
         """The settings that only one protocol has a place for; its defaults where nobody set any.

@@ -11,6 +11,7 @@ from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
 from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
@@ -33,7 +34,7 @@ __all__ = ["GatewayConfiguration"]
 
 
 @dataclass(frozen=True, slots=True)
-class GatewayConfiguration:
+class GatewayConfiguration(NotPickled):
     """One upstream.
 
     Attributes:
@@ -97,6 +98,7 @@ class GatewayConfiguration:
         check_protocol(self.protocol, "protocol")
         check_fields(self, upstream_rows(self.protocol).values())
         _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
+        object.__setattr__(self, "headers", HiddenValues(self.headers))
         own = own_settings_of(self.protocol)
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():

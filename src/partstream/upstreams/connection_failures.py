@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.errors import UpstreamConnectionError
+from partstream.upstreams.redacted_outputs import redacted_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from partstream.redaction import Redactor
     from partstream.upstreams.proxies import Proxy
 
 __all__ = ["connection_error"]
@@ -112,35 +114,43 @@ _FAILURES: Final = (
 
 def connection_error(
     url: str,
-    error: BaseException,
+    error: Exception,
     *,
+    redactor: Redactor | None = None,
     proxy: Proxy | None = None,
     established: bool = False,
-    quiet: Callable[[str], str] = str,
 ) -> UpstreamConnectionError:
     """The error for a connection that failed.
+
+    It shall have no cause: the client's own error holds the request with its key, and quotes what the upstream sent.
 
     Args:
         url: What was asked for, without its query.
         error: What the HTTP client met.
+        redactor: Takes the secrets of the request out of what the HTTP client says; None where there are none.
         proxy: The proxy of the connection, or None.
         established: Whether a part of the answer had come: it says nothing of the way there then.
-        quiet: Takes the secrets of the request out of what the HTTP client says.
     """
-    detail = quiet(_detail(error))
     if established:
-        return UpstreamConnectionError(url, detail, established=True)
+        failure = UpstreamConnectionError(url, _detail(error), established=True)
+    else:
+        failure = _not_established(url, error, proxy)
+    return failure if redactor is None else redacted_error(failure, redactor)
+
+
+def _not_established(url: str, error: Exception, proxy: Proxy | None) -> UpstreamConnectionError:
     address = urlsplit(url)
     found = ((row, cause) for row in _FAILURES for cause in _causes(error) if row.fits(cause, address.scheme))
     row, cause = next(found, (None, error))
     if row is None:
+        detail = _detail(error)
         says = f"{detail}, through the proxy {_shown(proxy)}" if proxy is not None else detail
         return UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
     if proxy is not None and row.of_proxy:
         peer = name = f"the proxy {_shown(proxy)}"
     else:
         peer, name = address.netloc, address.hostname or ""
-    texts = {"peer": peer, "name": name, "proxy": _shown(proxy), "detail": quiet(_detail(cause))}
+    texts = {"peer": peer, "name": name, "proxy": _shown(proxy), "detail": _detail(cause)}
     advice = row.advice
     if proxy is not None and row.of_proxy:
         advice = f"is the proxy right? {_NO_PROXY}"

@@ -13,13 +13,14 @@ import httpx2
 from partstream.errors import EventTooLargeError
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE
 from partstream.outputs import Finish, Unmapped
-from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.http_errors import content_type_error, http_error
+from partstream.upstreams.redacted_outputs import redacted_error
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
+    from partstream.redaction import Redactor
     from partstream.upstreams.deadlines import Deadlines
     from partstream.upstreams.exchange import Exchange
     from partstream.upstreams.http import HTTPAnswer
@@ -56,7 +57,8 @@ def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
 
 async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
     """The error that an answer stands for which is neither a stream nor a document; reads the start of its body."""
-    return _error_in(answer, exchange, answer.without_secrets(await _start_of_body(answer.response)))
+    redactor = answer.redactor
+    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer.response)))
 
 
 async def read_document(
@@ -68,12 +70,23 @@ async def read_document(
         UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
             whole, was too large, or took too long.
     """
+    outputs, failure = await _read_document(answer, exchange, reader, deadlines)
+    if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
+        raise failure
+    return outputs
+
+
+async def _read_document(
+    answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
+) -> tuple[list[StreamOutput], UpstreamError | None]:
+    """What a document means; nothing and an error if it is an error and nothing else."""
     body = await _whole_body(answer, deadlines)
     outputs = [*reader.feed_document(body), *reader.end()]
     finish = outputs[-1]
     if isinstance(finish, Finish) and finish.error is not None and _holds_nothing(finish, outputs):
-        raise _error_in(answer, exchange, answer.without_secrets(body[:_MAX_ERROR_BODY]))
-    return outputs
+        redactor = answer.redactor
+        return [], _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
+    return outputs, None
 
 
 def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
@@ -85,7 +98,12 @@ def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
     )
 
 
-def _error_in(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamError:
+def _error_in(answer: HTTPAnswer, exchange: Exchange, redactor: Redactor, body: bytes) -> UpstreamError:
+    """The error that a redacted body stands for; redacted again, as its fields are decoded by now."""
+    return redacted_error(_error_of(answer, exchange, body), redactor)
+
+
+def _error_of(answer: HTTPAnswer, exchange: Exchange, body: bytes) -> UpstreamError:
     response = answer.response
     error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
     if not response.is_success or error.provider_message is not None:
@@ -131,4 +149,5 @@ async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
     except TimeoutError:
         raise deadlines.error() from None
     except httpx2.RequestError as error:
-        raise connection_error(answer.url, error, established=True) from error
+        failure = answer.broke(error, established=True)
+    raise failure

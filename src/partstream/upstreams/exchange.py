@@ -30,7 +30,7 @@ class Exchange:
         headers: Headers that somebody set for this request; they win over all others.
     """
 
-    request: WireRequest
+    request: WireRequest = field(repr=False)
     protocol: Protocol
     errors: Errors
     options: StreamOptions

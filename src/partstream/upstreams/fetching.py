@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
@@ -9,18 +10,19 @@ import httpx2
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.discovery import FetchResponse
-from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.http import HTTPRequest
-from partstream.upstreams.secret import SECRET_HEADERS, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.redaction import Redactor
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
 
 __all__ = ["DocumentFetcher"]
 
 _MAX_BODY: Final = 8 * 1024 * 1024
+_MOST_AT_ONCE: Final = 256 * 1024
+"""Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
 
 
 class DocumentFetcher:
@@ -47,10 +49,8 @@ class DocumentFetcher:
         async with aclosing(await self._http.send(request)) as answer:
             content = await _bounded(answer, path)
         response = answer.response
-        # A list may hold the words of other headers for good reasons, such as the name of a provider.
-        secrets = {name: answer.sent[name] for name in SECRET_HEADERS & {*answer.sent}}
-        quiet = without_secrets(content, secrets) if response.is_success else answer.without_secrets(content)
-        return FetchResponse(response.status_code, answer.headers, quiet)
+        redactor = answer.redactor_of_lists if response.is_success else answer.redactor
+        return FetchResponse(response.status_code, answer.headers, await _redacted(content, redactor))
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
@@ -68,5 +68,13 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
                 )
             chunks.append(chunk)
     except httpx2.RequestError as error:
-        raise connection_error(answer.url, error) from error
-    return b"".join(chunks)
+        failure = answer.broke(error)
+    else:
+        return b"".join(chunks)
+    raise failure
+
+
+async def _redacted(content: bytes, redactor: Redactor) -> bytes:
+    if len(content) < _MOST_AT_ONCE:
+        return redactor.redact_bytes(content)
+    return await asyncio.to_thread(redactor.redact_bytes, content)

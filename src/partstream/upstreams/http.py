@@ -23,12 +23,14 @@ from partstream.upstreams.client import make_client
 from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.credentials import FixedKey
 from partstream.upstreams.proxies import find_proxy
-from partstream.upstreams.secret import without_secrets
+from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
+    from partstream.errors import UpstreamConnectionError, UpstreamError
+    from partstream.redaction import Redactor
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.proxies import Proxy
@@ -55,7 +57,7 @@ class HTTPRequest:
     method: str
     path: str
     query: str = ""
-    content: bytes | None = None
+    content: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
@@ -70,7 +72,7 @@ class HTTPAnswer:
         secrets: What else the upstream was sent and may be a secret.
     """
 
-    response: httpx2.Response
+    response: httpx2.Response = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -82,16 +84,50 @@ class HTTPAnswer:
     @property
     def headers(self) -> dict[str, str]:
         """Its headers by their names in lower case, without the secrets that the upstream was sent."""
-        items = self.response.headers.items()
-        return {name.lower(): self.without_secrets(text.encode()).decode() for name, text in items}
+        redactor = self.redactor
+        return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
 
-    def without_secrets(self, said: bytes) -> bytes:
-        """What the upstream says, without the secrets that it was sent."""
-        return without_secrets(said, self.sent, self.secrets)
+    @property
+    def redactor(self) -> Redactor:
+        """Removes the secrets that the upstream was sent from what it says."""
+        return redactor_of(self.sent, self.secrets)
+
+    @property
+    def redactor_of_lists(self) -> Redactor:
+        """The same for a list of models: only what is a secret by its name.
+
+        A list may hold the words of other headers for good reasons, such as the name of a provider.
+        """
+        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
+        return redactor_of(named, secrets_in_url(str(self.response.request.url)))
+
+    def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
+        """The error for the connection of this answer, which failed.
+
+        Args:
+            error: What the HTTP client met.
+            established: Whether a part of the answer had come.
+        """
+        return connection_error(self.url, error, redactor=self.redactor, established=established)
 
     async def aclose(self) -> None:
         """Closes the answer; its connection is kept if the body was read to its end."""
         await self.response.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltRequest:
+    """A request as the HTTP client sends it; a traceback that shows variables shows nothing of it.
+
+    Attributes:
+        request: The request.
+        sent: Its headers that may hold a secret.
+        shown_url: Its URL without the query.
+    """
+
+    request: httpx2.Request = field(repr=False)
+    sent: Mapping[str, str] = field(repr=False)
+    shown_url: str
 
 
 class UpstreamHTTP:
@@ -164,28 +200,34 @@ class UpstreamHTTP:
     async def _send(
         self, request: HTTPRequest, key: Secret | None, limit: Callable[[], AbstractAsyncContextManager[Any]]
     ) -> HTTPAnswer:
-        sent = self._own_headers(request, key)
-        url = url_on_host(self._configuration.base_url, request.path, request.query)
+        built = self._build(request, key)
         client = self._client_of(asyncio.get_running_loop())
-        headers = {**request.headers, **sent}
-
-        def quiet(said: str) -> str:
-            return without_secrets(said.encode(errors="replace"), sent, self._secrets).decode()
-
-        built = client.build_request(request.method, url, content=request.content, headers=headers)
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
+        failure: UpstreamError
         try:
             async with limit():
-                response = await client.send(built, stream=True)
+                response = await client.send(built.request, stream=True)
         except httpx2.ConnectTimeout:
-            raise self._not_connected() from None
+            failure = self._not_connected()
         except TimeoutError:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
-            raise connection_error(without_query(url), error, proxy=self._proxy, quiet=quiet) from error
-        content_type = response.headers.get("content-type", "no content type")
-        _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, content_type)
-        return HTTPAnswer(response, sent, self._secrets)
+            redactor = redactor_of(built.sent, self._secrets)
+            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._proxy)
+        else:
+            answer = HTTPAnswer(response, built.sent, self._secrets)
+            if _logger.isEnabledFor(logging.DEBUG):
+                said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
+                _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
+            return answer
+        raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
+
+    def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
+        sent = self._own_headers(request, key)
+        url = url_on_host(self._configuration.base_url, request.path, request.query)
+        client = self._client_of(asyncio.get_running_loop())
+        built = client.build_request(request.method, url, content=request.content, headers={**request.headers, **sent})
+        return _BuiltRequest(built, sent, without_query(url))
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
         """The headers of the key and those that somebody set, and our name: any of them but the last may be secret."""

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
 
 from partstream.protocols.protocol import KeyKind
+from partstream.redaction import NotPickled, Redactor, secrets_in_header
+from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["SECRET_HEADERS", "Secret", "without_secrets"]
+__all__ = ["Secret", "names_a_secret", "redactor_of", "secrets_in_url"]
 
-SECRET_HEADERS: Final = frozenset({"api-key", "authorization", "cookie", "x-api-key", "x-goog-api-key"})
-"""Headers whose value is a secret in every use; that of any other may be one."""
-
-_SHORTEST: Final = 8
-"""What is shorter would be cut out of words; a key is not that short."""
+_NAMES_OF_SECRETS: Final = re.compile(r"auth|cookie|credential|key|pass|secret|sig|token", re.IGNORECASE)
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
 
 
-class Secret:
+class Secret(NotPickled):
     """Holds a key; its `repr` and `str` never show it, so that no log and no error can.
 
     Args:
@@ -53,19 +53,30 @@ class Secret:
         return hash(self._value)
 
 
-def without_secrets(text: bytes, headers: Mapping[str, str], secrets: Iterable[str] = ()) -> bytes:
-    """What an upstream says without what it was sent: some servers repeat the key that they refuse.
+def names_a_secret(name: str) -> bool:
+    """Whether a header or a field of a query holds a secret by its name; one of any other name may hold one too."""
+    return _NAMES_OF_SECRETS.search(name) is not None
+
+
+def secrets_in_url(url: str) -> Iterator[str]:
+    """The user name and password of a URL, and what its query holds under names of secrets."""
+    address = urlsplit(url)
+    known = address.netloc.rpartition("@")[0]
+    query = [pair.partition("=") for pair in address.query.split("&")]
+    for text in (known, *known.split(":", 1), *(value for name, _, value in query if names_a_secret(name))):
+        yield text
+        yield unquote(text)
+
+
+def redactor_of(headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Redactor:
+    """Removes what an upstream was sent from what it says: some servers repeat the key that they refuse.
 
     Errors are logged and shown, lists of models are kept on disk.
 
     Args:
-        text: What the upstream says.
         headers: The headers that it was sent.
         secrets: What else it was sent and may be a secret: in the body, in the URL.
     """
     sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
-    # The longest first: `Bearer KEY` holds the key, which may stand alone too.
-    for secret in sorted({*sent, *(value.rpartition(" ")[2] for value in sent), *secrets}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret.encode(), b"***")
-    return text
+    found = (*chain.from_iterable(map(secrets_in_header, sent)), *secrets)
+    return Redactor(secret for secret in found if len(secret) >= SHORTEST_KEY)

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -18,15 +17,13 @@ from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
     UpstreamError,
-    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.outputs import Finish
-from partstream.upstreams.connection_failures import connection_error
 from partstream.upstreams.deadlines import Deadlines
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest
+from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
 
 if TYPE_CHECKING:
@@ -112,22 +109,26 @@ class Transport:
             if form is AnswerForm.REFUSAL:
                 raise await refusal(answer, exchange)
             if form is AnswerForm.DOCUMENT:
-                yield _without_secrets_in(await read_document(answer, exchange, reader, deadlines), answer)
+                yield _redacted(await read_document(answer, exchange, reader, deadlines), answer)
                 return
             chunks = answer.response.aiter_bytes()
             while not reader.finished:
+                failure: UpstreamError | None = None
+                outputs: list[StreamOutput] = []
                 try:
                     async with asyncio.timeout_at(deadlines.next):
                         chunk = await anext(chunks, None)
                 except TimeoutError:
-                    outputs = _broken(reader, deadlines.error())
+                    failure = deadlines.error()
                 except httpx2.RequestError as error:
-                    outputs = _broken(reader, connection_error(answer.url, error, established=reader.started))
+                    failure = answer.broke(error, established=reader.started)
                 else:
                     outputs = _ended(reader, answer.url) if chunk is None else reader.feed(chunk)
                     deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
+                if failure is not None:  # here, so that the client's error, which may quote a key, is no context of it
+                    outputs = _broken(reader, failure)
                 if outputs:
-                    yield _without_secrets_in(outputs, answer)
+                    yield _redacted(outputs, answer)
             await _read_away(chunks)
 
     async def _send(self, request: HTTPRequest, deadlines: Deadlines) -> HTTPAnswer:
@@ -138,7 +139,8 @@ class Transport:
         try:
             return await self._http.send(request, limit)
         except TimeoutError:
-            raise deadlines.error() from None
+            failure = deadlines.error()
+        raise failure
 
     def _wait_before_retry(self, error: UpstreamError, attempt: int) -> float | None:
         """How many seconds to wait before the next attempt, or None for no further one."""
@@ -168,29 +170,8 @@ def _can_be_retried(error: UpstreamError) -> bool:
     return isinstance(error, UpstreamConnectionError) and not error.lasts
 
 
-def _without_secrets_in(outputs: list[StreamOutput], answer: HTTPAnswer) -> list[StreamOutput]:
-    """The same, where an upstream repeats a key in the failure that it reports inside of the stream."""
-    finish = outputs[-1]
-    if not isinstance(finish, Finish) or not isinstance(finish.error, UpstreamFailureError | UpstreamHTTPError):
-        return outputs
-    return [*outputs[:-1], replace(finish, error=_quiet(finish.error, answer))]
-
-
-def _quiet(error: UpstreamFailureError | UpstreamHTTPError, answer: HTTPAnswer) -> UpstreamError:
-    def quiet(said: str) -> str:
-        return answer.without_secrets(said.encode(errors="surrogatepass")).decode(errors="surrogatepass")
-
-    if isinstance(error, UpstreamFailureError):
-        return UpstreamFailureError(quiet(error.provider_message), provider_code=error.provider_code, code=error.code)
-    return UpstreamHTTPError(
-        error.http_status or 0,
-        provider_message=None if error.provider_message is None else quiet(error.provider_message),
-        provider_code=error.provider_code,
-        retry_after=error.retry_after,
-        body=quiet(error.body),
-        generation_id=error.generation_id,
-        attempts=tuple(map(quiet, error.attempts)),
-    )
+def _redacted(outputs: list[StreamOutput], answer: HTTPAnswer) -> list[StreamOutput]:
+    return redacted_outputs(outputs, lambda: answer.redactor)
 
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import redaction
 from partstream.settings.secrecy import SHORTEST_SECRET
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ REDACTED: Final = "[redacted]"
 class Redactor:
     """Knows the secrets so far: those in the groups, and the keys that their settings name."""
 
-    __slots__ = ("_groups", "_secrets")
+    __slots__ = ("_groups", "_redactor")
 
     def __init__(self) -> None:
-        self._secrets: tuple[str, ...] = ()
+        self._redactor = redaction.Redactor(hidden=REDACTED)
         self._groups: dict[str, Mapping[str, Any]] = {}
 
     def learn(self, group: wire.Group | None) -> None:
@@ -40,20 +41,12 @@ class Redactor:
             self._learn({secret})
 
     def _learn(self, found: set[str]) -> None:
-        if not found.issubset(self._secrets):
-            # Longest first: a secret may be the beginning of another.
-            self._secrets = tuple(sorted(found.union(self._secrets), key=len, reverse=True))
+        self._redactor = self._redactor.with_more(found)
 
     def redact(self, text: str) -> str:
-        """The text without the secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return text
+        """The text without the secrets, in whichever form they stand there."""
+        return self._redactor.redact(text)
 
     def redact_values(self, value: Any) -> Any:
         """A JSON value with all texts redacted, at any depth; field names do not change."""
-        if isinstance(value, str):
-            return self.redact(value)
-        if isinstance(value, dict):
-            return {name: self.redact_values(item) for name, item in value.items()}
-        return [self.redact_values(item) for item in value] if isinstance(value, list | tuple) else value
+        return self._redactor.redact_values(value)

@@ -1,0 +1,361 @@
+"""Removes secrets from texts, in whichever form a server repeats them.
+
+A server that refuses a key may quote it: plain, escaped for JSON (`\\/`, `\\u0026`), for a URL (`%2F`) or for HTML
+(`&amp;`), several of them inside each other, or in base64 or hexadecimal digits, alone or behind a user name. So a text
+is searched as it is, and again with its escapes decoded, until nothing is left to decode; what is found there is hidden
+where it stands in the text itself.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from bisect import bisect_right
+from string import ascii_letters, digits
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+__all__ = ["HiddenValues", "NotPickled", "Redactor", "secrets_in_header"]
+
+_SHORTEST_ENCODED: Final = 8
+"""Characters of a secret whose encoded and cut-off forms are searched: those of a shorter one would be found in words.
+"""
+_MOST_DECODINGS: Final = 4
+"""A text with escapes inside of escapes inside of escapes inside of escapes says nothing to a reader."""
+
+_ESCAPES: Final = re.compile(
+    r"""
+    [\\%&\x00] (?:                                          # one class of characters first: that is searched fast
+      (?<=\\) (?:
+        (?P<utf16> \\* u [0-9a-fA-F]{4} (?: \\+ u [0-9a-fA-F]{4} )* )   # JSON: \u0026, in a quoted JSON text \\u0026
+      | (?P<byte> \\* x [0-9a-fA-F]{2} )                     # Python and C: \x26
+      | \\* (?P<mark> ["'/] )                                # JSON: \/ and \"
+      | (?P<backslash> \\+ )
+      )
+    | (?<=%) (?P<url> (?:25)* [0-9a-fA-F]{2} (?: % (?:25)* [0-9a-fA-F]{2} )* )   # RFC 3986 section 2.1: %26, %2526
+    | (?<=&) (?:amp;)* (?:
+        \#0* (?P<decimal> [0-9]{2,7} ) ;                     # HTML: &#38;
+      | \#[xX]0* (?P<hexadecimal> [0-9a-fA-F]{2,6} ) ;
+      | (?P<name> amp | lt | gt | quot | apos ) ;
+      )
+    | (?<=\x00) (?P<nothing> \x00* )                        # ASCII in UTF-16, read as UTF-8
+    )
+    """,
+    re.VERBOSE,
+)
+_NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_LAST_UNICODE: Final = 0x10FFFF
+_BASE64URL_TO_BASE64: Final = str.maketrans("-_", "+/")
+_HEX_TO_LOWER: Final = str.maketrans("ABCDEF", "abcdef")
+_BASE64_DIGITS: Final = f"{ascii_letters}{digits}+/-_"
+_BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_CUT_ENDS: Final = tuple(
+    re.compile(rf"{half_an_escape}[\"'`….\s\\]*\Z")
+    for half_an_escape in ("", r"%(?:25)*[0-9a-fA-F]?", r"\\+u?x?[0-9a-fA-F]{0,3}", r"&[#0-9A-Za-z]{0,6}")
+)
+"""What stands behind a text that was cut: half an escape, quotation marks, dots."""
+_LONGEST_CUT_END: Final = 24
+
+
+class HiddenValues(dict[str, Any]):
+    """Fields whose values may be secrets: its `repr` shows the names alone, also in a copy by `dataclasses.asdict`."""
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{name!r}: ***' for name in self)}}}"
+
+
+class NotPickled:
+    """Something immutable with a secret in it: it is its own copy, and refuses pickle, which would write it down."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(f"{type(self).__name__} cannot be pickled: it may hold a key, which would be written down")
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+class _Piece(NamedTuple):
+    """A piece of a decoded text: where it begins there and in the text before, and whether it is the same in both."""
+
+    at: int
+    before: int
+    is_same: bool
+
+
+class _View(NamedTuple):
+    """A text with its escapes decoded.
+
+    Attributes:
+        text: The text.
+        pieces: Its pieces in order; the last begins at the end of the text.
+    """
+
+    text: str
+    pieces: list[_Piece]
+
+    def span_before(self, span: _Span) -> _Span:
+        """Where what stands at a span stood before the text was decoded."""
+        first, last = self._piece_at(span.start), self._piece_at(span.end - 1)
+        start, end = self.pieces[first], self.pieces[last]
+        return _Span(
+            start.before + (span.start - start.at if start.is_same else 0),
+            end.before + span.end - end.at if end.is_same else self.pieces[last + 1].before,
+        )
+
+    def _piece_at(self, position: int) -> int:
+        return bisect_right(self.pieces, position, key=lambda piece: piece.at) - 1
+
+
+class Redactor:
+    """Removes a set of secrets from texts.
+
+    Args:
+        secrets: The secrets; empty ones are left out.
+        hidden: What stands in the place of a secret.
+    """
+
+    __slots__ = ("_hidden", "_secrets", "_wanted")
+
+    def __init__(self, secrets: Iterable[str] = (), hidden: str = "***") -> None:
+        self._hidden = hidden
+        self._secrets = frozenset(filter(None, secrets))
+        self._wanted = [_Wanted.of(self._secrets)]
+
+    def __repr__(self) -> str:
+        return f"<Redactor of {len(self._secrets)} secrets>"
+
+    def knows(self, secrets: Iterable[str]) -> bool:
+        """Whether all these secrets are among its own."""
+        return self._secrets.issuperset(filter(None, secrets))
+
+    def with_more(self, secrets: Iterable[str]) -> Redactor:
+        """A redactor of these secrets too."""
+        return self if self.knows(secrets := [*secrets]) else Redactor(self._secrets.union(secrets), self._hidden)
+
+    def redact(self, text: str) -> str:
+        """The text without the secrets, and without a secret's beginning where the text is cut off in it."""
+        if not self._secrets:
+            return text
+        spans = sorted(self._spans(text))
+        pieces, end = [], 0
+        for span in spans:
+            if span.end > end:
+                # Two that overlap are hidden as one.
+                pieces += [text[end : span.start], self._hidden] if span.start >= end else []
+                end = span.end
+        return "".join((*pieces, text[end:])) if pieces else text
+
+    def redact_bytes(self, data: bytes) -> bytes:
+        """The same of bytes, which need not be text."""
+        if not self._secrets:
+            return data
+        text = data.decode(errors="surrogateescape")
+        redacted = self.redact(text)
+        return data if redacted is text else redacted.encode(errors="surrogateescape")
+
+    def redact_values(self, value: Any, *, names: bool = False) -> Any:
+        """A JSON value with all its texts redacted, at any depth; the names of its fields too if `names` is true."""
+        if isinstance(value, str):
+            return self.redact(value)
+        if isinstance(value, dict):
+            return {
+                self.redact(name) if names and isinstance(name, str) else name: self.redact_values(item, names=names)
+                for name, item in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return type(value)([self.redact_values(item, names=names) for item in value])
+        return value
+
+    def _spans(self, text: str) -> Iterator[_Span]:
+        """Where secrets stand in the text."""
+        views: list[_View] = []
+        for level in range(_MOST_DECODINGS + 1):
+            for found in self._wanted_at(level).spans(text):
+                span = found
+                for view in reversed(views):
+                    span = view.span_before(span)
+                yield span
+            decoded = _decode(text)
+            if decoded is None:
+                return
+            views.append(decoded)
+            text = decoded.text
+
+    def _wanted_at(self, level: int) -> _Wanted:
+        """What is searched in a text that was decoded so often: an escape in a secret itself is decoded with it."""
+        while level >= len(self._wanted):
+            self._wanted.append(_Wanted.of(map(_decoded, self._wanted[-1].plain)))
+        return self._wanted[level]
+
+
+class _Wanted(NamedTuple):
+    """The forms of the secrets that are searched in one view.
+
+    Attributes:
+        plain: The secrets.
+        base64: What any base64 text with a secret in it holds, in the alphabet of RFC 4648 section 4.
+        hexadecimal: The secrets in hexadecimal digits, in lower case.
+    """
+
+    plain: tuple[str, ...]
+    base64: tuple[str, ...]
+    hexadecimal: tuple[str, ...]
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> _Wanted:
+        plain = sorted(set(secrets), key=len, reverse=True)
+        long = [secret.encode(errors="surrogatepass") for secret in plain if len(secret) >= _SHORTEST_ENCODED]
+        return cls(
+            tuple(plain),
+            tuple(form for secret in long for form in _in_base64(secret)),
+            tuple(secret.hex() for secret in long),
+        )
+
+    def spans(self, text: str) -> Iterator[_Span]:
+        """Where the secrets stand in a view."""
+        for secret in self.plain:
+            yield from _found(secret, text)
+            yield from _found_cut(secret, text)
+        if self.base64:
+            normal = text.translate(_BASE64URL_TO_BASE64)
+            for form in self.base64:
+                yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
+            lower = text.translate(_HEX_TO_LOWER)
+            for form in self.hexadecimal:
+                yield from (*_found(form, lower), *_found_cut(form, lower))
+
+
+def secrets_in_header(value: str) -> Iterator[str]:
+    """What of a header's value may be a secret: all of it, what follows its scheme, and what that says in base64."""
+    yield value
+    scheme, _, rest = value.rpartition(" ")
+    if not scheme:
+        return
+    yield rest
+    if scheme.lower() == "basic":  # RFC 7617 section 2
+        try:
+            known = b64decode(rest, validate=True).decode()
+        except ValueError:
+            return
+        yield known
+        yield known.partition(":")[2]
+
+
+def _in_base64(secret: bytes) -> Iterator[str]:
+    """The base64 of a secret without the digits that depend on its neighbours, for each place in a group of three."""
+    for before in range(3):
+        padded = bytes(before) + secret
+        whole = len(padded) * 8 // 6
+        yield b64encode(padded).decode()[(before * 8 + 5) // 6 : whole]
+
+
+def _found(wanted: str, text: str) -> Iterator[_Span]:
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        yield _Span(at, at + len(wanted))
+        at = text.find(wanted, at + 1)
+
+
+def _found_cut(wanted: str, text: str) -> Iterator[_Span]:
+    """The beginning of what is wanted at the very end of a text: somebody cut the text off."""
+    if len(wanted) <= _SHORTEST_ENCODED:
+        return
+    tail = max(0, len(text) - _LONGEST_CUT_END)
+    for end in {found.start() for pattern in _CUT_ENDS if (found := pattern.search(text, tail)) is not None}:
+        at = text.find(wanted[:_SHORTEST_ENCODED], max(0, end - len(wanted) + 1), end)
+        while at >= 0:
+            if wanted.startswith(text[at:end]):
+                yield _Span(at, end)
+                break
+            at = text.find(wanted[:_SHORTEST_ENCODED], at + 1, end)
+
+
+def _whole_runs(text: str, spans: Iterable[_Span]) -> Iterator[_Span]:
+    """The whole base64 texts around spans in order: their first and last digits hold a part of the secret too."""
+    end = 0
+    for span in spans:
+        if span.start < end:
+            continue
+        start = end + len(text[end : span.start].rstrip(_BASE64_DIGITS))
+        rest = _BASE64_RUN.match(text, span.start)
+        end = span.end if rest is None else rest.end()
+        yield _Span(start, end)
+
+
+def _decoded(text: str) -> str:
+    view = _decode(text)
+    return text if view is None else view.text
+
+
+def _decode(text: str) -> _View | None:
+    """The text with its escapes decoded; None for one without any."""
+    texts: list[str] = []
+    pieces: list[_Piece] = []
+    at = before = 0
+    for escape in _ESCAPES.finditer(text):
+        start, end = escape.span()
+        if start > before:
+            texts.append(text[before:start])
+            pieces.append(_Piece(at, before, True))
+            at += start - before
+        decoded = _meaning(escape)
+        texts.append(decoded)
+        pieces.append(_Piece(at, start, False))
+        at += len(decoded)
+        before = end
+    if not pieces:
+        return None
+    texts.append(text[before:])
+    pieces += (_Piece(at, before, True), _Piece(at + len(text) - before, len(text), False))
+    return _View("".join(texts), pieces)
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """What an escape stands for."""
+    kind = str(escape.lastgroup)
+    return _MEANINGS[kind](escape[kind])
+
+
+def _utf16(escapes: str) -> str:
+    units = "".join(digits[:4] for digits in escapes.split("u")[1:])
+    return bytes.fromhex(units).decode("utf-16-be", errors="surrogatepass")
+
+
+def _url(escapes: str) -> str:
+    """Of `2F`, `252F` or `E2%82%AC`: each byte is the last two digits behind a percent sign."""
+    return bytes.fromhex("".join(escape[-2:] for escape in escapes.split("%"))).decode(errors="replace")
+
+
+def _code_point(number: int) -> str:
+    return chr(number) if number <= _LAST_UNICODE else ""
+
+
+_MEANINGS: Final[Mapping[str, Callable[[str], str]]] = {
+    "utf16": _utf16,
+    "byte": lambda escape: chr(int(escape[-2:], 16)),
+    "mark": lambda mark: mark,
+    "backslash": lambda _: "\\",
+    "url": _url,
+    "decimal": lambda digits: _code_point(int(digits)),
+    "hexadecimal": lambda digits: _code_point(int(digits, 16)),
+    "name": lambda name: _NAMED[name],
+    "nothing": lambda _: "",
+}
+"""What an escape stands for, by the group of the pattern that found it."""

@@ -1,0 +1,199 @@
+"""A key that an upstream repeats, in any form and in any place that it has, is found nowhere afterwards."""
+
+import asyncio
+import json
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import partstream
+from partstream import CancellationTokenSource, Finish, LanguageModelError
+from partstream.tokens.ledger.ledger import open_ledger
+from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
+from secret_forms import FORMS, finds
+from upstreams.upstreams import Answer, configuration, respond, run
+
+KEY = "sk-PLAN/TED+key&<0123>/456789abcdef=="
+PACKAGE = str(Path(partstream.__file__).parent)
+
+_HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+_EMPTY = "content-length: 0\r\nconnection: close\r\n\r\n"
+
+
+def _events(*events: object) -> str:
+    return _HEAD + "".join(f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n" for event in events)
+
+
+def _event(kind: str, rest: str) -> str:
+    return f'{{"type":"{kind}",{rest}}}'
+
+
+_DELTA = _event("response.output_text.delta", '"output_index":0,"content_index":0,"delta":"Hello"')
+
+
+def _document(status: int, body: str, kind: str = "application/json") -> str:
+    head = f"HTTP/1.1 {status} No\r\ncontent-type: {kind}\r\ncontent-length: {len(body.encode())}\r\nconnection: close"
+    return f"{head}\r\n\r\n{body}"
+
+
+PLACES: dict[str, Callable[[str], str]] = {
+    "the message of an error": lambda key: _document(401, f'{{"error":{{"message":"bad key {key}"}}}}'),
+    "the code of an error": lambda key: _document(400, f'{{"error":{{"message":"no","code":"{key}"}}}}'),
+    "another field of an error": lambda key: _document(500, f'{{"error":{{"message":"no"}},"generationId":"{key}"}}'),
+    "a text": lambda key: _document(403, f"no {key}", "text/plain"),
+    "a page": lambda key: _document(200, f"<html>{key}</html>", "text/html"),
+    "a document that is no answer": lambda key: _document(200, f'["{key}"]'),
+    "the list of models": lambda key: _document(200, f'{{"data":[{{"id":"m","name":"{key}","description":"{key}"}}]}}'),
+    "a failure in the stream": lambda key: _events(
+        _DELTA, _event("error", f'"error":{{"code":"{key}","message":"no {key}"}}')
+    ),
+    "a failed response": lambda key: _events(
+        _DELTA, _event("response.failed", f'"response":{{"error":{{"code":"{key}","message":"{key}"}}}}')
+    ),
+    "data that is no JSON": lambda key: _events(_DELTA, f"invalid key {key}"),
+    "data that is no JSON and is cut off": lambda key: _events(_DELTA, f"{'-' * 50} {key}"),
+    "a field of the wrong type": lambda key: _events(
+        _DELTA, _event("response.output_text.delta", f'"delta":{{"{key}":"{key}"}}')
+    ),
+    "the arguments of a call": lambda key: _events(
+        _event(
+            "response.output_item.done",
+            f'"output_index":0,"item":{{"type":"function_call","call_id":"c","name":"f","arguments":"bad {key}"}}',
+        ),
+        _event("response.completed", '"response":{}'),
+    ),
+    "the name of a call": lambda key: _events(
+        _event(
+            "response.output_item.done",
+            f'"output_index":0,"item":{{"type":"function_call","call_id":"c","name":"{key}","arguments":"-"}}',
+        ),
+        _event("response.completed", '"response":{}'),
+    ),
+    "why an answer was cut": lambda key: _events(
+        _DELTA, _event("response.incomplete", f'"response":{{"incomplete_details":{{"reason":"{key}"}}}}')
+    ),
+    "the names of an answer": lambda key: _events(
+        _DELTA, _event("response.completed", f'"response":{{"id":"{key}","model":"{key}","usage":{{"{key}":"{key}"}}}}')
+    ),
+    "the type of an event": lambda key: _events(
+        _DELTA, _event(f"response.{key}", '"x":1'), _event("response.completed", '"response":{}')
+    ),
+    "an input that is too long": lambda key: _events(
+        _event("error", f'"error":{{"code":"context_length_exceeded","message":"maximum context length is 9 {key}"}}')
+    ),
+    "the status line": lambda key: f"HTTP/1.1 401 {key}\r\n{_EMPTY}",
+    "a status line that is none": lambda key: f"HTTP/9.9 {key} x\r\n\r\n",
+    "a header that is none": lambda key: f"HTTP/1.1 200 OK\r\n{key}\r\n\r\n",
+    "the size of a chunk": lambda key: (
+        f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{key}\r\n"
+    ),
+    "a header": lambda key: f"HTTP/1.1 429 No\r\nx-request-id: {key}\r\nretry-after: {key}\r\n{_EMPTY}",
+    "the media type": lambda key: _document(200, "x", f"text/html; {key}"),
+    "a body that is not compressed": lambda key: _HEAD.replace("\r\n\r\n", f"\r\ncontent-encoding: gzip\r\n\r\n{key}"),
+}
+"""By name: a whole answer of an upstream that repeats a key."""
+
+
+@asynccontextmanager
+async def _answering(answer: Callable[[], str]) -> AsyncIterator[str]:
+    """A server that answers everything with whatever `answer` gives, good HTTP or not."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        size = int(head.partition("content-length: ")[2].partition("\r\n")[0] or 0)
+        await reader.readexactly(size)
+        writer.write(answer().encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+@dataclass
+class _Told(Answer):
+    """A progress that is told the end too."""
+
+    finish_: Finish | None = field(default=None)
+
+    def finish(self, finish: Finish) -> None:
+        self.finish_ = finish
+
+
+def _traces(error: BaseException | None) -> Iterator[str]:
+    """An error and its causes with every variable of ours that a traceback can show, and all of its fields."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield repr(error) + str(error) + repr(vars(error))
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename.startswith(PACKAGE):
+                yield repr(trace.tb_frame.f_locals)
+            trace = trace.tb_next
+        yield "".join(traceback.format_exception(error))
+        error = error.__cause__ or error.__context__
+
+
+async def _ask(provider: GatewayProvider) -> AsyncIterator[str]:
+    """Everything that a person may see of an answer and of a list of models."""
+    answer = _Told()
+    try:
+        await respond(provider, "Hi", answer)
+    except LanguageModelError as error:
+        for text in _traces(error):
+            yield text
+    yield repr(answer.finish_)
+    try:
+        await provider.provide_language_model_chat_information(True, CancellationTokenSource().token)
+    except LanguageModelError as error:
+        for text in _traces(error):
+            yield text
+
+
+async def _ask_for_each_form(place: Callable[[str], str], forms: Iterable[str], folder: Path) -> list[str]:
+    said: list[str] = []
+    current = [""]
+    ledger = open_ledger(folder)
+    async with _answering(lambda: current[0]) as url:
+        changes = {"models": (), "retry": RetryPolicy(attempts=1), "cache_folder": folder / "cache"}
+        settings = configuration(url, api_key=Secret(KEY), **changes)
+        for name in forms:
+            current[0] = place(FORMS[name](KEY))
+            async with aclosing(GatewayProvider(settings, ledger=ledger)) as provider:
+                said += [text async for text in _ask(provider)]
+    await asyncio.to_thread(ledger.close)
+    return said
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+
+
+FEW = ("plain", "JSON of PHP", "every letter for JSON", "a URL", "base64 behind one byte")
+CASES = [(name, FEW) for name in PLACES] + [("the message of an error", tuple(FORMS))]
+
+
+@pytest.mark.parametrize(("place", "forms"), CASES)
+def test_it_is_in_no_error_no_log_no_end_no_trace_and_no_file(
+    place: str, forms: Iterable[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    seen: list[str] = []
+
+    async def test() -> None:
+        seen.extend(await _ask_for_each_form(PLACES[place], forms, tmp_path))
+
+    with caplog.at_level(1, "partstream"):
+        run(test(), 50)
+    ours = {record.getMessage() for record in caplog.records if record.name.startswith("partstream")}
+    assert seen
+    assert ours
+    for text in {*seen, *ours, *_files(tmp_path)}:
+        assert finds(KEY, text) == [], text
