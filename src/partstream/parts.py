@@ -28,6 +28,8 @@ from partstream.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_Row = TypeVar("_Row")
+
 __all__ = [
     "DataPart",
     "MessagePart",
@@ -37,6 +39,7 @@ __all__ = [
     "ToolCallPart",
     "ToolResultContent",
     "ToolResultPart",
+    "row_of_class",
     "text_part",
     "thinking_part",
     "unchecked_part",
@@ -250,3 +253,17 @@ def _check_texts(value: object) -> None:
     texts = value if isinstance(value, list | tuple) else (value,)
     if not all(isinstance(text, str) for text in texts):
         refuse("ThinkingPart.value", value, TEXT.description)
+
+
+def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:
+    """The row of a table by class that is for the class of `value`, or for the nearest class that it inherits from.
+
+    Raises:
+        TypeError: The table has no such row; the message names the classes that it has.
+    """
+    for one in type(value).__mro__:
+        row = table.get(one)
+        if row is not None:
+            return row
+    known = ", ".join(one.__name__ for one in table)
+    raise TypeError(f"got {type(value).__name__}, expected one of {known}")

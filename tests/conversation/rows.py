@@ -108,7 +108,7 @@ TOOLS = {
         [assistant([called("gw-1"), called("gw-2")]), user([gave("gw-1"), gave("gw-2"), TextPart("and?")])],
         [call("1"), call("2"), output("1"), output("2"), asked("and?")],
     ),
-    "a result in pieces": Row(tool_round("a", "b"), [call(), output("1", "ab")]),
+    "a result in pieces": Row(tool_round("a", "b"), [call(), output("1", "a\nb")]),
     "a result of JSON": Row(tool_round(DataPart.json([1])), [call(), output("1", "[1]")]),
     "a result without content": Row(tool_round(), [call(), output("1", "")]),
     "a result of an empty text": Row(tool_round(""), [call(), output("1", "")]),
@@ -121,7 +121,7 @@ TOOLS = {
     "a result of an image alone": Row(tool_round(PIXEL), [call(), output("1", SHOWN), asked(image(PNG_URL))]),
     "a result with an image": Row(
         [*tool_round("look", PIXEL), user("And?")],
-        [call(), output("1", f"look{SHOWN}"), asked(image(PNG_URL)), asked("And?")],
+        [call(), output("1", f"look\n{SHOWN}"), asked(image(PNG_URL)), asked("And?")],
     ),
     "images in two results that follow each other": Row(
         [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.texts import well_formed
+from partstream.conversation.texts import joined_texts, well_formed
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,19 @@ def test_any_text_can_be_written_afterwards_and_good_text_is_kept(text: str):
     assert mended.encode().decode() == mended
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert mended == text
+
+
+@pytest.mark.parametrize(
+    ("texts", "joined"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a\nb"),
+        (["a\n", "b"], "a\nb"),
+        (["a", " b"], "a b"),
+        (["", "a", "", "b", ""], "a\nb"),
+        (["The tool failed: ", "no file"], "The tool failed: no file"),
+    ],
+)
+def test_texts_of_one_result_never_run_into_each_other(texts: list[str], joined: str):
+    assert joined_texts(texts) == joined

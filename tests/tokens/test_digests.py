@@ -14,7 +14,6 @@ DIFFERENT = {
     "a text": ChatMessage.user("a text"),
     "another text": ChatMessage.user("a texT"),
     "the text of another role": ChatMessage.assistant("a text"),
-    "the text of a named speaker": ChatMessage.user("a text", "Ada"),
     "a text as thinking": ChatMessage.assistant([ThinkingPart("a text")]),
     "thinking with metadata": ChatMessage.assistant([ThinkingPart("a text", metadata={"signature": "s"})]),
     "a text and an image": ChatMessage.user([TextPart("a text"), DataPart(b"\x89PNG1", "image/png")]),
@@ -38,7 +37,7 @@ DIFFERENT = {
 SAME = {
     "a text in two parts": (ChatMessage.user("a text"), ChatMessage.user([TextPart("a "), TextPart("text")])),
     "an empty text": (ChatMessage.user("a"), ChatMessage.user([TextPart(""), TextPart("a")])),
-    "no name and an empty one": (ChatMessage.user("a"), ChatMessage.user("a", "")),
+    "a name, which no protocol sends": (ChatMessage.user("a"), ChatMessage.user("a", "Ada")),
     "a mark of the host": (
         ChatMessage.user("a"),
         ChatMessage.user([TextPart("a"), DataPart(b"{}", "cache_control")]),

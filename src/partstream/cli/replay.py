@@ -24,7 +24,7 @@ from partstream.errors import (
 )
 from partstream.json_codec import dumps
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.recording import RecordingError, read_recording
 from partstream.protocols.registry import PROTOCOLS
 
@@ -117,7 +117,7 @@ def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
         elif isinstance(output, Finish):
             finish = output
         else:
-            _print_line(_ROWS[type(output)](output))
+            _print_line(row_of_class(_ROWS, output)(output))
     if finish is None:
         raise AssertionError("every stream ends with a Finish")
     _print_line(_end(finish, unmapped))

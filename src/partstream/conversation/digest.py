@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -79,7 +79,7 @@ def add_fields(digest: Hash, fields: Iterable[bytes]) -> None:
 
 def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
     for part in parts:
-        piece = _PIECES[type(part)](part)
+        piece = row_of_class(_PIECES, part)(part)
         if piece:
             yield piece
 

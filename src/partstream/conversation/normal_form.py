@@ -13,7 +13,7 @@ from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import well_formed
 from partstream.conversation.turns import Attachment, Call, Note, Result, Text, Turn, TurnRole
 from partstream.messages import Role
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
         run: list[Piece] = []
         role = speaker
         for place, part in enumerate(message.content):
-            placed = _CONVERTERS[type(part)](part, speaker, f"messages[{number}].content[{place}]", notes)
+            placed = row_of_class(_CONVERTERS, part)(part, speaker, f"messages[{number}].content[{place}]", notes)
             if placed is None:
                 continue
             if placed.role is not role:

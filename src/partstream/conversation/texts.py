@@ -1,8 +1,27 @@
-"""Makes text that every server can read; does not know where the text is used."""
+"""Makes text that every server can read, and one text of several; does not know where the text is used."""
 
 from __future__ import annotations
 
-__all__ = ["well_formed"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["joined_texts", "well_formed"]
+
+
+def joined_texts(texts: Iterable[str]) -> str:
+    """The texts of one tool result as one, with a line end between two of them that no white space separates.
+
+    Each text is a whole of its own, such as a search hit or the content of a file. Without a separator, the last word
+    of one and the first of the next become one word.
+    """
+    joined: list[str] = []
+    for text in filter(None, texts):
+        if joined and not joined[-1][-1].isspace() and not text[0].isspace():
+            joined.append("\n")
+        joined.append(text)
+    return "".join(joined)
 
 
 def well_formed(text: str) -> str:

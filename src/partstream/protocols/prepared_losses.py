@@ -6,13 +6,14 @@ Source: :mod:`partstream.conversation.preparation`, which makes what is asked of
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.greeting import leading_instructions
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import read_media
-from partstream.conversation.texts import well_formed
+from partstream.conversation.texts import joined_texts, well_formed
 from partstream.conversation.tool_names import ToolNames
 from partstream.messages import Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from partstream.outputs import Asked
     from partstream.parts import MessagePart
 
-__all__ = ["PREPARED"]
+__all__ = ["PREPARED", "TEXTS_OF_RESULTS"]
 
 _EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
@@ -42,6 +43,18 @@ def _without_thinking(part: MessagePart) -> MessagePart | None:
 
 def _with_whole_characters(part: MessagePart) -> MessagePart:
     return TextPart(well_formed(part.value)) if isinstance(part, TextPart) else part
+
+
+def _with_one_text(part: MessagePart) -> MessagePart:
+    """The texts of a result that follow each other are one, as they are sent."""
+    if not isinstance(part, ToolResultPart):
+        return part
+    content: list[TextPart | DataPart] = []
+    for is_text, run in groupby(part.content, lambda one: isinstance(one, TextPart)):
+        pieces = list(run)
+        texts = (one.value for one in pieces if isinstance(one, TextPart))
+        content += [TextPart(joined_texts(texts))] if is_text else pieces
+    return replace(part, content=tuple(content))
 
 
 def _identifiers(asked: Asked) -> Asked:
@@ -122,3 +135,11 @@ PREPARED: Final = (
     ),
 )
 """In the order in which they are taken out."""
+
+TEXTS_OF_RESULTS: Final = RequestLoss(
+    "texts-of-results",
+    "That the result of a tool is several texts: they become one, with a line end between two that no white space "
+    "separates.",
+    each_part_of_a_request(_with_one_text),
+)
+"""Taken out behind everything that puts texts into results."""

@@ -55,7 +55,9 @@ SAME: dict[str, tuple[list[ChatMessage], list[dict[str, Any]]]] = {
         [assistant([called("gw-1"), called("gw-2")]), user([gave("gw-1", "a")]), user([gave("gw-2", "b", "c")])],
         [
             message("assistant", call("1"), call("2")),
-            message("tool", result({"type": "text", "value": "a"}, "1"), result({"type": "text", "value": "bc"}, "2")),
+            message(
+                "tool", result({"type": "text", "value": "a"}, "1"), result({"type": "text", "value": "b\nc"}, "2")
+            ),
         ],
     ),
     "a result behind what the user says": (

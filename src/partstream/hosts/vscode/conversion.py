@@ -16,7 +16,16 @@ from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.numbers import MOST_TOKENS, as_count
-from partstream.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from partstream.parts import (
+    DataPart,
+    MessagePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    row_of_class,
+    unchecked_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -133,7 +142,7 @@ _RESPONSE_ROW_BY_PART = {row.part: row for row in PART_ROWS if row.in_response}
 
 def encode_part(part: MessagePart) -> Mapping[str, Any]:
     """The wire value of a part."""
-    return _ROW_BY_PART[type(part)].encode(part)
+    return row_of_class(_ROW_BY_PART, part).encode(part)
 
 
 def encode_response_part(part: ResponsePart) -> Mapping[str, Any]:

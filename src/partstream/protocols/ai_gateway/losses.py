@@ -13,7 +13,7 @@ from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.ai_sdk.losses import PROVIDER_STREAM
 from partstream.protocols.common_losses import each_part_of_a_request
 from partstream.protocols.losses import Losses, RequestLoss
-from partstream.protocols.prepared_losses import PREPARED
+from partstream.protocols.prepared_losses import PREPARED, TEXTS_OF_RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,5 +74,6 @@ _FAILURES: Final = RequestLoss(
 )
 
 LOSES: Final = Losses(
-    response=PROVIDER_STREAM, request=(_JSON_RESULTS, _FAILURES, *PREPARED, _CONVERSATIONS, _TOOL_MODE)
+    response=PROVIDER_STREAM,
+    request=(_JSON_RESULTS, _FAILURES, *PREPARED, TEXTS_OF_RESULTS, _CONVERSATIONS, _TOOL_MODE),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, is_json, loads
@@ -99,7 +100,7 @@ def _output(result: Result, forms: MediaForms) -> Wire:
     if len(texts) == len(result.content):
         if len(texts) == 1 and texts[0].is_json and (value := _json(texts[0].value)) is not None:
             return {"type": f"{kind}json", "value": value}
-        text = "".join(piece.value for piece in texts)
+        text = joined_texts(piece.value for piece in texts)
         return {"type": f"{kind}text", "value": text or (FAILED_SILENTLY if result.is_error else "")}
     pieces: list[ResultContent] = [Text(FAILED)] if result.is_error else []
     return {"type": "content", "value": [_shown(piece, forms.given) for piece in [*pieces, *result.content]]}

@@ -14,7 +14,7 @@ from partstream.conversation.markers import is_mark
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Asked, Finish, Reply, StreamOutput, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.written_items import WrittenItems, take_for_call
 from partstream.protocols.ai_sdk.written_sources import cited_span, source_chunk
@@ -95,7 +95,7 @@ class ChunkWriter:
             raise AdapterUsageError(f"got {type(output).__name__} after the Finish, expected nothing more")
         chunks = [] if self._started else self._forms.start(self._asked, self._reply)
         self._started = True
-        _WRITERS[type(output)](self, output, chunks)
+        row_of_class(_WRITERS, output)(self, output, chunks)
         return chunks
 
     def _text(self, part: TextPart, chunks: list[Chunk]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.conversation.deferral import shown_by_user
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.settings import SystemAs, ToolImages
+from partstream.conversation.texts import joined_texts
 from partstream.conversation.turns import Attachment, Call, Reasoning, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.errors import RequestNotExpressibleError
@@ -102,7 +103,7 @@ def _output(result: Result) -> str | list[Wire]:
     if result.is_error:  # the protocol has no field for it
         pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})
     if all(piece["type"] == "input_text" for piece in pieces):
-        return "".join(piece["text"] for piece in pieces)
+        return joined_texts(piece["text"] for piece in pieces)
     return pieces
 
 

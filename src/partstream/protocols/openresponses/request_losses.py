@@ -13,7 +13,7 @@ from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.common_losses import each_part_of_a_request
 from partstream.protocols.losses import RequestLoss
 from partstream.protocols.openresponses.write_request import NOT_OPTIONS, OPTION_NAMES
-from partstream.protocols.prepared_losses import PREPARED
+from partstream.protocols.prepared_losses import PREPARED, TEXTS_OF_RESULTS
 
 if TYPE_CHECKING:
     from partstream.outputs import Asked
@@ -108,6 +108,7 @@ REQUEST: Final = (
         "with the setting `toolImages: native` those of tools stay.",
         _pictures,
     ),
+    TEXTS_OF_RESULTS,
     RequestLoss(
         "instructions", "System messages are one text before the conversation, unless a setting says so.", _instructions
     ),

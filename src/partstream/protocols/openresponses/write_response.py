@@ -14,7 +14,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.life import State
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
@@ -66,7 +66,7 @@ class OpenResponsesWriter:
             raise AdapterUsageError("written to after the Finish")
         if self._state is State.IDLE:
             self._begin(output)
-        _WRITERS[type(output)](self, output)
+        row_of_class(_WRITERS, output)(self, output)
         return self._events.take()
 
     def _begin(self, output: StreamOutput) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, read_media
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 from partstream.tokens.counting.count import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.counting.estimator import estimate_text
 from partstream.tokens.counting.files import estimate_file_tokens
@@ -72,17 +72,15 @@ class MessageCounter:
         return TokenCount(self._counter.count(text), CountSource.COUNTED)
 
     def count_message(self, message: ChatMessage) -> TokenCount:
-        """The tokens of a message: of its parts, its name, and the overhead around them."""
+        """The tokens of a message: of its parts, and the overhead around them; no protocol sends its author's name."""
         total = TokenCount(self._overheads.message, self.source)
-        if message.name:
-            total += self.count_text(message.name) + TokenCount(self._overheads.name, self.source)
         for part in message.content:
             total += self.count_part(part)
         return total
 
     def count_part(self, part: MessagePart) -> TokenCount:
         """The tokens of a part and all its contents; the host's marks have none, because they are never sent."""
-        return _COUNTS[type(part)](self, part)
+        return row_of_class(_COUNTS, part)(self, part)
 
     def count_tools(self, tools: Sequence[Tool]) -> TokenCount:
         """The tokens of all tools of a request: names, descriptions, schemas, and the overhead around them."""

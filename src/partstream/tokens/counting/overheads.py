@@ -1,4 +1,4 @@
-"""The tokens in a prompt beside the texts: around messages, names, tools and the answer; a table by family."""
+"""The tokens in a prompt beside the texts: around messages, tools and the answer; a table by family."""
 
 from __future__ import annotations
 
@@ -19,23 +19,21 @@ class Overheads:
 
     Attributes:
         message: Tokens around each message.
-        name: Tokens of an author's name, in addition to its text.
         request: Tokens once per request, which open the answer.
         tools: Tokens once per request with tools.
         tool: Tokens around each tool.
     """
 
     message: int = 3
-    name: int = 1
     request: int = 3
     tools: int = 16
     tool: int = 8
 
 
 _COPILOT: Final = Overheads()
-"""The numbers of Copilot's tokenizer (`BaseTokensPerMessage`, `BaseTokensPerName`, `BaseTokensPerCompletion`,
-`countToolTokens`), without its margin of 1.1: a margin belongs to a decision. For messages, names and the answer, these
-are also the numbers of OpenAI's cookbook, "How to count tokens with tiktoken"."""
+"""The numbers of Copilot's tokenizer (`BaseTokensPerMessage`, `BaseTokensPerCompletion`, `countToolTokens`), without
+its margin of 1.1: a margin belongs to a decision. For messages and the answer, these are also the numbers of OpenAI's
+cookbook, "How to count tokens with tiktoken"."""
 
 OVERHEADS: Final[Mapping[str, Overheads]] = {
     # Tokens of the system prompt that comes with tools: Anthropic's pages "Tool use pricing" and "Pricing", for the

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.digest import add_fields, canonical_json
 from partstream.conversation.markers import is_mark
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, row_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +40,7 @@ def text_digest(text: str) -> Digest:
 
 def message_digest(message: ChatMessage) -> Digest:
     """The digest of a message; neighbouring texts count as one text, because they are sent as one."""
-    fields = [b"message", b"%d" % message.role, _bytes(message.name or "")]
+    fields = [b"message", b"%d" % message.role, b""]  # the place of a name, which no protocol sends
     for piece in _pieces(message.content):
         fields += piece
     return _digest(fields)
@@ -89,7 +89,7 @@ def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
         if isinstance(part, TextPart):
             texts.append(part.value)
             continue
-        piece = _PIECES[type(part)](part)
+        piece = row_of_class(_PIECES, part)(part)
         if not piece:
             continue
         yield from _text(texts)
