@@ -1,15 +1,12 @@
 import asyncio
-from partstream import ChatMessage, LanguageModels
-from partstream.simple import chat_model
+from partstream import chat_model, connect, user_request
 
 @chat_model(name="Parrot")
 async def parrot(messages, options):
-    yield f"You said: {messages[-1].content[0].value}"
+    yield f"You said: {user_request(messages)}"
 
 async def main():
-    async with LanguageModels() as models:
-        models.register_language_model_chat_provider("example", parrot)
-        (model,) = await models.select_chat_models()
-        print(await (await model.send_request([ChatMessage.user("hello")])).read_text())
+    async with connect(parrot) as model:
+        print(await model.ask("hello"))
 
 asyncio.run(main())

@@ -1,4 +1,6 @@
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
@@ -6,6 +8,7 @@ from partstream import (
     CancellationTokenSource,
     ChatMessage,
     DataPart,
+    InvalidArgumentError,
     LanguageModelError,
     RequestOptions,
     TextPart,
@@ -13,8 +16,12 @@ from partstream import (
     ToolCallPart,
     ToolResultPart,
 )
+from partstream.answer_functions import UnknownKeywordError
 from partstream.outputs import Finish, Outcome
+from partstream.provider import ModelFields
 from partstream.simple import chat_model, text_of, user_request
+
+ROOT = Path(__file__).parent.parent
 
 
 def _answer(provider, *, cancel_after=None, progress=None):
@@ -108,12 +115,132 @@ def test_a_yielded_finish_does_no_harm_where_nobody_takes_it():
     assert _answer(provider) == [TextPart("text")]
 
 
-def test_a_function_that_is_no_async_generator_is_refused():
-    async def answer(messages, options):
+async def _no_yield(messages, options):
+    return "text"
+
+
+def _no_async(messages, options):
+    yield "text"
+
+
+def _neither(messages, options):
+    return "text"
+
+
+async def _one_parameter(messages):
+    yield "text"
+
+
+class _Callable:
+    def __call__(self, messages, options):
         return "text"
 
-    with pytest.raises(TypeError, match="got answer, expected an async generator function"):
-        chat_model(name="M")(answer)
+
+@pytest.mark.parametrize(
+    ("decorated", "got", "expected"),
+    [
+        (_no_yield, "an async function without a `yield`", "an async generator function"),
+        (_no_async, "a function without `async`", "an async generator function"),
+        (_neither, "a function with neither `async` nor `yield`", "an async generator function"),
+        (_one_parameter, "with (messages)", "two parameters: async def _one_parameter(messages, options)"),
+    ],
+)
+def test_a_function_that_cannot_answer_is_refused_with_its_file_and_line(decorated, got, expected):
+    line = decorated.__code__.co_firstlineno
+    with pytest.raises(TypeError) as caught:  # as in the versions before
+        chat_model(name="M")(decorated)
+    message = str(caught.value)
+    assert message.startswith(f"chat_model: got {decorated.__name__} ({__file__}:{line})")
+    assert got in message
+    assert f", expected {expected}" in message
+
+
+@pytest.mark.parametrize("decorated", [_Callable(), _Callable, 5, "Parrot"])
+def test_what_is_no_function_is_refused(decorated):
+    with pytest.raises(InvalidArgumentError, match=r"chat_model: got .*, expected (an async|keywords, such as @chat)"):
+        chat_model(decorated)
+
+
+def test_the_decorator_needs_no_keywords_and_no_parentheses():
+    async def parrot(messages, options):
+        yield "text"
+
+    for provider in (chat_model(parrot), chat_model()(parrot)):
+        assert (provider.information.id, provider.information.name) == ("parrot", "parrot")
+        assert _answer(provider) == [TextPart("text")]
+
+
+def test_one_decorator_decorates_any_number_of_functions():
+    decorate = chat_model(tooltip="t", extra={"later": 1})
+    for name in ("one", "two"):
+
+        async def answer(messages, options):
+            yield "text"
+
+        answer.__name__ = name
+        information = decorate(answer).information
+        assert (information.id, information.tooltip, information.extra) == (name, "t", {"later": 1})
+
+
+@pytest.mark.parametrize(
+    ("keyword", "suggestion"),
+    [
+        ("tols", "tool_calling"),
+        ("max_input_token", "max_input_tokens"),
+        ("maxOutputTokens", "max_output_tokens"),
+        ("is_user_selectable", "isUserSelectable"),
+        ("vision", "image_input"),
+        ("qqq", None),
+    ],
+)
+def test_an_unknown_keyword_is_refused_with_what_was_probably_meant(keyword, suggestion):
+    with pytest.raises(UnknownKeywordError) as caught:
+        chat_model(name="M", **{keyword: True})
+    assert (caught.value.name, caught.value.suggestion) == (keyword, suggestion)
+    rest = "expected one of name, id, " if suggestion is None else f"did you mean {suggestion!r}?"
+    assert str(caught.value).startswith(f"chat_model: unknown keyword {keyword!r}; {rest}")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"name": ""}, "chat_model.name: got '' (str), expected a text (str) that is not empty, or None"),
+        ({"max_input_tokens": "x"}, "chat_model.max_input_tokens: got 'x' (str), expected a whole number above 0"),
+        ({"max_output_tokens": 0}, "chat_model.max_output_tokens: got 0 (int), expected a whole number above 0"),
+        ({"max_input_tokens": True}, "chat_model.max_input_tokens: got True, expected a whole number above 0"),
+        ({"image_input": "yes"}, "chat_model.image_input: got 'yes' (str), expected True or False"),
+        ({"tool_calling": -1}, "chat_model.tool_calling: got -1 (int), expected True, False or the most tools"),
+        ({"count_tokens": 5}, "chat_model.count_tokens: got 5 (int), expected a function"),
+        ({"isUserSelectable": "no"}, "chat_model.isUserSelectable: got 'no' (str), expected True or False"),
+        ({"inputCost": "3"}, "chat_model.inputCost: got '3' (str), expected a number"),
+        ({"configurationSchema": []}, "chat_model.configurationSchema: got list, expected a mapping"),
+        ({"extra": [1]}, "chat_model.extra: got list, expected a mapping, such as a dict"),
+        ({"extra": {"a": {1}}}, "chat_model.extra['a']: got a set, expected a JSON value"),
+    ],
+)
+def test_a_keyword_with_a_wrong_value_is_refused(keywords, message):
+    with pytest.raises(InvalidArgumentError) as caught:
+        chat_model(**keywords)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_fields_of_a_model_are_those_that_the_extension_passes_on():
+    source = (ROOT / "extension/src/modelInformation.ts").read_text(encoding="utf-8")
+    passed_on = re.search(r"const PASSED_ON = \[(.*?)\]", source, re.DOTALL)
+    assert set(re.findall(r'"(\w+)"', passed_on[1])) == set(ModelFields.__annotations__)
+
+
+def test_a_provider_is_called_as_the_function_that_it_was():
+    @chat_model(name="M")
+    async def provider(messages, options):
+        """Says what it heard."""
+        yield text_of(messages[-1])
+        yield TextPart(str(len(options.tools)))
+
+    async def ask():
+        return [piece async for piece in provider([ChatMessage.user("hi")])]
+
+    assert asyncio.run(ask()) == ["hi", TextPart("0")]
 
 
 def test_cancellation_ends_the_generator_where_it_waits_and_runs_its_finally():

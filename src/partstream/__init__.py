@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from partstream.protocols.reader import StreamReader
     from partstream.protocols.registry import PROTOCOLS
     from partstream.reading import read_stream
-    from partstream.simple import chat_model
+    from partstream.simple import chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter, StreamUsage
     from partstream.upstreams import (
         ConfigurationError,
@@ -160,6 +160,8 @@ __all__ = [
     "connect",
     "read_stream",
     "run_tool_loop",
+    "text_of",
+    "user_request",
 ]
 
 _LAZY = {
@@ -183,6 +185,8 @@ _LAZY = {
     "PROTOCOLS": "partstream.protocols.registry",
     "read_stream": "partstream.reading",
     "chat_model": "partstream.simple",
+    "text_of": "partstream.simple",
+    "user_request": "partstream.simple",
     "StreamAdapter": "partstream.stream_adapter",
     "StreamUsage": "partstream.stream_adapter",
     "ConfigurationError": "partstream.upstreams",

@@ -13,6 +13,7 @@ __all__ = [
     "COUNT",
     "FILLED_TEXT",
     "MAPPING",
+    "NUMBER",
     "TEXT",
     "Expectation",
     "InvalidArgumentError",
@@ -66,6 +67,7 @@ BOOLEAN: Final = Expectation("True or False", lambda value: isinstance(value, bo
 COUNT: Final = Expectation(
     "a whole number above 0", lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0
 )
+NUMBER: Final = Expectation("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
 MAPPING: Final = Expectation("a mapping, such as a dict", lambda value: isinstance(value, Mapping))
 
 

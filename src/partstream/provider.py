@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
+
+from partstream.arguments import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +27,7 @@ __all__ = [
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelChatProvider",
+    "ModelFields",
     "Progress",
 ]
 
@@ -42,6 +45,47 @@ class LanguageModelChatCapabilities:
     image_input: bool = False
     tool_calling: bool | int = False
 
+    def __post_init__(self) -> None:
+        check_fields(self, _CAPABILITIES)
+
+
+class ModelFields(TypedDict, total=False):
+    """Further fields that VS Code reads from the information about a model, by their names in VS Code.
+
+    Source: `$provideLanguageModelChatInfo` in VS Code 1.139, which copies them without a check of proposals.
+    """
+
+    isUserSelectable: bool
+    """False keeps the model out of the picker; programs can still use it."""
+    isBYOK: bool
+    category: str
+    """`lightweight`, `versatile` or `powerful`."""
+    configurationSchema: dict[str, Any]
+    """The person's choices: `{"properties": {name: {"type", "title", "enum", "default", "group"}}}`."""
+    maxContextWindowTokens: int
+    multiplierNumeric: float
+    pricing: str
+    """The price in words, for the hover."""
+    priceCategory: str
+    """`low`, `medium`, `high` or `very_high`."""
+    inputCost: float
+    """The price of a million tokens, here and in the other costs, in hundredths of a US dollar."""
+    outputCost: float
+    cacheCost: float
+    cacheWriteCost: float
+    longContextInputCost: float
+    longContextOutputCost: float
+    longContextCacheCost: float
+    longContextCacheWriteCost: float
+    statusIcon: dict[str, Any]
+    """A `ThemeIcon`: `{"id": "warning"}`."""
+    targetChatSessionType: str
+    warningText: dict[str, Any]
+    """Markdown texts by a name of their own."""
+    infoText: dict[str, Any]
+    promo: dict[str, Any]
+    """`{"id", "discountPercent", "endsAt", "message"}`."""
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageModelChatInformation:
@@ -58,7 +102,10 @@ class LanguageModelChatInformation:
         detail: The text shown beside the name, or None.
         capabilities: The model's capabilities.
         extra: Further fields that VS Code reads from the object (`isUserSelectable`, `configurationSchema`, ...), by
-            their names in VS Code; JSON values only.
+            their names in VS Code (see :class:`ModelFields`); JSON values only.
+
+    Raises:
+        InvalidArgumentError: A value has another type, the id is empty, or a limit is not above 0.
     """
 
     id: str
@@ -71,6 +118,29 @@ class LanguageModelChatInformation:
     detail: str | None = None
     capabilities: LanguageModelChatCapabilities = field(default_factory=LanguageModelChatCapabilities)
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self, _INFORMATION)
+
+
+_CAPABILITIES: Final = {
+    "image_input": BOOLEAN,
+    "tool_calling": Expectation("True, False or a whole number", lambda value: isinstance(value, int)),
+}
+_INFORMATION: Final = {
+    "id": FILLED_TEXT,
+    "name": TEXT,
+    "family": TEXT,
+    "version": TEXT,
+    "max_input_tokens": COUNT,
+    "max_output_tokens": COUNT,
+    "tooltip": optional(TEXT),
+    "detail": optional(TEXT),
+    "capabilities": Expectation(
+        "LanguageModelChatCapabilities", lambda value: isinstance(value, LanguageModelChatCapabilities)
+    ),
+    "extra": MAPPING,
+}
 
 
 class Progress(Protocol):

@@ -2,25 +2,26 @@
 
 ::
 
-    from partstream.simple import chat_model
+    from partstream import chat_model, user_request
 
     @chat_model(name="Parrot")
     async def provider(messages, options):
-        yield "I heard you."
+        yield f"You said: {user_request(messages)}"
 
 Knows no host and no wire; the result is a :class:`~partstream.provider.LanguageModelChatProvider` like any other.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
+from partstream.answer_functions import check_answer_function, check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
 from partstream.checked_progress import CheckedProgress
-from partstream.messages import Role
+from partstream.messages import RequestOptions, Role
 from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
 from partstream.provider import (
@@ -35,12 +36,12 @@ from partstream.tokens import CountSource, TokenCount, estimate_tokens
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.messages import ChatMessage
     from partstream.parts import ResponsePart
-    from partstream.provider import Progress
+    from partstream.provider import ModelFields, Progress
 
 __all__ = [
     "AnswerFunction",
@@ -51,14 +52,21 @@ __all__ = [
 ]
 
 AnswerFunction: TypeAlias = (
-    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncGenerator[str | ResponsePart | Finish, None]]"
+    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncIterator[str | ResponsePart | Finish]]"
 )
 """An async generator function that yields texts or parts as they come and, if it knows how the answer ended, a
-:class:`~partstream.outputs.Finish` last."""
+:class:`~partstream.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
+returns."""
+
+_NO_OPTIONS: Final = RequestOptions()
+_NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class FunctionProvider(LanguageModelChatProvider):
     """Offers one model, for which a function answers; made by :func:`chat_model`.
+
+    Calling it calls the function: `[piece async for piece in provider([ChatMessage.user("hi")])]`.
+    :func:`partstream.connect` gives the model to ask, with the checks of the contract.
 
     Attributes:
         information: The model's information.
@@ -73,6 +81,13 @@ class FunctionProvider(LanguageModelChatProvider):
         self.information = information
         self._answer = answer
         self._count_tokens = count_tokens
+
+    def __call__(
+        self, messages: Sequence[ChatMessage], options: RequestOptions = _NO_OPTIONS
+    ) -> AsyncGenerator[str | ResponsePart | Finish, None]:
+        """Calls the function, and returns what it yields as it is."""
+        # An async generator function is what the decorator takes; its annotation may say less.
+        return cast("AsyncGenerator[str | ResponsePart | Finish, None]", self._answer(messages, options))
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -116,7 +131,7 @@ class FunctionProvider(LanguageModelChatProvider):
 
     async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
         draining = progress if isinstance(progress, DrainingProgress) else None
-        async with aclosing(self._answer(messages, options)) as answer:
+        async with aclosing(self(messages, options)) as answer:
             if isinstance(progress, CheckedProgress):
                 progress.follow(answer)
             async for piece in answer:
@@ -128,58 +143,110 @@ class FunctionProvider(LanguageModelChatProvider):
                     await draining.drain()
 
 
+@overload
+def chat_model(answer: AnswerFunction, /) -> FunctionProvider: ...
+
+
+@overload
 def chat_model(
     *,
-    name: str,
+    name: str | None = ...,
+    id: str | None = ...,
+    family: str | None = ...,
+    version: str = ...,
+    max_input_tokens: int = ...,
+    max_output_tokens: int = ...,
+    image_input: bool = ...,
+    tool_calling: bool | int = ...,
+    count_tokens: Callable[[str | ChatMessage], int] = ...,
+    tooltip: str | None = ...,
+    detail: str | None = ...,
+    extra: Mapping[str, Any] = ...,
+    **fields: Unpack[ModelFields],
+) -> Callable[[AnswerFunction], FunctionProvider]: ...
+
+
+def chat_model(
+    answer: AnswerFunction | None = None,
+    /,
+    *,
+    name: str | None = None,
     id: str | None = None,  # noqa: A002 - the name that the model's field has
     family: str | None = None,
     version: str = "1",
     max_input_tokens: int = 128_000,
     max_output_tokens: int = 16_000,
     image_input: bool = False,
-    tool_calling: bool = True,
+    tool_calling: bool | int = True,
     count_tokens: Callable[[str | ChatMessage], int] = estimate_tokens,
-    **extra: Any,
-) -> Callable[[AnswerFunction], FunctionProvider]:
-    """Makes a provider of the decorated async generator function.
+    tooltip: str | None = None,
+    detail: str | None = None,
+    extra: Mapping[str, Any] = _NO_FIELDS,
+    **fields: Any,
+) -> FunctionProvider | Callable[[AnswerFunction], FunctionProvider]:
+    """Makes a provider of the decorated async generator function. `@chat_model` without keywords works too.
 
     Args:
-        name: The name in the model picker.
+        answer: The function, where the decorator stands without keywords.
+        name: The name in the model picker; by default, the id.
         id: The model's id; by default, the function's name.
         family: The model family, by which Copilot picks its prompt; by default, the id.
         version: The version within the family.
         max_input_tokens: The most tokens that a prompt may hold.
         max_output_tokens: The most tokens that an answer may hold.
         image_input: Whether messages may hold images.
-        tool_calling: Whether the function may yield tool calls. True by default, because Copilot's agent mode lists
-            only models that call tools; the function need not yield any.
+        tool_calling: Whether the function may yield tool calls; a number is the most tools of a request. True by
+            default, because Copilot's agent mode lists only models that call tools; the function need not yield any.
         count_tokens: Counts the tokens of a text or a message; by default, an estimate.
-        extra: `tooltip`, `detail`, and other fields that VS Code reads (`isUserSelectable`, ...).
+        tooltip: The text shown when the pointer rests on the model, or None.
+        detail: The text shown beside the name, or None.
+        extra: Further fields that VS Code reads and :class:`~partstream.provider.ModelFields` does not have.
+        fields: Further fields that VS Code reads (`isUserSelectable`, ...), see
+            :class:`~partstream.provider.ModelFields`.
 
     Raises:
-        TypeError: The decorated object is not an async generator function.
+        InvalidArgumentError: The decorated object is not an async generator function of two parameters, or a keyword
+            has a wrong value; a `TypeError` too.
+        UnknownKeywordError: There is no such keyword.
     """
+    check_keywords(
+        {
+            "name": name,
+            "id": id,
+            "family": family,
+            "version": version,
+            "max_input_tokens": max_input_tokens,
+            "max_output_tokens": max_output_tokens,
+            "image_input": image_input,
+            "tool_calling": tool_calling,
+            "count_tokens": count_tokens,
+            "tooltip": tooltip,
+            "detail": detail,
+            "extra": extra,
+        }
+    )
+    further = checked_fields(fields, extra)
+    capabilities = LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling)
 
-    def decorate(answer: AnswerFunction) -> FunctionProvider:
-        if not inspect.isasyncgenfunction(answer):
-            what = getattr(answer, "__name__", repr(answer))
-            raise TypeError(f"got {what}, expected an async generator function: an `async def` that contains a `yield`")
-        model_id = id or answer.__name__
+    def decorate(function: AnswerFunction) -> FunctionProvider:
+        check_answer_function(function)
+        named: str = getattr(function, "__name__", "model")
+        model_id = named if id is None else id
         information = LanguageModelChatInformation(
             id=model_id,
-            name=name,
+            name=name or model_id,
             family=family or model_id,
             version=version,
             max_input_tokens=max_input_tokens,
             max_output_tokens=max_output_tokens,
-            tooltip=extra.pop("tooltip", None),
-            detail=extra.pop("detail", None),
-            capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
-            extra=extra,
+            tooltip=tooltip,
+            detail=detail,
+            capabilities=capabilities,
+            extra=further,
         )
-        return FunctionProvider(answer, information, count_tokens)
+        return FunctionProvider(function, information, count_tokens)
 
-    return decorate
+    return decorate if answer is None else decorate(answer)
 
 
 def text_of(message: ChatMessage) -> str:
