@@ -13,9 +13,12 @@ import pytest
 from partstream import (
     CallerError,
     ChatMessage,
+    CheckMode,
     ConfigurationError,
+    ContractViolationError,
     DataPart,
     GatewayConfiguration,
+    InvalidArgumentError,
     LanguageModelError,
     LanguageModelErrorCode,
     RequestOptions,
@@ -31,9 +34,12 @@ from partstream import (
     UnknownModelError,
     UpstreamConnectionError,
     UpstreamHTTPError,
+    chat_model,
     connect,
+    user_request,
 )
 from partstream.models.filters import ModelSelection
+from partstream.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream
 
 README = Path(__file__).parent.parent / "README.md"
@@ -203,6 +209,86 @@ def test_settings_beside_a_whole_configuration_are_refused():
         connect(configuration, api_key=KEY)
 
 
+# ---- asking a provider ----
+
+
+@chat_model(name="Parrot")
+async def parrot(messages, options):
+    yield f"You said: {user_request(messages)}"
+    if user_request(messages) == "call":
+        yield ToolCallPart("c", "nobody", {})
+    if user_request(messages) == "fail":
+        raise KeyError("seed")
+
+
+def test_a_provider_is_asked_without_a_server():
+    async def test() -> None:
+        async with connect(parrot) as model:
+            assert (model.id, model.vendor) == ("parrot", "parrot")
+            assert await model.ask("hello") == "You said: hello"
+            parts = [part async for part in model.stream("call")]
+            assert parts == [TextPart("You said: call"), ToolCallPart("c", "nobody", {})]
+
+    run(test())
+
+
+def test_a_provider_is_judged_strictly_where_a_test_wants_it():
+    async def test() -> None:
+        async with connect(parrot, contract_mode=CheckMode.STRICT) as model:
+            assert await model.ask("hello") == "You said: hello"
+            with pytest.raises(ContractViolationError, match="the tool 'nobody' is not among the request's tools"):
+                await model.ask("call")
+
+    run(test())
+
+
+def test_a_bug_of_a_provider_is_reported_with_its_file_and_line_in_one_line():
+    async def test() -> None:
+        line = parrot._answer.__code__.co_firstlineno + 6
+        async with connect(parrot) as model:
+            with pytest.raises(LanguageModelError) as caught:
+                await model.ask("fail")
+        assert str(caught.value) == f"the provider of parrot failed with KeyError: 'seed' ({__file__}:{line})"
+        assert isinstance(caught.value.__cause__, KeyError)
+
+    run(test())
+
+
+class _ListsNothing(FunctionProvider):
+    async def provide_language_model_chat_information(self, silent: bool, token: Any) -> Any:
+        return [self.information] * self.wanted
+
+    wanted: Any = "x"
+
+
+def test_a_bug_of_a_list_is_reported_with_its_file_and_line(caplog: pytest.LogCaptureFixture):
+    async def test() -> None:
+        provider = _ListsNothing(parrot._answer, parrot.information, len)
+        line = type(provider).provide_language_model_chat_information.__code__.co_firstlineno + 1
+        with pytest.raises(LanguageModelError, match="failed with TypeError: can't multiply") as caught:
+            async with connect(provider):
+                pass
+        assert str(caught.value).endswith(f"({__file__}:{line})")
+        assert caplog.messages[0].endswith(f"({__file__}:{line})")
+
+    run(test())
+
+
+def test_a_model_that_a_provider_does_not_have_and_other_settings_are_refused():
+    async def test() -> None:
+        with pytest.raises(UnknownModelError, match="'owl'; known models: parrot"):
+            async with connect(parrot, model="owl"):
+                pass
+
+    run(test())
+    wrong: Any = parrot
+    with pytest.raises(CallerError, match="got api_key beside a provider, expected none"):
+        connect(wrong, api_key=KEY)
+    for wrong in (5, None, [parrot]):
+        with pytest.raises(InvalidArgumentError, match=r"connect\.base_url: got .*, expected a base URL \(str\), a"):
+            connect(wrong)
+
+
 def test_a_server_that_cannot_be_reached_or_refuses_is_an_error_that_can_be_caught_from_the_top():
     async def test() -> None:
         async with ReplayUpstream(fault="status=403") as upstream, connect(upstream.base_url, model="text") as model:
@@ -247,7 +333,9 @@ def test_an_error_inside_of_the_block_goes_on_and_everything_is_closed():
 
 
 def test_the_readme_shows_what_works(capsys: pytest.CaptureFixture[str]):
-    (block,) = [code for code in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "connect" in code]
+    (block,) = [
+        code for code in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "localhost" in code
+    ]
     code = block.replace("http://localhost:1234/v1", "{URL}")
     assert "{URL}" in code
 

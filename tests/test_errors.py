@@ -86,6 +86,19 @@ def test_an_http_status_has_vs_codes_word(status: int, code: str) -> None:
     assert errors.UpstreamHTTPError(status).code == LanguageModelErrorCode(code)
 
 
+@pytest.mark.parametrize(
+    ("made", "code"), [("no_permissions", "NoPermissions"), ("blocked", "Blocked"), ("not_found", "NotFound")]
+)
+def test_an_error_of_ones_own_is_made_by_vs_codes_word(made: str, code: str) -> None:
+    for owner in (errors.LanguageModelError, errors.UpstreamHTTPError):
+        error = getattr(owner, made)("No more answers today.")
+        assert type(error) is errors.LanguageModelError
+        assert (str(error), error.message, error.code) == (
+            *["No more answers today."] * 2,
+            LanguageModelErrorCode(code),
+        )
+
+
 def test_every_limit_has_its_own_sentence() -> None:
     sentences = {str(errors.UpstreamTimeoutError(phase, 2)) for phase in TimeoutPhase}
     assert len(sentences) == len(TimeoutPhase)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["CheckedProgress"]
+__all__ = ["CheckedProgress", "failing_place"]
 
 
 class CheckedProgress:
@@ -159,6 +159,20 @@ def _suspended(generator: AsyncGenerator[object, None] | None) -> CodePlace | No
     """The line at which a generator is suspended; None if it has ended."""
     frame = getattr(generator, "ag_frame", None)
     return None if frame is None else CodePlace(frame.f_code.co_filename, frame.f_lineno)
+
+
+def failing_place(error: BaseException) -> CodePlace | None:
+    """The line of a provider's code that raised an error: the innermost one outside Partstream, the standard library
+    and installed packages. None if no such line is in the traceback."""
+    found = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in _NOT_THE_PROVIDERS and "site-packages" not in frame.f_code.co_filename:
+            found = CodePlace(frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
 
 
 _NOT_THE_PROVIDERS = sys.stdlib_module_names | {"partstream"}

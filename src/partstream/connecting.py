@@ -1,16 +1,27 @@
-"""The short way to a model server: takes its base URL, gives a model to ask."""
+"""The short way to a model: takes the base URL of a server, or a provider, and gives a model to ask."""
 
 from __future__ import annotations
 
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 from urllib.parse import urlsplit
 
+from partstream.arguments import Expectation, check
 from partstream.consumer import LanguageModels
-from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode, UnknownModelError
+from partstream.consumer.running_request import as_language_model_error
+from partstream.contract import CheckMode
+from partstream.errors import (
+    CallerError,
+    LanguageModelError,
+    LanguageModelErrorCode,
+    PartstreamError,
+    UnknownModelError,
+)
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.provider import LanguageModelChatProvider
+from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 
@@ -41,10 +52,16 @@ def connect(
 ) -> AbstractAsyncContextManager[LanguageModelChat]: ...
 
 
+@overload
 def connect(
-    base_url: str | GatewayConfiguration, *, model: str | None = None, **settings: Any
+    base_url: LanguageModelChatProvider, *, model: str | None = ..., contract_mode: CheckMode = ...
+) -> AbstractAsyncContextManager[LanguageModelChat]: ...
+
+
+def connect(
+    base_url: str | GatewayConfiguration | LanguageModelChatProvider, *, model: str | None = None, **settings: Any
 ) -> AbstractAsyncContextManager[LanguageModelChat]:
-    """Connects to a model server for the duration of a block, and gives one of its models.
+    """Connects to a model server, or to a provider, for the duration of a block, and gives one of its models.
 
     ::
 
@@ -56,31 +73,51 @@ def connect(
                 ...  # TextPart, ThinkingPart, ToolCallPart, DataPart
             print(response.usage, response.finish_reason)
 
-    Keeps nothing on the disk. The end of the block cancels the answers that are still coming.
+    Keeps nothing on the disk. The end of the block cancels the answers that are still coming. A provider of one's own
+    is asked as a host asks it, and every rule of the contract that it breaks is logged; it stays open.
 
     Args:
-        base_url: The base URL of the API; or a whole configuration, which then holds all other settings.
+        base_url: The base URL of the API; or a whole configuration, which then holds all other settings; or a provider.
         protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS`.
         api_key: The key, or None for a server without keys.
-        model: The model's id on the server, or None for the first model in the server's list. Given a base URL, a named
-            model is not looked up in the list, so its limits are assumed.
+        model: The model's id, or None for the first model in the list of the server or the provider. Given a base URL,
+            a named model is not looked up in the list, so its limits are assumed.
         headers: Headers of every request.
         allow_insecure_http: Whether plain http to another machine is allowed, where anyone on the way can read keys
             and prompts.
+        contract_mode: Only for a provider. Strict, for tests: a part that breaks a MUST of the contract ends the
+            answer with a :class:`~partstream.errors.ContractViolationError`. Lenient, as in VS Code: the part is
+            dropped.
 
     Raises:
         ConfigurationError: A setting is invalid; the message shows no key.
-        CallerError: A whole configuration and other settings were both given.
-        LanguageModelError: On entering the block: the server does not list its models, or its list lacks this one; an
+        CallerError: Other settings were given with a configuration or a provider.
+        LanguageModelError: On entering the block: the models cannot be listed, or the list lacks this one; an
             :class:`~partstream.errors.UpstreamError` if the server cannot be reached.
     """
+    if isinstance(base_url, LanguageModelChatProvider):
+        contract_mode: CheckMode = settings.pop("contract_mode", CheckMode.LENIENT)
+        _refuse(settings, "a provider", "none")
+        return _asking(base_url, _name_of(base_url), model, contract_mode)
     if isinstance(base_url, GatewayConfiguration):
-        if settings:
-            raise CallerError(
-                f"connect: got {', '.join(settings)} beside a configuration, expected them in the configuration"
-            )
+        _refuse(settings, "a configuration", "them in the configuration")
         return _connected(base_url, model)
+    check("connect.base_url", base_url, _BASE_URL)
     return _connected(_configuration(base_url, model, **settings), model)
+
+
+_BASE_URL: Final = Expectation(
+    "a base URL (str), a GatewayConfiguration or a LanguageModelChatProvider", lambda value: isinstance(value, str)
+)
+
+
+def _name_of(provider: LanguageModelChatProvider) -> str:
+    return provider.information.id if isinstance(provider, FunctionProvider) else type(provider).__name__
+
+
+def _refuse(settings: Mapping[str, object], beside: str, expected: str) -> None:
+    if settings:
+        raise CallerError(f"connect: got {', '.join(settings)} beside {beside}, expected {expected}")
 
 
 def _configuration(
@@ -107,11 +144,20 @@ def _configuration(
 async def _connected(configuration: GatewayConfiguration, model: str | None) -> AsyncGenerator[LanguageModelChat]:
     vendor = urlsplit(configuration.base_url).netloc
     provider = GatewayProvider(configuration, counters=Counters())
-    async with aclosing(provider), LanguageModels() as models:
+    async with aclosing(provider), _asking(provider, vendor, model, CheckMode.LENIENT) as chosen:
+        yield chosen
+
+
+@asynccontextmanager
+async def _asking(
+    provider: LanguageModelChatProvider, vendor: str, model: str | None, contract_mode: CheckMode
+) -> AsyncGenerator[LanguageModelChat]:
+    async with LanguageModels(contract_mode=contract_mode) as models:
         models.register_language_model_chat_provider(vendor, provider)
         offered = {one.id: one for one in await models.select_chat_models()}
-        if vendor in models.provider_errors:
-            raise models.provider_errors[vendor]
+        error = models.provider_errors.get(vendor)
+        if error is not None:
+            raise error if isinstance(error, PartstreamError) else as_language_model_error(error, vendor)
         if not offered:
             raise LanguageModelError(
                 f"{vendor} lists no language models: name one with model=", LanguageModelErrorCode.NOT_FOUND

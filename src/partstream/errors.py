@@ -100,6 +100,21 @@ class LanguageModelError(PartstreamError):
         self.message = message
         self.code = code
 
+    @staticmethod
+    def no_permissions(message: str) -> LanguageModelError:
+        """The key is missing, or may not be used for this model; as `vscode.LanguageModelError.NoPermissions`."""
+        return LanguageModelError(message, LanguageModelErrorCode.NO_PERMISSIONS)
+
+    @staticmethod
+    def blocked(message: str) -> LanguageModelError:
+        """The request was refused, such as by a quota or a filter; as `vscode.LanguageModelError.Blocked`."""
+        return LanguageModelError(message, LanguageModelErrorCode.BLOCKED)
+
+    @staticmethod
+    def not_found(message: str) -> LanguageModelError:
+        """The model does not exist, or no longer; as `vscode.LanguageModelError.NotFound`."""
+        return LanguageModelError(message, LanguageModelErrorCode.NOT_FOUND)
+
 
 class InvalidRequestError(PartstreamError):
     """A client's request does not conform to its protocol.
@@ -391,12 +406,8 @@ class EventTooLargeError(UpstreamProtocolError):
     """
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(
-            event_type=None,
-            field=None,
-            got=f"{size:,} bytes without the end of the event",
-            expected=f"at most {limit:,} bytes per event",
-        )
+        got, expected = f"{size:,} bytes without the end of the event", f"at most {limit:,} bytes per event"
+        super().__init__(event_type=None, field=None, got=got, expected=expected)
         self.size = size
         self.limit = limit
 
@@ -413,12 +424,8 @@ class ToolArgumentsError(UpstreamProtocolError):
     def __init__(
         self, *, call_id: str | None, name: str | None, arguments: str, expected: str = "a JSON object"
     ) -> None:
-        super().__init__(
-            event_type=f"tool call {name or call_id or 'without a name'}",
-            field="arguments",
-            got=repr(arguments[:80]),
-            expected=expected,
-        )
+        what = f"tool call {name or call_id or 'without a name'}"
+        super().__init__(event_type=what, field="arguments", got=repr(arguments[:80]), expected=expected)
         self.call_id = call_id
         self.name = name
         self.arguments = arguments[:500]

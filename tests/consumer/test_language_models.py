@@ -25,6 +25,9 @@ SELECTIONS = [
     (LanguageModelChatSelector(vendor="birds", family="parrot", version="2", id="b"), ["birds/b"]),
     (LanguageModelChatSelector(vendor="birds", family="owl"), []),
     (LanguageModelChatSelector(vendor="fish"), []),
+    ({}, ["birds/a", "birds/b", "night/a"]),
+    ({"vendor": "birds", "id": "b"}, ["birds/b"]),
+    ({"family": "owl", "version": None}, ["night/a"]),
 ]
 
 
@@ -36,6 +39,24 @@ def test_select_returns_the_models_that_match_in_order_of_registration(selector,
         models.register_language_model_chat_provider("night", OWLS)
         selected = await models.select_chat_models(selector)
         assert [f"{model.vendor}/{model.id}" for model in selected] == expected
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ({"vendr": "birds"}, "selector: got the unknown property 'vendr', expected 'vendor'"),
+        ({"qqq": "x"}, "selector: got the unknown property 'qqq', expected one of vendor, family, version, id"),
+        ({"id": 5}, "LanguageModelChatSelector.id: got 5 (int), expected a text (str), or None"),
+        ("birds", "selector: got 'birds' (str), expected a mapping with some of vendor, family, version, id, or None"),
+    ],
+)
+def test_a_selector_that_can_match_nothing_is_refused(selector, message) -> None:
+    async def scenario() -> None:
+        with pytest.raises(CallerError) as caught:
+            await LanguageModels().select_chat_models(selector)
+        assert str(caught.value) == message
 
     run(scenario())
 
@@ -113,7 +134,8 @@ def test_an_error_that_nobody_asked_to_be_told_of_is_logged(caplog: pytest.LogCa
 
     with caplog.at_level(logging.WARNING, "partstream.consumer"):
         run(scenario())
-    assert caplog.messages == ["the provider of broken failed: OSError: no network"]
+    line = _raise.__code__.co_firstlineno + 1
+    assert caplog.messages == [f"the provider of broken failed: OSError: no network ({__file__}:{line})"]
 
 
 def test_the_models_of_one_provider_are_listed_one_call_at_a_time() -> None:

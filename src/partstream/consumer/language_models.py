@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from partstream.consumer.language_model_chat import LanguageModelChat
 from partstream.consumer.registration import Registration
-from partstream.consumer.selector import LanguageModelChatSelector
+from partstream.consumer.selector import selector_of
 from partstream.consumer.settings import (
     ConsumerLimits,
     ConsumerSettings,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.consumer.running_request import RunningRequest
+    from partstream.consumer.selector import LanguageModelChatSelector, SelectorFields
     from partstream.provider import LanguageModelChatProvider
 
 __all__ = ["LanguageModels"]
 
-_ALL_MODELS = LanguageModelChatSelector()
 _DEFAULT_LIMITS = ConsumerLimits()
 
 
@@ -110,18 +110,24 @@ class LanguageModels:
         self._changed.fire(None)
         return Disposable(unregister)
 
-    async def select_chat_models(self, selector: LanguageModelChatSelector | None = None) -> list[LanguageModelChat]:
+    async def select_chat_models(
+        self, selector: LanguageModelChatSelector | SelectorFields | None = None
+    ) -> list[LanguageModelChat]:
         """Asks all providers for their models at the same time, and returns the models that match.
 
         A provider that fails hides no other provider: its error is reported and kept in :attr:`provider_errors`.
 
         Args:
-            selector: The properties to match; None matches all models.
+            selector: The properties to match, as an object or a dict such as `{"vendor": "example"}`; None matches all
+                models.
 
         Returns:
             The models in the order of registration, and within a provider in the provider's order.
+
+        Raises:
+            InvalidArgumentError: The selector has an unknown property, or one that is no text.
         """
-        wanted = _ALL_MODELS if selector is None else selector
+        wanted = selector_of(selector)
         asked = [one for one in self._registrations.values() if wanted.matches_vendor(one.vendor)]
         lists = await asyncio.gather(*(registration.list_models() for registration in asked))
         return [

@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.cancellation import CancellationTokenSource
-from partstream.checked_progress import CheckedProgress
+from partstream.checked_progress import CheckedProgress, failing_place
 from partstream.consumer.part_buffer import PartBuffer
 from partstream.contract.checker import CheckMode
 from partstream.errors import LanguageModelError, ProviderStuckError
@@ -30,11 +30,14 @@ ProvideResponse: TypeAlias = "Callable[[Progress, CancellationToken], Awaitable[
 
 
 def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelError:
-    """The error as a consumer sees it: `error` itself if it is a LanguageModelError, else one caused by `error`."""
+    """The error as a consumer sees it: `error` itself if it is a LanguageModelError, else one caused by `error`, whose
+    message names the line of the provider's code."""
     if isinstance(error, LanguageModelError):
         return error
     reason = f": {error}" if str(error) else ""
-    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{reason}")
+    place = failing_place(error)
+    at = "" if place is None else f" ({place})"
+    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{reason}{at}")
     wrapped.__cause__ = error
     return wrapped
 

@@ -9,6 +9,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from partstream.checked_progress import failing_place
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -46,8 +48,10 @@ class ViolationLog:
 
 
 def log_provider_error(vendor: str, error: Exception) -> None:
-    """Logs a provider's error; the default of `on_provider_error`."""
-    _log.warning("the provider of %s failed: %s: %s", vendor, type(error).__name__, error)
+    """Logs a provider's error, with the line of its code; the default of `on_provider_error`."""
+    place = failing_place(error)
+    at = "" if place is None else f" ({place})"
+    _log.warning("the provider of %s failed: %s: %s%s", vendor, type(error).__name__, error, at)
 
 
 @dataclass(frozen=True, slots=True)
