@@ -30,8 +30,8 @@ MOST_DOLLARS: Final = 10**6
 MOST_SECONDS: Final = 10**9
 """The most seconds of a wait or a time limit: about 31 years."""
 
-LAST_TIME: Final = 10**11
-"""The latest point in time, in seconds since 1970: in the year 5138."""
+LAST_TIME: Final = 32_503_680_000
+"""The latest point in time, in seconds since 1970: the year 3000, with which the calendar of Windows ends."""
 
 _MOST_DEPTH: Final = 6
 _MOST_FOUND: Final = 10

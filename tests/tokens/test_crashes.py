@@ -165,10 +165,10 @@ def _other_application(path: Path) -> None:
         connection.execute("CREATE TABLE counts (id INTEGER)")
 
 
-def _other_version(path: Path) -> None:
+def _older_version(path: Path) -> None:
     _ledger(path.parent)
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("PRAGMA user_version = 1")
 
 
 def _without_a_table(path: Path) -> None:
@@ -196,7 +196,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], bool]] = {
     "cut in the middle": (_truncated, True),
     "without its head": (_without_head, True),
     "another application's": (_other_application, True),
-    "another version's": (_other_version, True),
+    "an older version's": (_older_version, True),
     "without a table": (_without_a_table, True),
     "a folder in its place": (_folder, True),
     "empty": (_empty, False),

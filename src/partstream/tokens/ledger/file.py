@@ -53,6 +53,16 @@ _TRIMMED_EVERY: Final = 256
 _BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 """SQLite's error codes for a file with other content than ours; SQLITE_ERROR stands for a missing table or column."""
 
+_UNWRITABLE: Final = (
+    ValueError,
+    OverflowError,
+    TypeError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+)
+"""The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
+
 
 def default_data_folder() -> Path:
     """This system's folder for data that programs keep; `PARTSTREAM_DATA` names another folder."""
@@ -60,7 +70,11 @@ def default_data_folder() -> Path:
 
 
 class _ForeignFileError(Exception):
-    """The file at the ledger's path is not a ledger."""
+    """The file at the ledger's path is not a ledger of this version or of an older one."""
+
+
+class _NewerFileError(Exception):
+    """A newer version of Partstream has written the file."""
 
 
 class LedgerFile:
@@ -78,6 +92,7 @@ class LedgerFile:
         self._unwritten: list[Statement] = []
         self._writes = 0
         self._logged: set[str] = set()
+        self._is_lenient = False
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query; empty if the file cannot be read."""
@@ -92,6 +107,11 @@ class LedgerFile:
         if is_written:
             self._unwritten = []
         return is_written
+
+    def note_damage(self, rows: int) -> None:
+        """Logs how many rows of a query held values that cannot be."""
+        if rows:
+            self._log(f"{rows:,} rows hold values that cannot be; those values count as unknown")
 
     def close(self) -> None:
         """Closes the file; the next use opens it again."""
@@ -109,7 +129,7 @@ class LedgerFile:
                 return None
             try:
                 return action(self._opened())
-            except (sqlite3.Error, _ForeignFileError, OSError) as error:
+            except (sqlite3.Error, _ForeignFileError, _NewerFileError, OSError) as error:
                 if not self._is_mended_after(error):
                     return None
         return None
@@ -121,6 +141,11 @@ class LedgerFile:
             self._log(f"another process has used it for more than {_BUSY:g} s")
             return False
         self.close()
+        if _is_undecodable(error) and not self._is_lenient:
+            self._is_lenient = True
+            return True
+        if code is not None and code & 0xFF == sqlite3.SQLITE_CANTOPEN and not os.path.lexists(self.path):
+            return True  # another process has just renamed it
         is_broken = isinstance(error, _ForeignFileError) or (code is not None and code & 0xFF in _BROKEN)
         if is_broken and self._is_put_aside(error):
             return True
@@ -132,7 +157,7 @@ class LedgerFile:
         connection.execute("BEGIN IMMEDIATE")
         try:
             for sql, rows in self._unwritten:
-                connection.executemany(sql, rows)
+                self._execute(connection, sql, rows)
             if self._writes % _TRIMMED_EVERY == 0:
                 _trim(connection)
             connection.execute("COMMIT")
@@ -143,24 +168,76 @@ class LedgerFile:
         self._writes += 1
         return True
 
+    def _execute(self, connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Writes rows; one that SQLite cannot hold is dropped and logged, so that it does not hold up all others."""
+        connection.execute("SAVEPOINT rows")
+        try:
+            connection.executemany(sql, rows)
+        except _UNWRITABLE:
+            connection.execute("ROLLBACK TO rows")
+            for row in rows:
+                try:
+                    connection.execute(sql, row)
+                except _UNWRITABLE as error:
+                    self._log(f"a row that it cannot hold was dropped: {error}")
+        connection.execute("RELEASE rows")
+
     # ---- opening ----
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self._prepare_place()
-            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+            # SQLite must not create the file: it would give everybody the right to read it.
+            address = f"{self.path.absolute().as_uri()}?mode=rw"
+            connection = sqlite3.connect(
+                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            )
             try:
-                _prepare(connection)
+                if self._is_lenient:
+                    connection.text_factory = _decoded
+                self._prepare(connection)
             except BaseException:
                 connection.close()
                 raise
             self._connection, self._identity = connection, _identity(self.path)
         return self._connection
 
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Creates the tables if there are none; changes nothing in a file that is not ours.
+
+        Raises:
+            _ForeignFileError: The file belongs to another application or to an older version.
+            _NewerFileError: The file belongs to a newer version.
+        """
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
+        is_made = _is_made(connection)
+        self._keep_private()
+        _use_write_ahead_log(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if is_made:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _make_tables(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    def _keep_private(self) -> None:
+        """Takes the rights of others away from an existing ledger; the files beside it have the same content."""
+        for path in (self.path, *_files_beside(self.path)):
+            with suppress(OSError):  # there is none, or it is another user's
+                mode = path.stat().st_mode
+                if mode & 0o077:
+                    path.chmod(mode & 0o700)
+
     def _prepare_place(self) -> None:
         """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
-        if self.path.is_dir():
-            raise _ForeignFileError("it is a folder")
+        if self.path.exists() and not self.path.is_file():
+            raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # An existing file is not opened here: closing it would release this process's locks on it
         # (sqlite.org/howtocorrupt.html, 2.2).
@@ -177,8 +254,8 @@ class LedgerFile:
                 return True
             place = self._free_place()
             self.path.replace(place)
-            for suffix in ("-wal", "-shm", "-journal"):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+            for beside in _files_beside(self.path):
+                beside.unlink(missing_ok=True)
         except FileNotFoundError:  # another process has renamed the file and not yet created the new one
             return True
         except OSError:
@@ -204,26 +281,40 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Creates the tables if there are none.
+def _files_beside(path: Path) -> list[Path]:
+    """The files that SQLite puts beside a database."""
+    return [Path(f"{path}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
+
+
+def _is_undecodable(error: Exception) -> bool:
+    """Whether a text in the file is not UTF-8: Python's own error, without a code of SQLite."""
+    return isinstance(error, sqlite3.OperationalError) and "decode" in str(error)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _is_made(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds our tables; False if it is empty. Only reads.
 
     Raises:
-        _ForeignFileError: The file belongs to another application or version.
+        _ForeignFileError: The file belongs to another application or to an older version.
+        _NewerFileError: The file belongs to a newer version.
     """
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
-    _use_write_ahead_log(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    if _head(connection) == (APPLICATION_ID, SCHEMA_VERSION):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _make_tables(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+    application, version = head = _head(connection)
+    if head == (APPLICATION_ID, SCHEMA_VERSION):
+        return True
+    if application == APPLICATION_ID and version > SCHEMA_VERSION:
+        raise _NewerFileError(
+            f"a newer version of Partstream has written it (tables {version}, this version knows {SCHEMA_VERSION})"
+        )
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if head != (0, 0) or tables:
+        raise _ForeignFileError(
+            f"got application {application:#x}, version {version}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
+        )
+    return False
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
@@ -242,14 +333,8 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    head = _head(connection)
-    if head == (APPLICATION_ID, SCHEMA_VERSION):  # another process was first
+    if _is_made(connection):  # another process was first
         return
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if head != (0, 0) or tables:
-        raise _ForeignFileError(
-            f"got application {head[0]:#x}, version {head[1]}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"
-        )
     for statement in SCHEMA:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

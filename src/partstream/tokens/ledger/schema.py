@@ -37,7 +37,8 @@ APPLICATION_ID: Final = 0x50535447
 """The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""
 
 SCHEMA_VERSION: Final = 2
-"""The version of the tables. A file of another version is renamed: its contents are learned again in a few answers."""
+"""The version of the tables. A file of an older version is renamed: its contents are learned again in a few answers. A
+file of a newer version is left alone, because two versions may be in use side by side."""
 
 SCHEMA: Final = (
     # Digests are random, so row numbers would not help in these tables.

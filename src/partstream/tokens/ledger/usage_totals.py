@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from partstream.numbers import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.tokens.ledger.rows import UsageRow
 from partstream.tokens.ledger.schema import CLEAR_USAGE, READ_LAST_USAGE, READ_USAGE, READ_USAGE_OF_OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from partstream.tokens.ledger.file import LedgerFile
 
@@ -87,7 +88,7 @@ class UsageTotals:
 
 def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:
     """The usage of the answers since a day of the local calendar, oldest first."""
-    return [UsageRow(*row) for row in file.read(READ_USAGE, (_start_of(since),)) if _is_sound(row)]
+    return _sound_rows(file, file.read(READ_USAGE, (_start_of(since),)))
 
 
 class UsageOfOthers:
@@ -109,7 +110,7 @@ class UsageOfOthers:
             self._last = 0
         rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
         self._last = max([self._last, last, *(number for number, *_ in rows)])
-        return [UsageRow(*row) for _, *row in rows if _is_sound(tuple(row))]
+        return _sound_rows(file, [row[1:] for row in rows])
 
 
 def clear_usage(file: LedgerFile) -> bool:
@@ -140,9 +141,40 @@ def _day(time: float) -> date:
     return datetime.fromtimestamp(time, UTC).astimezone().date()
 
 
-def _is_sound(row: tuple[object, ...]) -> bool:
-    """Whether a row is valid; a file may be damaged."""
-    time, model, _, _, *numbers = row
-    if not (isinstance(time, float) and 0 <= time < 1e11 and isinstance(model, str)):
-        return False
-    return all(number is None or (isinstance(number, int | float) and number >= 0) for number in numbers)
+def _sound_rows(file: LedgerFile, read: Sequence[tuple[Any, ...]]) -> list[UsageRow]:
+    """The rows of a query, without damaged ones; a number in them that cannot be is unknown. The log counts both."""
+    rows = [_sound_row(*values) for values in read]
+    file.note_damage(sum(row is None or _values(row) != values for row, values in zip(rows, read, strict=True)))
+    return [row for row in rows if row is not None]
+
+
+def _sound_row(
+    time: Any,
+    model: Any,
+    upstream: Any,
+    conversation: Any,
+    input_tokens: Any,
+    output_tokens: Any,
+    cached_tokens: Any,
+    reasoning_tokens: Any,
+    cost: Any,
+) -> UsageRow | None:
+    """The usage in the values of a file, which may be damaged; None without a time or a model."""
+    ended = as_amount(time, LAST_TIME)
+    if ended is None or not isinstance(model, str):
+        return None
+    return UsageRow(
+        ended,
+        model,
+        upstream if isinstance(upstream, str) else "",
+        conversation if isinstance(conversation, str) else None,
+        as_count(input_tokens),
+        as_count(output_tokens),
+        as_count(cached_tokens),
+        as_count(reasoning_tokens),
+        as_amount(cost, MOST_DOLLARS),
+    )
+
+
+def _values(row: UsageRow) -> tuple[Any, ...]:
+    return tuple(getattr(row, one.name) for one in fields(row))

@@ -6,7 +6,7 @@ that takes longer than :data:`PATIENCE`, callers do not wait again until it has 
 
 from __future__ import annotations
 
-import math
+import logging
 import secrets
 import time
 import weakref
@@ -15,6 +15,7 @@ from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.tokens.counting.count import CountSource
 from partstream.tokens.ledger.calibration import WINDOW, Sample
 from partstream.tokens.ledger.file import LedgerFile
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PATIENCE", "LedgerWorker"]
 
+_logger = logging.getLogger("partstream.tokens")
+
 PATIENCE: Final = 0.25
 """The most seconds that a caller waits for a read."""
 
@@ -53,12 +56,6 @@ _LAST_PATIENCE: Final = 2.0
 """The most seconds to wait for the last writes when the ledger closes."""
 
 _DAY: Final = 86_400
-
-_MOST_TOKENS: Final = 1e9
-"""The most tokens of a request; a larger number in the file is damage."""
-
-_LAST_TIME: Final = 1e11
-"""The latest time in seconds since 1970; a later time in the file is damage."""
 
 Result = TypeVar("Result")
 
@@ -92,7 +89,7 @@ class LedgerWorker:
             return None
         found: dict[Digest, dict[str, CountRow]] = {}
         for digest, scope, version, counted, source, reported, is_alone, size, _ in rows:
-            if _is_count(counted) and _is_count_or_none(reported) and _is_count_or_none(size) and source in _SOURCES:
+            if _is_sound(counted, reported, size) and counted is not None and source in _SOURCES:
                 row = CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
                 found.setdefault(digest, {})[scope] = row
         return found
@@ -104,65 +101,74 @@ class LedgerWorker:
             return None
         found: dict[Digest, dict[str, tuple[TotalRow, ...]]] = {}
         for digest, scope, tools, tools_tokens, reported, _ in rows:
-            if _is_count(tools_tokens) and _is_count(reported) and isinstance(tools, bytes):
+            if _is_number(tools_tokens) and _is_number(reported) and isinstance(tools, bytes):
                 scopes = found.setdefault(digest, {})
                 scopes[scope] = (*scopes.get(scope, ()), TotalRow(tools, tools_tokens, int(reported)))
         return found
 
     def samples(self, family: str) -> list[Sample] | None:
         """The newest samples of a family, oldest of them first."""
-        rows = self._read(lambda file: file.read(READ_SAMPLES, (family, WINDOW)))
+        rows = self._read(lambda file: file.read(READ_SAMPLES, (storable_text(family), WINDOW)))
         if rows is None:
             return None
-        return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_count(ratio) and _is_count(weight)]
+        return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
 
     def limits(self, upstream: str) -> dict[str, LimitRow] | None:
         """The limits of an upstream's models, by their ids."""
-        rows = self._read(lambda file: file.read(READ_LIMITS, (upstream,)))
+        rows = self._read(lambda file: file.read(READ_LIMITS, (storable_text(upstream),)))
         if rows is None:
             return None
-        return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_count(tokens) and _is_time(at)}
+        return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_number(tokens) and _is_time(at)}
 
     # ---- writing: collected, and written by `flush` ----
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
         """Adds counts to the next write."""
-        today = _today()
+        today, name = _today(), storable_text(scope)
         parameters = [
-            (digest, scope, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
+            (digest, name, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
             for digest, row in rows.items()
+            if _is_sound(row.counted, row.reported, row.size)
         ]
         self._new.append((KEEP_COUNT, parameters))
 
     def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
         """Adds a reported total to the next write."""
-        self._new.append((KEEP_TOTAL, [(digest, scope, row.tools, row.tools_tokens, row.reported, _today())]))
+        if _is_sound(row.tools_tokens, row.reported):
+            parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
+            self._new.append((KEEP_TOTAL, [parameters]))
 
     def keep_sample(self, family: str, sample: Sample) -> None:
         """Adds a sample to the next write, which also deletes samples that no longer count."""
-        self._new.append((KEEP_SAMPLE, [(family, sample.ratio, sample.weight)]))
-        self._new.append((TRIM_SAMPLES, [(family, WINDOW)]))
+        name = storable_text(family)
+        if _is_sound(sample.ratio, sample.weight):
+            self._new.append((KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
+            self._new.append((TRIM_SAMPLES, [(name, WINDOW)]))
 
     def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
         """Adds a limit to the next write."""
-        self._new.append((KEEP_LIMIT, [(upstream, model, row.tokens, row.learned)]))
+        if _is_sound(row.tokens) and _is_time(row.learned):
+            names = storable_text(upstream), storable_text(model)
+            self._new.append((KEEP_LIMIT, [(*names, row.tokens, row.learned)]))
 
     def forget_limit(self, upstream: str, model: str) -> None:
         """Adds the deletion of a limit to the next write."""
-        self._new.append((FORGET_LIMIT, [(upstream, model)]))
+        self._new.append((FORGET_LIMIT, [(storable_text(upstream), storable_text(model))]))
 
     def keep_usage(self, row: UsageRow) -> None:
-        """Adds the usage of an answer to the next write."""
+        """Adds the usage of an answer to the next write; a number that cannot be is unknown."""
+        if not _is_time(row.time):
+            return
         parameters = (
             row.time,
-            row.model,
-            row.upstream,
-            row.conversation,
-            row.input_tokens,
-            row.output_tokens,
-            row.cached_tokens,
-            row.reasoning_tokens,
-            row.cost,
+            storable_text(row.model),
+            storable_text(row.upstream),
+            None if row.conversation is None else storable_text(row.conversation),
+            as_count(row.input_tokens),
+            as_count(row.output_tokens),
+            as_count(row.cached_tokens),
+            as_count(row.reasoning_tokens),
+            as_amount(row.cost, MOST_DOLLARS),
             self.name,
         )
         self._new.append((KEEP_USAGE, [parameters]))
@@ -171,7 +177,7 @@ class LedgerWorker:
         """Writes all new rows in the background, in one transaction."""
         if self._new and self._end.alive:
             new, self._new = self._new, []
-            self._thread.submit(self._file.write, new)
+            self._thread.submit(_write, self._file, new)
 
     def close(self) -> None:
         """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
@@ -217,16 +223,25 @@ def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
     return closing
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= _MOST_TOKENS
+def _write(file: LedgerFile, statements: Sequence[Statement]) -> None:
+    """Writes in the thread, where nobody would see an error."""
+    try:
+        file.write(statements)
+    except Exception:
+        _logger.exception("the token ledger was not written")
 
 
-def _is_count_or_none(value: object) -> bool:
-    return value is None or _is_count(value)
+def _is_number(value: object) -> bool:
+    return as_amount(value, MOST_TOKENS) is not None
+
+
+def _is_sound(*values: object) -> bool:
+    """Whether each value is unknown or a number that can be, which is what the file holds and SQLite takes."""
+    return all(value is None or _is_number(value) for value in values)
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, float) and 0 <= value <= _LAST_TIME
+    return as_amount(value, LAST_TIME) is not None
 
 
 def _today() -> int:
