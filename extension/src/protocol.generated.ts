@@ -273,13 +273,15 @@ export interface VersionMismatchData {
 /**
  * One group of chatLanguageModels.json, sent whole with every request for its models.
  *
- * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group (VS Code
- * does not tell the group's name). `configuration` holds the group's keys and values, with secrets in clear text: it
+ * A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
+ * is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
+ * does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
  * is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
  * all others.
  */
 export interface Group {
   id: string;
+  name?: string;
   configuration: Record<string, unknown>;
 }
 
@@ -318,12 +320,14 @@ export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | 
 /**
  * A provider that could not list its models; the log has its traceback.
  *
- * `code` is absent where it would be `Unspecified`. With `NoPermissions` the models that were known before must not be
- * shown any more: the server refuses the key, or wants one.
+ * `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
+ * models that were known before must not be shown any more: the server refuses the key, or wants one. `isLoadProblem`
+ * tells that `languageModels/providerDidLoad` has told the same.
  */
 export interface ProviderError {
   provider: string;
   message: string;
+  isLoadProblem?: boolean;
   code?: LanguageModelErrorCode;
 }
 
@@ -395,6 +399,32 @@ export interface ModelsDidChangeParams {
   group: string | null;
 }
 
+/**
+ * Why a person's own provider could not be loaded.
+ *
+ * `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
+ * With `keepsOld` the version before still answers.
+ */
+export interface LoadProblem {
+  message: string;
+  file: string | null;
+  line: number | null;
+  keepsOld: boolean;
+}
+
+/**
+ * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
+ *
+ * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+ * if it is not known.
+ */
+export interface ProviderDidLoadParams {
+  group: string | null;
+  provider: string;
+  file: string | null;
+  problem: LoadProblem | null;
+}
+
 /** Token counts have changed for models of the group with this id; null stands for the configuration's providers. */
 export interface TokenCountsDidChangeParams {
   group: string | null;
@@ -464,6 +494,8 @@ export interface NotificationsToExtension {
   "$/progress": ProgressParams;
   /** Announces that a list of models may have changed; never sent because of languageModels/information itself. */
   "languageModels/didChange": ModelsDidChangeParams;
+  /** Announces that a person's own provider was loaded, or could not be loaded. */
+  "languageModels/providerDidLoad": ProviderDidLoadParams;
   /** Announces that token counts of texts have noticeably changed for some models. */
   "languageModels/tokenCountsDidChange": TokenCountsDidChangeParams;
   /** Announces the usage of an answer that has ended. */

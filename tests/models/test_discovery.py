@@ -268,6 +268,24 @@ def test_after_a_failure_there_is_a_pause_while_there_is_a_list():
     run(test())
 
 
+def test_the_log_says_of_which_server_and_why_once_for_failures_that_follow_each_other(
+    caplog: pytest.LogCaptureFixture,
+):
+    async def test() -> None:
+        async with discovering({LIST: VLLM}, upstream="https://host/v1") as discovered:
+            await discovered.settled_ids()
+            for status in (500, 500, 503):
+                discovered.server.statuses[LIST] = status
+                discovered.clock.now += 301
+                await discovered.settled_ids()
+
+    with caplog.at_level(logging.WARNING):
+        run(test())
+    lines = [record.getMessage() for record in caplog.records]
+    assert all(line.startswith("cannot refresh the list of models of https://host/v1: ") for line in lines)
+    assert len(lines) == 2
+
+
 FIRST = {
     "an error status": (500, UpstreamHTTPError),
     "no list": (404, UpstreamHTTPError),

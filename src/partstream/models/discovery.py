@@ -99,6 +99,7 @@ class ModelDiscovery:
         base_path: The path of the base URL, such as `/v1`.
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
+        upstream: What the log calls the upstream.
         further_lists: The paths of further lists of models, see
             :func:`partstream.models.composition.list_questions`.
         cache: The cache in which answers outlive the process, or None.
@@ -114,6 +115,7 @@ class ModelDiscovery:
         base_path: str,
         on_change: Callable[[], object],
         *,
+        upstream: str = "the server",
         further_lists: tuple[str, ...] = (),
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
@@ -126,6 +128,9 @@ class ModelDiscovery:
         self._further_lists = further_lists
         self._lists = list_questions(base_path, further_lists)
         self._on_change = on_change
+        self._upstream = upstream
+        self._said_failure: str | None = None
+        self._said_problems: tuple[str, ...] = ()
         self._cache = cache
         self._is_wanted = is_wanted
         self._refusal = refusal
@@ -207,6 +212,26 @@ class ModelDiscovery:
         if self._cache is not None and self._answers is not None:
             await asyncio.to_thread(self._cache.save, dict(self._answers))
 
+    # ---- the log, which says nothing twice in a row ----
+
+    def _log_failure(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        before, self._said_failure = self._said_failure, str(error)
+        if before != self._said_failure:
+            _logger.warning("cannot refresh the list of models of %s: %s", self._upstream, error)
+
+    def _log_problems(self, problems: tuple[str, ...]) -> None:
+        before, self._said_problems = self._said_problems, problems
+        if problems == before:
+            return
+        for problem in problems[:_SHOWN_PROBLEMS]:
+            _logger.info("in the list of models of %s: %s", self._upstream, problem)
+        if len(problems) > _SHOWN_PROBLEMS:
+            _logger.info(
+                "in the list of models of %s: %d more problems", self._upstream, len(problems) - _SHOWN_PROBLEMS
+            )
+
     # ---- requests ----
 
     def _begin(self) -> asyncio.Task[None]:
@@ -219,7 +244,7 @@ class ModelDiscovery:
     def _listed(self, task: asyncio.Task[None]) -> None:
         """Logs why there is no new list, unless a waiting caller gets the error."""
         if not self._waiting:
-            _log_failure(task)
+            self._log_failure(task)
         elif not task.cancelled():
             task.exception()
 
@@ -235,11 +260,12 @@ class ModelDiscovery:
         composition = self._compose({**answers, **listed})
         answers |= listed
         self._next_refresh = self._clock() + self._settings.list_fresh_for
-        _log_problems(composition.problems)
+        self._said_failure = None
+        self._log_problems(composition.problems)
         self._publish(composition.records)
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_more())
-            self._asking.add_done_callback(_log_failure)
+            self._asking.add_done_callback(self._log_failure)
 
     async def _withdraw(self) -> None:
         """Forgets the list: the upstream refuses the key, or there is none, and a known list would hide that."""
@@ -279,7 +305,7 @@ class ModelDiscovery:
             await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
         composition = self._compose(self._known())
         self._forget_all_but([*self._lists, *composition.questions])
-        _log_problems(composition.problems)
+        self._log_problems(composition.problems)
         self._publish(composition.records)
         await self._save()
 
@@ -361,15 +387,3 @@ def _document(question: FactRequest, body: bytes) -> object:
             return document
         got, expected = "null", "a JSON object"
     raise UpstreamProtocolError(event_type=f"the answer of {question.path}", field=None, got=got, expected=expected)
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _logger.warning("cannot refresh the list of models: %s", error)
-
-
-def _log_problems(problems: tuple[str, ...]) -> None:
-    for problem in problems[:_SHOWN_PROBLEMS]:
-        _logger.info("in the list of models: %s", problem)
-    if len(problems) > _SHOWN_PROBLEMS:
-        _logger.info("in the list of models: %d more problems", len(problems) - _SHOWN_PROBLEMS)

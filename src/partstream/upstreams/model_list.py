@@ -57,6 +57,7 @@ class ModelList:
             fetch,
             base_path,
             on_change,
+            upstream=configuration.shown_url,
             further_lists=further_lists,
             cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),

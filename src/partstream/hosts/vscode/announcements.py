@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.redaction import Redactor
     from partstream.rpc.outbox import Outbox
 
 __all__ = ["Announcements", "HostListener"]
@@ -21,6 +22,10 @@ class HostListener(Protocol):
 
     def models_did_change(self, group: str | None) -> None:
         """The list of models may have changed."""
+        ...
+
+    def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
+        """A person's own provider was loaded, or could not be."""
         ...
 
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
@@ -38,16 +43,22 @@ class Announcements:
     Args:
         loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.
         outbox: The queue.
+        redactor: Removes secrets.
     """
 
-    def __init__(self, loop: AbstractEventLoop, outbox: Outbox) -> None:
+    def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: Redactor) -> None:
         self._loop = loop
         self._outbox = outbox
+        self._redactor = redactor
 
     def models_did_change(self, group: str | None) -> None:
         """Sends `languageModels/didChange`."""
         params: wire.ModelsDidChangeParams = {"group": group}
         self._post("languageModels/didChange", params)
+
+    def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
+        """Sends `languageModels/providerDidLoad`, without secrets: the message of an error may quote anything."""
+        self._post("languageModels/providerDidLoad", self._redactor.redact_values(params))
 
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
         """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""

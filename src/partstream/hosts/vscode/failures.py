@@ -10,16 +10,22 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
+from partstream.hosts.vscode.user_code import CodePlace, failing_line
 from partstream.numbers import MOST_SECONDS, as_amount, as_count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from partstream.hosts.vscode import wire
 
 __all__ = [
     "ProviderFailedError",
+    "ProviderLoadError",
     "error_data",
     "is_providers_own",
+    "load_problem",
     "provider_error",
+    "reason",
     "said_by",
     "says_all",
     "sentence",
@@ -42,6 +48,10 @@ class ProviderFailedError(PartstreamError):
         super().__init__(sentence(error, provider))
         self.provider = provider
         self.error = error
+
+
+class ProviderLoadError(ProviderFailedError):
+    """A hosted provider could not be loaded."""
 
 
 def says_all(error: BaseException) -> bool:
@@ -69,13 +79,42 @@ def sentence(error: BaseException, provider: str) -> str:
     said = said_by(error)
     if says_all(error):
         return said
-    described = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return f"the provider {provider} failed: {described}"
+    return f"the provider {provider} failed: {reason(error)}"
+
+
+def reason(error: BaseException) -> str:
+    """What happened, without the provider's name; for a bug, with the error's type."""
+    said = said_by(error)
+    if says_all(error) or not said:
+        return said or type(error).__name__
+    return f"{type(error).__name__}: {said}"
+
+
+def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) -> wire.LoadProblem:
+    """Why a provider could not be loaded.
+
+    Args:
+        error: The error of the load.
+        file: The provider's file, if it has one.
+        keeps_old: Whether the version before still answers.
+    """
+    place = failing_line(error, file) or (file and CodePlace(str(file), 1))
+    message = reason(error)
+    if isinstance(error, SyntaxError) and isinstance(error.msg, str):
+        message = f"{type(error).__name__}: {error.msg}"  # its text repeats the place
+    return {
+        "message": message,
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "keepsOld": keeps_old,
+    }
 
 
 def provider_error(failure: ProviderFailedError) -> wire.ProviderError:
     """The error beside a list of models."""
-    error: wire.ProviderError = {"provider": failure.provider, "message": str(failure)}
+    error: wire.ProviderError = {"provider": failure.provider, "message": reason(failure.error)}
+    if isinstance(failure, ProviderLoadError):
+        error["isLoadProblem"] = True
     code: wire.LanguageModelErrorCode = _code(failure.error).value
     if code != "Unspecified":
         error["code"] = code

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from partstream.errors import CallerError
 from partstream.hosts.vscode.token_memory import TokenMemory
+from partstream.settings.secrecy import hidden_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,21 +49,38 @@ class GatewayLoader:
     """Loads the gateway for one group; a changed configuration needs a new loader.
 
     Attributes:
-        name: The gateway's name in logs and errors: the host name of its server.
+        name: The gateway's name in logs and errors.
+        is_own: False: no code of the person is loaded.
+        file: None.
 
     Args:
         configuration: The keys and values of the group.
         surroundings: The other things that the gateway needs.
+        name: The group's name; None for the host and port of its server.
     """
 
-    def __init__(self, configuration: Mapping[str, Any], surroundings: GatewaySurroundings | None = None) -> None:
+    is_own: ClassVar[bool] = False
+    file: None = None
+
+    def __init__(
+        self,
+        configuration: Mapping[str, Any],
+        surroundings: GatewaySurroundings | None = None,
+        name: str | None = None,
+    ) -> None:
         self._configuration = configuration
         self._surroundings = surroundings or GatewaySurroundings()
         self._resolved: Resolved | None = None
-        self.name = urlsplit(str(configuration.get("baseUrl") or "")).hostname or "gateway"
+        self._base_url = str(configuration.get("baseUrl") or "")
+        self.name = name or _host_of(self._base_url) or "gateway"
 
     def __repr__(self) -> str:
         return f"<gateway to {self.name}>"  # never the configuration: it holds keys
+
+    @property
+    def place(self) -> str:
+        """The address of the server, without what may be secret in it."""
+        return f"at {hidden_url(self._base_url)}"
 
     def stamp(self) -> Stamp:
         """The stamp of the user's `partstream.toml`, which may hold settings that the group leaves out."""
@@ -99,6 +117,15 @@ class GatewayLoader:
         return GatewayProvider(
             replace(configuration, cache_folder=default_cache_folder()), ledger=ledger, counters=counters
         )
+
+
+def _host_of(base_url: str) -> str:
+    try:
+        address = urlsplit(base_url)
+        port = f":{address.port}" if address.port else ""
+    except ValueError:  # no URL, which the error of the configuration says
+        return ""
+    return f"{address.hostname}{port}" if address.hostname else ""
 
 
 def editor_settings(configuration: wire.SidecarConfiguration) -> dict[str, Any]:

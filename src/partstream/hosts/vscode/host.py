@@ -171,31 +171,38 @@ class ProviderHost:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
+        return self._host(None, name, name, SourceLoader(source))
+
+    def _host_group(self, group: wire.Group) -> HostedProvider:
+        configuration = group["configuration"]
+        source = configuration.get(PROVIDER_KEY)
+        if isinstance(source, str) and source:
+            return self._host(group["id"], "", group.get("name") or default_name(source), SourceLoader(source))
+        gateway = GatewayLoader(configuration, self._surroundings, group.get("name"))
+        return self._host(group["id"], "", gateway.name, gateway)
+
+    def _host(self, group: str | None, prefix: str, name: str, loader: ProviderLoader) -> HostedProvider:
+        def did_load(problem: wire.LoadProblem | None) -> None:
+            if not loader.is_own:
+                return  # its settings are wrong, which the list of its group says
+            file = None if loader.file is None else str(loader.file)
+            self._listener.provider_did_load({"group": group, "provider": name, "file": file, "problem": problem})
+
         return HostedProvider(
             name,
-            SourceLoader(source),
-            lambda: self._listener.models_did_change(None),
-            lambda ids: self._listener.token_counts_did_change(None, [_qualified(name, one) for one in ids]),
+            loader,
+            lambda: self._listener.models_did_change(group),
+            lambda ids: self._listener.token_counts_did_change(group, [_qualified(prefix, one) for one in ids]),
+            did_load,
         )
 
     def _of_group(self, group: wire.Group) -> HostedProvider:
         group_id, configuration = group["id"], group["configuration"]
         known = self._groups.get(group_id)
         if known is not None and known.configuration == configuration:
+            known.provider.name = group.get("name") or known.provider.name
             return known.provider
-        source = configuration.get(PROVIDER_KEY)
-        loader: ProviderLoader
-        if isinstance(source, str) and source:
-            name, loader = default_name(source), SourceLoader(source)
-        else:
-            gateway = GatewayLoader(configuration, self._surroundings)
-            name, loader = gateway.name, gateway
-        hosted = HostedProvider(
-            name,
-            loader,
-            lambda: self._listener.models_did_change(group_id),
-            lambda ids: self._listener.token_counts_did_change(group_id, ids),
-        )
+        hosted = self._host_group(group)
         self._groups[group_id] = _HostedGroup(configuration, hosted)
         if known is not None:
             task = asyncio.create_task(known.provider.aclose())

@@ -14,15 +14,25 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError, UnknownModelError
 from partstream.hosts.vscode.broken_rules import BrokenRules
-from partstream.hosts.vscode.failures import ProviderFailedError, is_providers_own, said_by, says_all
+from partstream.hosts.vscode.failures import (
+    ProviderFailedError,
+    ProviderLoadError,
+    is_providers_own,
+    load_problem,
+    reason,
+    said_by,
+    says_all,
+)
 from partstream.hosts.vscode.threads import run_in_thread
+from partstream.hosts.vscode.user_code import logged_error
 from partstream.tokens.sourced import CorrectsTokenCounts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Sized
 
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
+    from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.loading import ProviderLoader, Stamp
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
@@ -90,6 +100,20 @@ class Generation:
         return [model.id for model in self.models.values() if model.family == family]
 
 
+class _ListLog:
+    """Remembers what the log said last of a provider's list, so that it says nothing twice in a row."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+
+    def is_news(self, sentence: str) -> bool:
+        """Whether this differs from the last one."""
+        before, self._last = self._last, sentence
+        return before != sentence
+
+
 class HostedProvider:
     """One provider of the configuration or of a group.
 
@@ -101,6 +125,7 @@ class HostedProvider:
         loader: Makes the provider.
         on_did_change: Called when the list of models may have changed, but not while the models are being listed.
         on_did_correct: Called with the ids of models whose counts of texts have changed.
+        on_did_load: Called after each load, with the problem if the source could not be loaded.
     """
 
     def __init__(
@@ -109,9 +134,12 @@ class HostedProvider:
         loader: ProviderLoader,
         on_did_change: Callable[[], None],
         on_did_correct: Callable[[list[str]], None] = lambda ids: None,
+        on_did_load: Callable[[wire.LoadProblem | None], None] = lambda problem: None,
     ) -> None:
         self.name = name
         self._loader = loader
+        self._on_did_load = on_did_load
+        self._list_log = _ListLog()
         self._on_did_change = on_did_change
         self._on_did_correct = on_did_correct
         self._loading: asyncio.Task[None] | None = None
@@ -192,9 +220,17 @@ class HostedProvider:
 
     def failed(self, error: BaseException, what: str) -> ProviderFailedError:
         """Logs an error with this provider's name, and returns it as a ProviderFailedError."""
-        traceback = None if says_all(error) else error
+        self._log_failure(error, what)
+        return self._as_failure(error)
+
+    def _log_failure(self, error: BaseException, what: str) -> None:
+        traceback = None if says_all(error) else logged_error(error)
         _logger.error("the provider %s %s: %s", self.name, what, said_by(error), exc_info=traceback)
-        failure = ProviderFailedError(self.name, error)
+
+    def _as_failure(
+        self, error: BaseException, kind: type[ProviderFailedError] = ProviderFailedError
+    ) -> ProviderFailedError:
+        failure = kind(self.name, error)
         failure.__cause__ = error
         return failure
 
@@ -243,18 +279,28 @@ class HostedProvider:
             # A script that ends with `sys.exit(main())` must not end the other providers.
             if not is_providers_own(error):
                 raise
-            consequence = "the version before is still used" if old is not None else "it is left out"
-            self._failure = self.failed(error, f"could not be loaded ({consequence})")
+            self._load_failed(error)
             return
         finally:
             self._loading = None
-        self._failure = None
+        had_failed, self._failure = self._failure is not None, None
         if self._stamp is None:
             self._stamp = self._loader.stamp()  # a module's file is known only after the load
-        if old is not None:
+        self._on_did_load(None)
+        if old is not None or had_failed:
             _logger.info("the provider %s was loaded again: its source changed", self.name)
-            self._retire(old)
             self._changed()
+        if old is not None:
+            self._retire(old)
+
+    def _load_failed(self, error: BaseException) -> None:
+        keeps_old = self._generation is not None
+        consequence = "the version before is still used" if keeps_old else "it is left out"
+        problem = load_problem(error, self._loader.file, keeps_old=keeps_old)
+        where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
+        self._log_failure(error, f"could not be loaded ({where}{consequence})")
+        self._failure = self._as_failure(error, ProviderLoadError)
+        self._on_did_load(problem)
 
     async def _list(
         self, generation: Generation, silent: bool, token: CancellationToken
@@ -269,11 +315,20 @@ class HostedProvider:
         except BaseException as error:
             if not is_providers_own(error):
                 raise
-            raise self.failed(error, "could not list its models") from error
+            if self._list_log.is_news(reason(error)):
+                self._log_failure(error, "could not list its models")
+            raise self._as_failure(error) from error
         finally:
             self._listing -= 1
+        found = _count(generation.models)
+        if self._list_log.is_news(found):
+            _logger.info("%s of %s %s", found, self.name, self._loader.place)
         return tuple(generation.models.values())
 
     def _changed(self) -> None:
         if not self._listing:
             self._on_did_change()
+
+
+def _count(models: Sized) -> str:
+    return "1 model" if len(models) == 1 else f"{len(models)} models"

@@ -11,7 +11,7 @@ import inspect
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 from zlib import crc32
 
 from partstream.errors import CallerError
@@ -43,7 +43,25 @@ class ProviderNotFoundError(CallerError):
 
 
 class ProviderLoader(Protocol):
-    """Makes a provider, and makes it again whenever the stamp changes."""
+    """Makes a provider, and makes it again whenever the stamp changes.
+
+    Attributes:
+        is_own: Whether the person's own code is loaded.
+        file: The person's own file that holds the provider; None where there is none, or it is not known yet.
+        place: Where the provider or its server is, as the log says it: `from parrot.py`, `at https://host/v1`.
+    """
+
+    is_own: ClassVar[bool]
+
+    @property
+    def file(self) -> Path | None:
+        """The attribute `file`."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """The attribute `place`."""
+        ...
 
     def stamp(self) -> Stamp:
         """A value that changes when :meth:`load` would return another provider."""
@@ -65,11 +83,23 @@ class _FreshLoader(SourceFileLoader):
 class SourceLoader:
     """Loads `path/to/file.py`, `path/to/file.py:attribute`, `module` or `module:attribute`."""
 
+    is_own: ClassVar[bool] = True
+
     def __init__(self, source: str) -> None:
         self._source = source
         self._place, self._attribute = _split(source)
         self._is_file = self._place.endswith(".py")
         self._path = Path(self._place).expanduser() if self._is_file else None
+
+    @property
+    def file(self) -> Path | None:
+        """The file; None for a module before its first load."""
+        return None if self._path is None else self._path.absolute()
+
+    @property
+    def place(self) -> str:
+        """The source, as the configuration names it."""
+        return f"from {self._source}"
 
     def stamp(self) -> Stamp:
         """The stamp of the file; None for a module before its first load."""

@@ -134,6 +134,12 @@ _ROWS = (
         "Announces that a list of models may have changed; never sent because of languageModels/information itself.",
     ),
     _notification(
+        "languageModels/providerDidLoad",
+        Direction.TO_EXTENSION,
+        wire.ProviderDidLoadParams,
+        "Announces that a person's own provider was loaded, or could not be loaded.",
+    ),
+    _notification(
         "languageModels/tokenCountsDidChange",
         Direction.TO_EXTENSION,
         wire.TokenCountsDidChangeParams,

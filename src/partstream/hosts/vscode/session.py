@@ -118,7 +118,7 @@ class Session:
         self._connection = connection or Connection()
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
-        self._announcements = Announcements(self._loop, outbox)
+        self._announcements = Announcements(self._loop, outbox, redactor)
         self._host = ProviderHost((), self._announcements)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()

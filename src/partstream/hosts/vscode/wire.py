@@ -51,11 +51,13 @@ __all__ = [
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelErrorCode",
+    "LoadProblem",
     "LogLevel",
     "LogParams",
     "MessagePart",
     "ModelsDidChangeParams",
     "ProgressParams",
+    "ProviderDidLoadParams",
     "ProviderError",
     "ProviderSource",
     "RequestMessage",
@@ -218,13 +220,15 @@ class VersionMismatchData(TypedDict):
 class Group(TypedDict):
     """One group of chatLanguageModels.json, sent whole with every request for its models.
 
-    A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group (VS Code
-    does not tell the group's name). `configuration` holds the group's keys and values, with secrets in clear text: it
+    A restarted sidecar therefore needs no earlier message. `id` is the extension's own stable key of the group. `name`
+    is what the person calls it, for the log and errors; absent where the extension does not know it, because VS Code
+    does not tell. `configuration` holds the group's keys and values, with secrets in clear text: it
     is never logged. The provider file in the key `provider` serves a group that has one; the built-in gateway serves
     all others.
     """
 
     id: str
+    name: NotRequired[str]
     configuration: dict[str, Any]
 
 
@@ -266,12 +270,14 @@ LanguageModelErrorCode: TypeAlias = Literal["NotFound", "NoPermissions", "Blocke
 class ProviderError(TypedDict):
     """A provider that could not list its models; the log has its traceback.
 
-    `code` is absent where it would be `Unspecified`. With `NoPermissions` the models that were known before must not be
-    shown any more: the server refuses the key, or wants one.
+    `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
+    models that were known before must not be shown any more: the server refuses the key, or wants one. `isLoadProblem`
+    tells that `languageModels/providerDidLoad` has told the same.
     """
 
     provider: str
     message: str
+    isLoadProblem: NotRequired[bool]
     code: NotRequired[LanguageModelErrorCode]
 
 
@@ -350,6 +356,32 @@ class ModelsDidChangeParams(TypedDict):
     """The models of the group with this id may have changed; null stands for the providers in the configuration."""
 
     group: str | None
+
+
+class LoadProblem(TypedDict):
+    """Why a person's own provider could not be loaded.
+
+    `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
+    With `keepsOld` the version before still answers.
+    """
+
+    message: str
+    file: str | None
+    line: int | None
+    keepsOld: bool
+
+
+class ProviderDidLoadParams(TypedDict):
+    """A person's own provider was loaded, or could not be loaded for the reason in `problem`.
+
+    `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+    if it is not known.
+    """
+
+    group: str | None
+    provider: str
+    file: str | None
+    problem: LoadProblem | None
 
 
 class TokenCountsDidChangeParams(TypedDict):
