@@ -44,6 +44,40 @@ The document demands these too, and the checker cannot judge them.
 """
 
 
+_DATA: Final = """
+## Data in an answer
+
+A data part is bytes with a media type. Copilot's own types (`usage`, `stateful_marker`) have no slash and are for the
+host; programs read the others:
+
+| media type | content |
+| --- | --- |
+| `image/png` and other types of files | A file that the model made, as its bytes. |
+| `text/uri-list` | The address of a file that the model made, where the caller asked for addresses. |
+| `application/vnd.vercel.NAME+json` | Data of the application, from a chunk `data-NAME` of the AI SDK. |
+| `application/vnd.vscode.citation+json` | A source that the answer cites, with `citations` set to `data`. |
+
+A citation is a JSON object, the same for every protocol; fields that the upstream does not say are left out:
+
+| field | meaning |
+| --- | --- |
+| `type` | Always `citation`. |
+| `sourceType` | `url` for a source with an address, else `document`. |
+| `sourceId` | What identifies the source: the upstream's own identifier, else the address. |
+| `url` | The address, as the upstream gives it. |
+| `title` | What the source is called. |
+| `filename` | The name of a source that is a file. |
+| `mediaType` | The media type of a source that is a document. |
+| `startIndex` | Where the words begin that the source stands for, in characters of the text from 0. |
+| `endIndex` | Where these words end. |
+| `citedText` | The words of the source that are cited. |
+
+```json
+{"type": "citation", "sourceType": "url", "sourceId": "source-1", "url": "https://example.org/a", "title": "A"}
+```
+"""
+
+
 def contract_page() -> str:
     """The page in Markdown."""
     rules = [(f"`{rule.id}`", rule.section, rule.level, rule.text, rule.needs or "") for rule in RULES.values()]
@@ -54,6 +88,7 @@ def contract_page() -> str:
             _table(("rule", "section", "level", "promise", "needs"), rules),
             _UNOBSERVABLE,
             _table(("bound to", "section", "level", "promise", "why it is not judged"), others),
+            _DATA,
         )
     )
 

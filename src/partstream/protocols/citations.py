@@ -1,17 +1,21 @@
-"""The sources that an answer names, rendered the way the options say; knows no event and no protocol's fields."""
+"""The sources that an answer names: rendered the way the options say, and as data in one form for all protocols.
+
+Knows no event and no protocol's fields. docs/contract.md describes the form.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
 
+from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import CitationMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, TextPart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText"]
+__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText", "read_citation"]
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
@@ -28,13 +32,84 @@ class Citation(NamedTuple):
         url: Its address as it came, or None for what has none, such as a file.
         title: What to call it, or None.
         name: What an :class:`partstream.outputs.Unmapped` calls it where it cannot be shown.
-        data: The protocol's own object, for :attr:`partstream.outputs.CitationMode.DATA`.
+        data: The protocol's own object, for an :class:`partstream.outputs.Unmapped`.
+        source_id: The protocol's identifier of the source, or None.
+        filename: The name of a source that is a file, or None.
+        media_type: The media type of a source that is a document, or None.
+        start: The place in the text where the words begin that it stands for, in characters from 0; or None.
+        end: The place behind these words, or None.
+        cited_text: The words of the source that are cited, or None.
     """
 
     url: str | None
     title: str | None
     name: str
     data: Mapping[str, Any]
+    source_id: str | None = None
+    filename: str | None = None
+    media_type: str | None = None
+    start: int | None = None
+    end: int | None = None
+    cited_text: str | None = None
+
+    @property
+    def payload(self) -> dict[str, Any] | None:
+        """The citation as JSON for programs; None if nothing identifies its source."""
+        source_id = self.source_id or self.url
+        if source_id is None:
+            return None
+        fields = {
+            "type": "citation",
+            "sourceType": "document" if self.url is None else "url",
+            "sourceId": source_id,
+            "url": self.url,
+            "title": self.title,
+            "filename": self.filename,
+            "mediaType": self.media_type,
+            "startIndex": self.start,
+            "endIndex": self.end,
+            "citedText": self.cited_text,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+_SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "source_id": ("sourceId", "id", "file_id"),
+    "url": ("url",),
+    "title": ("title",),
+    "filename": ("filename",),
+    "media_type": ("mediaType",),
+    "start": ("startIndex", "start_index"),
+    "end": ("endIndex", "end_index"),
+    "cited_text": ("citedText",),
+}
+"""The fields of a citation, each under the name that we give it and under those of programs that copy a protocol's."""
+
+
+def read_citation(part: DataPart) -> Citation | None:
+    """The citation that a data part names, or None for a part that names none."""
+    if part.mime_type != CITATION_MIME_TYPE:
+        return None
+    try:
+        said: Any = loads(part.data)
+    except JSONDecodeError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    found: dict[str, Any] = {}
+    for field, names in _SPELLINGS.items():
+        is_fit = _is_place if field in {"start", "end"} else _is_word
+        found[field] = next((said[name] for name in names if is_fit(said.get(name))), None)
+    citation = Citation(name="citation", data=said, **found)
+    return None if citation.payload is None else citation
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_place(value: Any) -> bool:
+    return type(value) is int and value >= 0
 
 
 class SaidText(Protocol):
@@ -121,7 +196,10 @@ class Citations:
         return [TextPart(" " + _link(citation, url))]
 
     def _data(self, citation: Citation, _text: SaidText) -> _Rendered:
-        return [DataPart.json(citation.data, CITATION_MIME_TYPE)]
+        payload = citation.payload
+        if payload is None:
+            return [Unmapped(citation.name, citation.data)]
+        return [DataPart.json(payload, CITATION_MIME_TYPE)]
 
     def _collect(self, citation: Citation, _text: SaidText) -> _Rendered:
         url = _linkable(citation.url)

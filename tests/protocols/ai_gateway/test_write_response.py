@@ -201,7 +201,7 @@ def test_a_source_with_a_span_is_read_once_with_it(version: str) -> None:
     (source,) = (part for part in read if isinstance(part, DataPart))
     assert source == DataPart.json(
         {
-            "type": "source", "sourceType": "url", "id": URL, "url": URL, "title": "Tower", "startIndex": 0,
+            "type": "citation", "sourceType": "url", "sourceId": URL, "url": URL, "title": "Tower", "startIndex": 0,
             "endIndex": 11,
         },
         CITATION_MIME_TYPE,

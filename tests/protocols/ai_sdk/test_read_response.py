@@ -534,7 +534,7 @@ def test_a_source_is_a_citation_as_the_options_say(source: Chunk) -> None:
     assert read(chunks, citations=CitationMode.OFF).outputs[:-1] == [TextPart("Hi")]
     (part,) = read(chunks, citations=CitationMode.DATA).data
     assert json.loads(part.data) == {
-        "type": "source", "sourceType": "url", "id": "s", "url": "https://e.org/a", "title": "A"
+        "type": "citation", "sourceType": "url", "sourceId": "s", "url": "https://e.org/a", "title": "A"
     }  # fmt: skip
 
 

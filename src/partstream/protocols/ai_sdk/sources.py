@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from partstream.json_codec import is_json
 from partstream.outputs import CitationMode, Unmapped
 from partstream.protocols.ai_sdk.fields import (
     MEDIA_TYPE,
@@ -65,23 +64,21 @@ class Sources:
         # As data every place is a citation of its own; as a link one is enough for all of them.
         positions = (start, end) if self._citations.mode is CitationMode.DATA else ()
         title, filename = identifier(source, ("title",)), identifier(source, ("filename",))
-        known = {
-            "type": "source",
-            "sourceType": identifier(source, ("sourceType",)) or ("document" if url is None else "url"),
-            "id": source_id,
-            "url": url,
-            "title": title,
-            "mediaType": identifier(source, MEDIA_TYPE),
-            "filename": filename,
-            "startIndex": start,
-            "endIndex": end,
-            "citedText": identifier(place, ("citedText",)),
-        }
-        data = {name: value for name, value in known.items() if value is not None}
-        citation = Citation(url, title or filename, f"source:{known['sourceType']}", data)
-        if (url or source_id) is None:
+        citation = Citation(
+            url=url,
+            title=title,
+            name=f"source:{'document' if url is None else 'url'}",
+            data=source,
+            source_id=source_id,
+            filename=filename,
+            media_type=identifier(source, MEDIA_TYPE),
+            start=start,
+            end=end,
+            cited_text=identifier(place, ("citedText",)),
+        )
+        if citation.payload is None:
             return [Unmapped(kind, source)]
-        return self._citations.render(citation, self._said, (url or source_id, *positions)) if is_json(data) else []
+        return self._citations.render(citation, self._said, (url or source_id, *positions))
 
 
 def _address(source: Chunk) -> str | None:

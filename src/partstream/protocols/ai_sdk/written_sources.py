@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.ai_sdk.fields import Chunk, count, identifier
 from partstream.protocols.ai_sdk.wrapping import PROVIDER
-from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart
+    from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.citations import Citation
 
 __all__ = ["cited_span", "source_chunk"]
 
 _UNKNOWN: Final = "application/octet-stream"
-
-_SPAN: Final = {"startIndex": ("startIndex", "start_index"), "endIndex": ("endIndex", "end_index")}
-"""The characters of the text that a source stands for, under the names that protocols have for them."""
 
 
 def source_chunk(part: DataPart) -> Chunk | None:
@@ -26,25 +23,16 @@ def source_chunk(part: DataPart) -> Chunk | None:
     A document must have a title and a media type. No version has a place for the span on the source itself, so it
     travels as a word of the provider `partstream`.
     """
-    if part.mime_type != CITATION_MIME_TYPE:
+    citation = read_citation(part)
+    if citation is None:
         return None
-    try:
-        said: Any = loads(part.data)
-    except JSONDecodeError:
-        return None
-    if not isinstance(said, dict):
-        return None
-    url = identifier(said, ("url",))
-    source_id = identifier(said, ("id", "file_id")) or url
-    if source_id is None:
-        return None
-    title, filename = identifier(said, ("title",)), identifier(said, ("filename",))
-    media_type = identifier(said, ("mediaType",))
+    url, title, source_id = citation.url, citation.title, citation.source_id or citation.url
     known: Chunk = {"type": "source", "sourceType": "url", "id": source_id, "url": url, "title": title}
     if url is None:
+        filename = citation.filename
         known |= {"sourceType": "document", "title": title or filename or source_id, "filename": filename}
-        known["mediaType"] = media_type or _UNKNOWN
-    known["providerMetadata"] = _span(said)
+        known["mediaType"] = citation.media_type or _UNKNOWN
+    known["providerMetadata"] = _span(citation)
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -56,10 +44,7 @@ def cited_span(source: Chunk) -> Chunk | None:
     return {"source": {name: value for name, value in source.items() if name != "providerMetadata"}, **span}
 
 
-def _span(said: Chunk) -> Chunk | None:
-    places = {name: count(said, names) for name, names in _SPAN.items()}
-    span: Chunk = {name: place for name, place in places.items() if place is not None}
-    cited = identifier(said, ("citedText",))
-    if cited is not None:
-        span["citedText"] = cited
+def _span(citation: Citation) -> Chunk | None:
+    said = {"startIndex": citation.start, "endIndex": citation.end, "citedText": citation.cited_text}
+    span: Chunk = {name: value for name, value in said.items() if value is not None}
     return {PROVIDER: span} if span else None

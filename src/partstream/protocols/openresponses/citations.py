@@ -19,10 +19,14 @@ __all__ = ["citation_of", "key_of"]
 def citation_of(annotation: Wire) -> Citation:
     """The source that an annotation names."""
     return Citation(
-        identifier(annotation, "url"),
-        identifier(annotation, "title"),
-        f"annotation:{identifier(annotation, 'type') or 'unknown'}",
-        annotation,
+        url=identifier(annotation, "url"),
+        title=identifier(annotation, "title"),
+        name=f"annotation:{identifier(annotation, 'type') or 'unknown'}",
+        data=annotation,
+        source_id=identifier(annotation, "file_id"),
+        filename=identifier(annotation, "filename"),
+        start=index(annotation, "start_index"),
+        end=index(annotation, "end_index"),
     )
 
 

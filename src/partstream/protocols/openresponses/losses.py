@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.common_losses import ERROR_KIND, PROVIDER_METADATA, TRUNCATION
 from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
+from partstream.protocols.openresponses.citations import citation_of
 from partstream.protocols.openresponses.errors import SERVER_ERROR
 from partstream.protocols.openresponses.finish import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.request_losses import REQUEST
@@ -40,10 +42,10 @@ def _sources(form: ResponseForm) -> ResponseForm:
         source = source_of(part) if isinstance(part, DataPart) else None
         if source is not None:
             annotation = annotation_of(source, length)
-            words = tuple(annotation.get(name) for name in ("url", "start_index", "end_index", "index"))
+            words = tuple(annotation.get(name) for name in ("url", "start_index", "end_index"))
             if words not in cited:
                 cited.add(words)
-                parts.append(DataPart.json(annotation, part.mime_type))  # type: ignore[union-attr]
+                parts.append(DataPart.json(citation_of(annotation).payload, CITATION_MIME_TYPE))
             continue
         if isinstance(part, TextPart):
             length += len(part.value)
@@ -169,7 +171,7 @@ _RESPONSE: Final = (
     ResponseLoss(
         "sources",
         "A source is an annotation of the text before it, once for the same words; where it does not say which words "
-        "it belongs to, it stands behind the last, and of another protocol's source only address and title are kept.",
+        "it belongs to, it stands behind the last. Only its address, its title and the place of its words are kept.",
         _sources,
     ),
     ResponseLoss(

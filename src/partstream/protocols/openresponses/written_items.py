@@ -9,12 +9,13 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.json_codec import JSONDecodeError, dumps, loads
-from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.openresponses.fields import Wire, identifier
+from partstream.json_codec import dumps
+from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart, ToolCallPart
+    from partstream.protocols.citations import Citation
+    from partstream.protocols.openresponses.fields import Wire
 
 __all__ = [
     "COMPACTION",
@@ -138,7 +139,7 @@ class Message:
         self._length += len(text)
         events.add("response.output_text.delta", **self._where, delta=text, logprobs=[])
 
-    def cite(self, source: Wire, events: Events) -> None:
+    def cite(self, source: Citation, events: Events) -> None:
         """Writes a source of the text; where nobody says which words it belongs to, it stands behind the last."""
         annotation = annotation_of(source, self._length)
         events.add(
@@ -161,32 +162,26 @@ class Message:
         return {"type": "output_text", "text": text, "annotations": list(self._annotations), "logprobs": []}
 
 
-def source_of(part: DataPart) -> Wire | None:
-    """The source that a data part names, if it names one with an address."""
-    if part.mime_type != CITATION_MIME_TYPE:
-        return None
-    try:
-        source = loads(part.data)
-    except JSONDecodeError:
-        return None
-    return source if isinstance(source, dict) and identifier(source, "url") is not None else None
+def source_of(part: DataPart) -> Citation | None:
+    """The citation that a data part names, if its source has an address."""
+    citation = read_citation(part)
+    return None if citation is None or citation.url is None else citation
 
 
-def annotation_of(source: Wire, length: int) -> Wire:
-    """A source as an annotation; one that does not say which words it belongs to stands behind all of them.
+def annotation_of(source: Citation, length: int) -> Wire:
+    """A citation as an annotation; one that does not say which words it belongs to stands behind all of them.
 
     Args:
-        source: The source in the words of any protocol.
+        source: The citation, with an address.
         length: How many characters the text has so far.
     """
-    own = source if source.get("type") == _ANNOTATION else {}
-    title = source.get("title")
-    named = {"type": _ANNOTATION, "url": source["url"], "title": title if isinstance(title, str) else ""}
-    places = {
-        name: place if type(place := own.get(name)) is int and place >= 0 else length
-        for name in ("start_index", "end_index")
+    return {
+        "type": _ANNOTATION,
+        "url": source.url,
+        "title": source.title or "",
+        "start_index": length if source.start is None else source.start,
+        "end_index": length if source.end is None else source.end,
     }
-    return {**own, **named, **places}
 
 
 class WrittenReasoning:
