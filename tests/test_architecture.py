@@ -23,8 +23,8 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "redaction", "user_folders"}),
-    frozenset({"arguments"}),
+    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "user_folders"}),
+    frozenset({"arguments", "redaction", "visible_text"}),
     frozenset({"parts"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
     frozenset({"log_level", "outputs", "conversation"}),
@@ -40,6 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
+    "visible_text",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.

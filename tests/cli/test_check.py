@@ -133,7 +133,7 @@ def test_a_file_is_read_whatever_its_framing(tmp_path):
         (["-"], b"", "it is empty"),
         (["-"], b"this is no stream\n", "expected events of one of"),
         (["-"], b'{"type": "purple"}\n', "events of the types purple"),
-        (["-"], b'{"type": "\\u001b[2J"}\n', "\\x1b[2J"),
+        (["-"], b'{"type": "\\u001b[2J"}\n', "\\u001b[2J"),
         (["-", "--protocol", "purple"], b"{}\n", "unknown protocol 'purple'"),
     ],
 )

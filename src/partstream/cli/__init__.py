@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
 from partstream._version import __version__
+from partstream.cli.terminal import gated_streams
 
 __all__ = ["COMMANDS", "main"]
 
@@ -27,6 +29,11 @@ COMMANDS = {
 
 class _LazyGroup(click.Group):
     """Lists the commands from the table and imports a command only when it is called."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs a command with the gate before the terminal, also while its arguments are read."""
+        with gated_streams():
+            return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

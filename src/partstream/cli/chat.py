@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.markup import escape
 
-from partstream.cli.rendering import StreamRenderer, make_console, printable, read_usage, usage_line
+from partstream.cli.console import make_console
+from partstream.cli.rendering import StreamRenderer, printable, read_usage, usage_line
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels

@@ -13,16 +13,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
 from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.recording import RecordingError, read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rich.console import Console
 
     from partstream.outputs import StreamOutput
 
@@ -105,11 +108,11 @@ def command(context: click.Context, file: str, protocol: str | None, tools: tupl
         outputs = read_recording(data, file, protocol, options, _CHUNK_SIZE)
         report = _check(outputs, tools or None, options.call_id_prefix)
     except (OSError, RecordingError) as error:
-        raise _UnreadableError(_printable(str(error))) from error
+        raise _UnreadableError(printable(str(error))) from error
     if as_json:
         click.echo(json.dumps(_as_json(file, report), ensure_ascii=True))
     else:
-        _render(file, report, Console())
+        _render(file, report, make_console())
     context.exit(0 if report.kept else _EXIT_BROKEN)
 
 
@@ -162,9 +165,9 @@ def _as_json(file: str, report: _Report) -> dict[str, Any]:
 
 def _render(file: str, report: _Report, console: Console) -> None:
     parts = ", ".join(f"{count} {name}" for name, count in sorted(report.parts.items())) or "no parts"
-    console.print(Text.assemble((_printable(file), "bold"), f": {parts}"))
+    console.print(Text.assemble((printable(file), "bold"), f": {parts}"))
     if report.unmapped:
-        unmapped = ", ".join(f"{count} {_printable(name)}" for name, count in sorted(report.unmapped.items()))
+        unmapped = ", ".join(f"{count} {printable(name)}" for name, count in sorted(report.unmapped.items()))
         console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
     table = Table("Rule", "Section", "Level", "Verdict", box=None, pad_edge=False)
     for rule in RULES.values():
@@ -191,15 +194,10 @@ def _render_end(report: _Report, console: Console) -> None:
     outcome = report.finish.outcome if report.finish else "without an end"
     error = report.finish.error if report.finish else None
     if error is not None:
-        console.print(Text(f"The stream is {outcome}: {_printable(str(error))}", "yellow"))
+        console.print(Text(f"The stream is {outcome}: {printable(str(error))}", "yellow"))
         console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
     else:
         console.print(Text(f"The stream is {outcome}."))
     verdicts = Counter(report.verdict(rule) for rule in RULES.values())
     total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in _Verdict if verdicts[verdict])
     console.print(Text(f"Contract {'kept' if report.kept else 'broken'}: {total}.", "bold"))
-
-
-def _printable(text: str) -> str:
-    """`text` without what could steer a terminal: a recording is other people's data."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

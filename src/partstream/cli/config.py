@@ -10,7 +10,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from partstream.cli.rendering import make_console, printable
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
 from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file

@@ -20,7 +20,8 @@ import click
 from rich.markup import escape
 from rich.rule import Rule
 
-from partstream.cli.rendering import StreamRenderer, make_console, read_usage, usage_line
+from partstream.cli.console import make_console
+from partstream.cli.rendering import StreamRenderer, read_usage, usage_line
 from partstream.consumer import (
     LanguageModels,
     LoopFinished,

@@ -11,7 +11,8 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from partstream.cli.rendering import make_console, printable
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import configuration_of, upstream_options
 from partstream.configuration.examination import Verdict, examine
 

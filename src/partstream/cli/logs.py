@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from partstream.visible_text import visible_record
+
 if TYPE_CHECKING:
     from partstream.log_level import LogLevel
 
@@ -19,7 +21,7 @@ def log_to_standard_error(level: LogLevel) -> None:
     logger = logging.getLogger("partstream")
     before, propagated = logger.level, logger.propagate
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Records("%(levelname)s %(name)s: %(message)s"))
 
     def undo() -> None:
         logger.removeHandler(handler)
@@ -30,3 +32,10 @@ def log_to_standard_error(level: LogLevel) -> None:
     logger.setLevel(level.number)
     logger.propagate = False
     click.get_current_context().call_on_close(undo)
+
+
+class _Records(logging.Formatter):
+    """Formats a record so that no text in it looks like another record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible_record(super().format(record))

@@ -11,7 +11,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from partstream.cli.rendering import make_console, printable
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration import Given
 from partstream.configuration.advice import explained

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 
+from partstream.cli.console import make_console
 from partstream.cli.wrapping import WordWrap
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.json_codec import loads
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.usage import USAGE_MIME_TYPE, Usage
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from partstream.outputs import StreamOutput
 
-__all__ = ["StreamRenderer", "make_console", "printable", "read_usage", "usage_line"]
+__all__ = ["StreamRenderer", "printable", "read_usage", "usage_line"]
 
 _ARGUMENTS_ON_ONE_LINE: Final = 60
 """Columns. Longer arguments are shown as indented JSON on several lines."""
-
-
-def make_console(*, stderr: bool = False) -> Console:
-    """A console that colours nothing by itself and writes a question mark for characters outside its encoding."""
-    stream = sys.stderr if stderr else sys.stdout
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="replace")
-    return Console(highlight=False, stderr=stderr)
 
 
 class StreamRenderer:
@@ -110,7 +103,7 @@ class StreamRenderer:
         self.end_line()
         words = [finish.outcome.value]
         if finish.reason is not None:
-            raw = f" ({finish.reason.raw})" if finish.reason.raw else ""
+            raw = f" ({printable(finish.reason.raw)})" if finish.reason.raw else ""
             words.append(f"finish {finish.reason.unified}{raw}")
         if finish.usage is not None:
             words.append(usage_line(finish.usage))
@@ -163,6 +156,5 @@ def _call_box(call: ToolCallPart) -> Panel:
 
 
 def printable(text: str) -> str:
-    """The text without characters that steer a terminal (a recording may hold escape sequences) or break encoding."""
-    clean = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
-    return clean.encode("utf-8", "replace").decode()
+    """The text as the terminal's gate will show it, for who has to know its width."""
+    return visible(text)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from partstream.cli.console import make_console
 from partstream.errors import CallerError
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
@@ -134,19 +134,20 @@ def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExcha
 
 
 def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
 
     def announce(base_urls: dict[str, str]) -> None:
         served = " and ".join(f"{protocol} on [bold]{base_url}[/bold]" for protocol, base_url in base_urls.items())
-        console.print(f"Serving {served} (Ctrl-C stops the server)")
+        console.print(f"Serving {served} (Ctrl-C stops the server)", soft_wrap=True)
 
     def report(exchange: ServedExchange) -> None:
         facts = _facts(exchange)
         what = escape(" ".join([facts["scenario"] or "", *(f"fault:{fault}" for fault in facts["faults"])]).strip())
         console.print(
-            f"[dim]#{facts['number']}[/dim] {facts['method']} {escape(facts['path'])} {facts['status'] or '-'}"
+            f"[dim]#{facts['number']}[/dim] {escape(facts['method'])} {escape(facts['path'])} {facts['status'] or '-'}"
             f"{f' [bold]{what}[/bold]' if what else ''} [dim]{facts['events']} events, {facts['milliseconds']} ms[/dim]"
-            f" [{_STYLES[Outcome(facts['outcome'])]}]{facts['outcome']}[/]"
+            f" [{_STYLES[Outcome(facts['outcome'])]}]{facts['outcome']}[/]",
+            soft_wrap=True,
         )
 
     return announce, report

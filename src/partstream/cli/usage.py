@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from partstream.cli.rendering import make_console, printable
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
 from partstream.json_codec import dumps
 from partstream.tokens.ledger.file import LedgerFile, default_data_folder
 from partstream.tokens.ledger.ledger import LEDGER_NAME

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from partstream.rpc.connection import encode_notification
+from partstream.visible_text import visible_record
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -64,7 +65,7 @@ class ChannelHandler(logging.Handler):
             self.handleError(record)
 
     def _write(self, record: logging.LogRecord) -> None:
-        text = self._redactor.redact(self.format(record))
+        text = visible_record(self._redactor.redact(self.format(record)))
         if not self._open:
             sys.stderr.write(f"{record.levelname} {record.name}: {text}\n")
             return

@@ -1,0 +1,56 @@
+"""Shows the characters of a text that act on a terminal or hide in it, as escapes that everybody sees.
+
+What servers, recordings and files say is other people's text. An escape sequence in it may clear the screen or write to
+the clipboard, a bidirectional control may show `exe.gpj` for `jpg.exe`, a character without width may make two names
+look alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["visible", "visible_record"]
+
+_RANGES: Final = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but for tab, line feed and carriage return, DEL, C1
+    "\u2028\u2029"  # line and paragraph separators
+    "\ufff9-\ufffb"  # interlinear annotations
+    "\ud800-\udfff"  # a surrogate alone: no encoding has it
+    # Default_Ignorable_Code_Point of Unicode 16 (DerivedCoreProperties.txt): bidirectional controls, characters without
+    # width, fillers, tags. Not here: variation selectors 15 and 16, and joiners, see below.
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_JOINERS: Final = "\u200c\u200d"
+"""Zero width joiner and non-joiner: letters of many scripts and emoji are written with them, ASCII never."""
+_SELECTORS: Final = "\ufe0e\ufe0f"
+"""Whether the character before is shown as text or as emoji."""
+
+_NO_BASE: Final = "\\x00-\\x22\\x24-\\x29\\x2b-\\x2f\\x3a-\\x7f"
+"""ASCII without the digits, `#` and `*`, which emoji of keys begin with."""
+
+_HIDDEN: Final = re.compile(
+    f"[{_RANGES}]|\\r(?!\\n)"  # a carriage return alone lets one line overwrite another
+    f"|[{_JOINERS}](?=[\\x00-\\x7f{_JOINERS}])|(?<=[\\x00-\\x7f{_JOINERS}])[{_JOINERS}]"
+    f"|(?<=[{_NO_BASE}{_JOINERS}{_SELECTORS}])[{_SELECTORS}]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with such characters as `\\uXXXX`; a text in JSON keeps its meaning.
+
+    Args:
+        text: Any text. Tabs and line ends stay as they are.
+    """
+    return _HIDDEN.sub(_escaped, text)
+
+
+def visible_record(text: str) -> str:
+    """The text of one record of a log: lines behind the first are indented, so that none looks like another record."""
+    return "\n    ".join(visible(text).replace("\r\n", "\n").split("\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", errors="surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
