@@ -85,8 +85,20 @@ extension-libraries: setup ## Put the Python package and what it needs into exte
 extension: $(NODE_STAMP) extension-libraries ## Build the extension without packing it
 	cd $(EXTENSION) && npm run --silent typecheck && npm run --silent build
 
-test-extension: $(NODE_STAMP) ## Run the tests of the extension
-	$(call part,tests of the extension,cd $(EXTENSION) && npm run --silent typecheck && npm run --silent lint && npm run --silent format && npm test --silent)
+.PHONY: extension-types extension-style extension-tests
+
+extension-types: $(NODE_STAMP) ## Check the types of the extension
+	cd $(EXTENSION) && npm run --silent typecheck
+
+extension-style: $(NODE_STAMP) ## Check style and format of the extension
+	cd $(EXTENSION) && npm run --silent lint && npm run --silent format
+
+extension-tests: $(NODE_STAMP) ## Run the tests of the extension alone
+	cd $(EXTENSION) && npm test --silent
+
+# Each of the three keeps one processor busy.
+test-extension: $(NODE_STAMP) ## Check and test the extension
+	$(call part,tests of the extension,$(MAKE) --no-print-directory --jobs=2 extension-tests extension-types extension-style)
 
 vsix: $(NODE_STAMP) setup ## Pack the extension: dist/partstream-*.vsix
 	$(call part,packing the extension,$(BIN)/python scripts/build_vsix.py)
