@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"log_level", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
-    frozenset({"answer_functions", "checked_progress"}),
+    frozenset({"answer_functions", "checked_progress", "chunk_sources"}),
     frozenset({"reading", "simple", "stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc", "testing"}),
     frozenset({"configuration", "connecting"}),

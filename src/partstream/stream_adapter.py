@@ -7,18 +7,24 @@ Feeds an adapter from any asynchronous iterable of chunks and reports its output
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamProtocolError
+from partstream.chunk_sources import as_chunk, chunks_of
+from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.protocols.life import State
+from partstream.protocols.likeness import likeness
 from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, chunk_protocols
 from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
+    from partstream.chunk_sources import Chunk, Chunks
+    from partstream.errors import LanguageModelError
     from partstream.outputs import ResponseStream
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
@@ -81,20 +87,21 @@ class StreamAdapter:
         if dialect not in chunk_protocols():
             raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}")
         thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
+        self._dialect = dialect
         self._options = StreamOptions(thinking, citations, call_id_prefix)
         self._on_unknown_chunk = on_unknown_chunk
         self._logger = logger or _logger
         self._open = PROTOCOLS[dialect].read_response().open
         self._last_usage = StreamUsage()
 
-    async def process_stream(self, stream: AsyncIterable[Mapping[str, Any]], progress: Progress) -> StreamUsage:
+    async def process_stream(self, stream: Chunks, progress: Progress) -> StreamUsage:
         """Reports the parts of a stream as they come, and its end to a `FinishingProgress`; returns its usage.
 
         Raises:
             LanguageModelError: The stream reported an error, broke off or is invalid.
             Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
-        run = _Run(self._open(self._options), self._unknown)
+        run = _Run(self._open(self._options), self._unknown, self._dialect)
         async with aclosing(run.batches(stream)) as batches:
             async for parts in batches:
                 for part in parts:
@@ -103,7 +110,7 @@ class StreamAdapter:
             progress.finish(run.finish)
         return self._end(run)
 
-    async def adapt_stream(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[ResponsePart]:
+    async def adapt_stream(self, stream: Chunks) -> AsyncGenerator[ResponsePart]:
         """Yields the parts of a stream as they come. A caller that stops before the end closes the generator
         (`aclose`, or `contextlib.aclosing`), which also closes the stream.
 
@@ -111,7 +118,7 @@ class StreamAdapter:
             LanguageModelError: The stream reported an error, broke off or is invalid.
             Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
-        run = _Run(self._open(self._options), self._unknown)
+        run = _Run(self._open(self._options), self._unknown, self._dialect)
         async with aclosing(run.batches(stream)) as batches:
             async for parts in batches:
                 for part in parts:
@@ -155,16 +162,20 @@ class _Run:
         unmapped: The number of chunks that no part can represent, by their type.
     """
 
-    def __init__(self, adapter: ResponseStream, unknown: Callable[..., None]) -> None:
+    def __init__(self, adapter: ResponseStream, unknown: Callable[..., None], dialect: str) -> None:
         self.finish = Finish(Outcome.TRUNCATED)
         self.raised: Exception | None = None
         self.unmapped: dict[str, int] = {}
         self._adapter = adapter
         self._unknown = unknown
+        self._dialect = dialect
+        self._looked_at: list[Mapping[str, Any]] = []
+        self._chunk: Chunk | None = None
+        self._has_parts = False
 
-    async def batches(self, stream: AsyncIterable[Mapping[str, Any]]) -> AsyncGenerator[list[ResponsePart]]:
+    async def batches(self, stream: Chunks) -> AsyncGenerator[list[ResponsePart]]:
         """The parts of each chunk that has any; the end, of whatever kind, brings the parts that were held back."""
-        adapter, chunks = self._adapter, aiter(stream)
+        adapter, chunks = self._adapter, chunks_of(stream)
         async with _closed(chunks):
             while not adapter.finished:
                 try:
@@ -174,8 +185,10 @@ class _Run:
                 except Exception as error:  # other people's streams may raise anything; raised again after the parts
                     self.raised = error
                     break
+                self._chunk = chunk
                 parts = self._parts(_fed(adapter, chunk))
                 if parts:
+                    self._has_parts = True
                     yield parts
         if self.raised is not None:
             reason = UpstreamFailureError(f"{type(self.raised).__name__}: {self.raised}")
@@ -186,13 +199,43 @@ class _Run:
         parts: list[ResponsePart] = []
         for output in outputs:
             if isinstance(output, Finish):
-                self.finish = output
+                self.finish = self._explained(output)
             elif isinstance(output, Unmapped):
+                if len(self._looked_at) < _LOOKED_AT:
+                    self._looked_at.append(output.data)
                 self._unknown(output, first=output.type not in self.unmapped)
                 self.unmapped[output.type] = self.unmapped.get(output.type, 0) + 1
             else:
                 parts.append(output)
         return parts
+
+    def _explained(self, finish: Finish) -> Finish:
+        """The end of the stream; if no chunk was understood, with an error that names what the chunks look like."""
+        events = [dict(chunk) for chunk in (*self._looked_at, self._chunk) if isinstance(chunk, Mapping)]
+        if self._has_parts or not events or not _is_nothing_understood(finish.error):
+            return finish
+        like = likeness(events)
+        if like is None or like == self._dialect:
+            return finish
+        advice = f"; for those, give StreamAdapter dialect={like!r}" if like in chunk_protocols() else ""
+        wrong = UpstreamProtocolError(
+            event_type=next(iter(self.unmapped), None),
+            field=None,
+            got=f"an event of {like}",
+            expected=f"chunks of {self._dialect}{advice}",
+        )
+        return replace(finish, outcome=Outcome.FAILED, error=wrong)
+
+
+_LOOKED_AT: Final = 20
+"""Chunks without a part that are kept, to tell what they look like."""
+
+
+def _is_nothing_understood(error: LanguageModelError | None) -> bool:
+    """Whether no answer has begun, or what came is no chunk at all."""
+    if isinstance(error, TruncatedStreamError):
+        return error.state == State.IDLE.name
+    return isinstance(error, UpstreamProtocolError)
 
 
 @asynccontextmanager
@@ -206,14 +249,12 @@ async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
             await close()
 
 
-def _fed(adapter: ResponseStream, chunk: Mapping[str, Any]) -> list[StreamOutput]:
-    """The outputs of a chunk; a chunk of another class than dict is copied into a dict."""
+def _fed(adapter: ResponseStream, chunk: Chunk) -> list[StreamOutput]:
+    """The outputs of a chunk."""
     if type(chunk) is dict:
         return adapter.feed(chunk)
     try:
-        return adapter.feed(dict(chunk))
-    except (TypeError, ValueError):
-        error: LanguageModelError = UpstreamProtocolError(
-            event_type=None, field=None, got=f"{type(chunk).__name__} {chunk!r:.60}", expected="a mapping"
-        )
+        event = as_chunk(chunk)
+    except UpstreamProtocolError as error:
         return adapter.fail(error)
+    return adapter.feed(event)

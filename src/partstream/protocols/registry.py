@@ -170,7 +170,8 @@ def asking(name: str) -> WriteRequest:
 
 def chunk_protocols() -> tuple[str, ...]:
     """The names of the protocols whose events programs hold as objects, the most likely one first."""
-    return tuple(name for name, one in loadable_protocols()[0].items() if one.has_chunks)
+    names = [name for name, one in loadable_protocols()[0].items() if one.has_chunks]
+    return tuple(sorted(names, key=DEFAULT_CHUNK_PROTOCOL.__ne__))
 
 
 def known_framings() -> dict[str, Framing]:

@@ -58,6 +58,7 @@ PROTOCOL: Final = Protocol(
     write_response=_write_response,
     loses=_loses,
     own_settings=_own_settings,
+    has_chunks=True,
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
 )
