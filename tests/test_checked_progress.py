@@ -139,6 +139,20 @@ def test_what_the_host_can_do_beside_reports_is_done_and_what_it_cannot_is_no_er
     assert asyncio.run(use(Kept())) == [TEXT]
 
 
+def test_a_wait_is_told_to_a_host_that_shows_it_until_the_response_ends():
+    class Waiting(Kept):
+        def wait(self, reason: str, seconds: float, /) -> None:
+            self.calls.append((reason, seconds))
+
+    host = Waiting()
+    progress = CheckedProgress(host)
+    progress.wait("the server answered HTTP 429", 20.0)
+    progress.cancel()
+    progress.wait("too late", 1.0)
+    assert host.calls == [("the server answered HTTP 429", 20.0)]
+    CheckedProgress(Kept()).wait("nobody shows it", 1.0)
+
+
 @pytest.mark.parametrize("finish", [None, "stop", Finish])
 def test_an_end_of_another_kind_is_an_error_of_the_provider(finish):
     _, progress, _ = checked()

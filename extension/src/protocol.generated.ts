@@ -359,9 +359,16 @@ export interface ResponseResult {
   model?: string;
 }
 
-/** The next parts of an answer, in order, at least one. */
+/** Why an answer does not begin yet, in one sentence, and how many seconds are waited before the next attempt. */
+export interface AnswerWait {
+  reason: string;
+  seconds: number;
+}
+
+/** The next parts of an answer, in order, at least one; or none, and why the answer does not begin yet. */
 export interface ResponseProgress {
   parts: ResponsePart[];
+  wait?: AnswerWait;
 }
 
 /** The progress of the request whose `progressToken` is `token`. */

@@ -52,6 +52,7 @@ from partstream.provider import (
     LanguageModelChatInformation,
     LanguageModelChatProvider,
     Progress,
+    WaitingProgress,
 )
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
@@ -155,6 +156,7 @@ __all__ = [
     "UpstreamTimeoutError",
     "Usage",
     "Violation",
+    "WaitingProgress",
     "__version__",
     "chat_model",
     "connect",

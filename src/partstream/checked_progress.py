@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
 from partstream.outputs import Finish
-from partstream.provider import DrainingProgress, FinishingProgress
+from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -28,9 +28,9 @@ __all__ = ["CheckedProgress", "failing_place"]
 class CheckedProgress:
     """Takes the parts of one response from its provider, and hands those that keep the contract to `progress`.
 
-    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.FinishingProgress`, and
-    forwards these calls if `progress` is one too. The caller of the provider reports the end of the response with
-    :meth:`complete`, :meth:`fail` or :meth:`cancel`.
+    It is a :class:`~partstream.provider.DrainingProgress`, a :class:`~partstream.provider.FinishingProgress` and a
+    :class:`~partstream.provider.WaitingProgress`, and forwards these calls if `progress` is one too. The caller of the
+    provider reports the end of the response with :meth:`complete`, :meth:`fail` or :meth:`cancel`.
 
     Args:
         progress: The host's own progress.
@@ -54,6 +54,7 @@ class CheckedProgress:
         "_finishing",
         "_generator",
         "_report",
+        "_waiting",
         "said_finish",
         "violation",
     )
@@ -72,6 +73,7 @@ class CheckedProgress:
         self._report = progress.report
         self._draining = progress if isinstance(progress, DrainingProgress) else None
         self._finishing = progress if isinstance(progress, FinishingProgress) else None
+        self._waiting = progress if isinstance(progress, WaitingProgress) else None
         self._generator: AsyncGenerator[object, None] | None = None
         self._ended = False
 
@@ -94,6 +96,11 @@ class CheckedProgress:
         """Waits until the consumer has caught up; returns at once if it keeps up."""
         if self._draining is not None:
             await self._draining.drain()
+
+    def wait(self, reason: str, seconds: float, /) -> None:
+        """Tells the host why the answer does not begin yet."""
+        if self._waiting is not None and not self._ended:
+            self._waiting.wait(reason, seconds)
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end of the answer; ignores it after the end of the response.

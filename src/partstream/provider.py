@@ -29,6 +29,7 @@ __all__ = [
     "LanguageModelChatProvider",
     "ModelFields",
     "Progress",
+    "WaitingProgress",
 ]
 
 
@@ -181,6 +182,23 @@ class FinishingProgress(Progress, Protocol):
 
         Raises:
             TypeError: `finish` is not a :class:`~partstream.outputs.Finish`.
+        """
+        ...
+
+
+@runtime_checkable
+class WaitingProgress(Progress, Protocol):
+    """A progress that is told why an answer does not begin yet, so that a person sees a reason and not only silence.
+
+    A provider that knows it checks with `isinstance` whether its progress is one.
+    """
+
+    def wait(self, reason: str, seconds: float, /) -> None:
+        """Takes a wait that begins now.
+
+        Args:
+            reason: What is waited for, in one sentence for a person.
+            seconds: How long.
         """
         ...
 

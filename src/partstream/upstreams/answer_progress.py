@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from partstream.outputs import Finish, Outcome
-from partstream.provider import DrainingProgress, FinishingProgress
+from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
@@ -33,6 +33,7 @@ class AnswerProgress:
         self._progress = progress
         self._draining = progress if isinstance(progress, DrainingProgress) else None
         self._finishing = progress if isinstance(progress, FinishingProgress) else None
+        self._waiting = progress if isinstance(progress, WaitingProgress) else None
         self._last: Finish | None = None
 
     def report(self, part: ResponsePart) -> None:
@@ -44,6 +45,11 @@ class AnswerProgress:
         """Waits for a consumer that is slower than the upstream."""
         if self._draining is not None:
             await self._draining.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells that the next attempt begins after so many seconds."""
+        if self._waiting is not None:
+            self._waiting.wait(reason, seconds)
 
     def attempt_ended(self, finish: Finish) -> None:
         """Takes how one attempt ended; another may follow."""

@@ -149,7 +149,7 @@ class RequestSender:
             self._configuration.stream,
             asked.settings.extra_headers,
         )
-        async with aclosing(self._transport.stream(exchange)) as batches:
+        async with aclosing(self._transport.stream(exchange, question.progress.wait)) as batches:
             async for outputs in batches:
                 for output in outputs:
                     if question.token.is_cancellation_requested:

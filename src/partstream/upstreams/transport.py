@@ -27,7 +27,7 @@ from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from partstream.outputs import StreamOutput
     from partstream.protocols.reader import StreamReader
@@ -57,7 +57,9 @@ class Transport:
         self._timeouts = timeouts
         self._retry = retry
 
-    async def stream(self, exchange: Exchange) -> AsyncGenerator[list[StreamOutput]]:
+    async def stream(
+        self, exchange: Exchange, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
+    ) -> AsyncGenerator[list[StreamOutput]]:
         """Sends a request and yields the outputs of its answer as they arrive, a Finish the last of them.
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
@@ -65,6 +67,10 @@ class Transport:
         Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
         was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
         connection at once.
+
+        Args:
+            exchange: The request, and how its answer is read.
+            on_wait: Called before each pause with what failed, in a sentence, and its seconds.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -83,6 +89,7 @@ class Transport:
                 if wait is None:
                     raise
                 _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, error)
+                on_wait(error.statement, wait)
             else:
                 return
             await asyncio.sleep(wait)

@@ -71,6 +71,21 @@ def test_a_changed_configuration_takes_effect_at_once():
         assert sidecar.wait(served).error is None
 
 
+def test_a_wait_before_the_next_attempt_is_told_with_its_reason_and_seconds():
+    with serving(fault="status_then_ok=1:429:1") as upstream, running() as sidecar:
+        request_id = sidecar.respond("text", "Hello", group=group_of(upstream))
+        assert sidecar.wait(request_id).error is None
+        values = [
+            message.params["value"]
+            for message in list(sidecar.messages)
+            if getattr(message, "method", None) == "$/progress" and message.params["token"] == request_id
+        ]
+        assert values[0]["parts"] == []
+        assert values[0]["wait"]["seconds"] == 1
+        assert "HTTP 429" in values[0]["wait"]["reason"]
+        assert all(value["parts"] and "wait" not in value for value in values[1:])
+
+
 def test_cancel_closes_the_connection_to_the_upstream():
     with serving(pace=0.05) as upstream, running() as sidecar:
         request_id = sidecar.respond("text", "Hello", group=group_of(upstream))

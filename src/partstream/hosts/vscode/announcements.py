@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.redaction import Redactor
+    from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import Outbox
 
 __all__ = ["Announcements", "HostListener"]
@@ -65,6 +66,12 @@ class Announcements:
         params: wire.TokenCountsDidChangeParams = {"group": group, "models": list(models)}
         if models:
             self._post("languageModels/tokenCountsDidChange", params)
+
+    def waits(self, progress_token: RequestId, reason: str, seconds: float) -> None:
+        """Sends a `$/progress` without parts: why the answer does not begin yet."""
+        wait: wire.AnswerWait = {"reason": self._redactor.redact(reason), "seconds": seconds}
+        params: wire.ProgressParams = {"token": progress_token, "value": {"parts": [], "wait": wait}}
+        self._post("$/progress", params)
 
     def did_answer(self, params: wire.DidAnswerParams) -> None:
         """Sends `languageModels/didAnswer`."""

@@ -9,6 +9,8 @@ from partstream.hosts.vscode.conversion import encode_response_part
 from partstream.json_codec import dumps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from partstream.parts import ResponsePart
     from partstream.rpc.connection import RequestId
     from partstream.rpc.outbox import ItemStream, Outbox
@@ -23,12 +25,20 @@ def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
 
 
 class StreamProgress:
-    """A :class:`~partstream.provider.DrainingProgress` over one stream, for parts that keep the contract."""
+    """A progress over one stream, for parts that keep the contract.
 
-    __slots__ = ("_stream",)
+    It is a :class:`~partstream.provider.DrainingProgress` and a :class:`~partstream.provider.WaitingProgress`.
 
-    def __init__(self, stream: ItemStream) -> None:
+    Args:
+        stream: Takes the parts.
+        on_wait: Takes why the answer does not begin yet, and for how many seconds.
+    """
+
+    __slots__ = ("_on_wait", "_stream")
+
+    def __init__(self, stream: ItemStream, on_wait: Callable[[str, float], None]) -> None:
         self._stream = stream
+        self._on_wait = on_wait
 
     def report(self, part: ResponsePart) -> None:
         """Puts a part into the stream.
@@ -41,6 +51,11 @@ class StreamProgress:
         # Nobody waits for the parts of a request that was cancelled while its usage was counted.
         if not self._stream.closed:
             self._stream.put(item)
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells why the answer does not begin yet."""
+        if not self._stream.closed:
+            self._on_wait(reason, seconds)
 
     async def drain(self) -> None:
         """Waits until the reader has caught up; returns at once if it keeps up."""

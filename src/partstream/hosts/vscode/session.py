@@ -9,6 +9,7 @@ import asyncio
 import logging
 import sys
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
@@ -271,7 +272,8 @@ class Session:
     async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
         self._redactor.learn(params["group"])
         running.stream = open_progress_stream(self._outbox, params["progressToken"])
-        return await self._host.respond(params, StreamProgress(running.stream), running.source.token)
+        progress = StreamProgress(running.stream, partial(self._announcements.waits, params["progressToken"]))
+        return await self._host.respond(params, progress, running.source.token)
 
     async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
         self._redactor.learn(params["group"])

@@ -15,6 +15,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ChatMessage
 from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.provider import WaitingProgress
 from partstream.tokens import CountSource, MessageCounter
 from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
 
@@ -41,7 +42,7 @@ _KEPT: Final = 32_768
 
 
 class UsageWatch:
-    """A progress that hands on all parts and notices a usage part.
+    """A progress that hands on everything and notices a usage part.
 
     Attributes:
         usage: The content of the last usage part, or None.
@@ -86,6 +87,11 @@ class UsageWatch:
     async def drain(self) -> None:
         """Waits for a slow reader."""
         await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Hands on why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)
 
 
 def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:

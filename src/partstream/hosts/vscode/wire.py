@@ -31,6 +31,7 @@ __all__ = [
     "AnswerEnd",
     "AnswerOutcome",
     "AnswerUsage",
+    "AnswerWait",
     "BrokenRule",
     "CancelParams",
     "ClientInfo",
@@ -311,10 +312,18 @@ class ResponseResult(TypedDict):
     model: NotRequired[str]
 
 
+class AnswerWait(TypedDict):
+    """Why an answer does not begin yet, in one sentence, and how many seconds are waited before the next attempt."""
+
+    reason: str
+    seconds: float
+
+
 class ResponseProgress(TypedDict):
-    """The next parts of an answer, in order, at least one."""
+    """The next parts of an answer, in order, at least one; or none, and why the answer does not begin yet."""
 
     parts: list[ResponsePart]
+    wait: NotRequired[AnswerWait]
 
 
 class ProgressParams(TypedDict):
