@@ -23,7 +23,8 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
         BaseException: Any error of the answer, except a LanguageModelError after a cancellation: nobody waits for it
             then.
     """
-    task = asyncio.ensure_future(_error_of(answer))
+    waiting = asyncio.current_task()
+    task = asyncio.create_task(_error_of(answer), name=None if waiting is None else waiting.get_name())
     task.add_done_callback(lambda _: answer.close())  # of use if the task was cancelled before its first step
     subscription = token.on_cancellation_requested(task.cancel)
     try:
@@ -31,7 +32,6 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
         if error is not None and not (isinstance(error, LanguageModelError) and token.is_cancellation_requested):
             raise error
     except asyncio.CancelledError:
-        waiting = asyncio.current_task()
         if not token.is_cancellation_requested or (waiting is not None and waiting.cancelling()):
             raise
     finally:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["CheckedProgress", "failing_place"]
+__all__ = ["CheckedProgress", "failing_place", "outermost_foreign_line"]
 
 
 class CheckedProgress:
@@ -160,6 +160,24 @@ def _caller() -> CodePlace | None:
             return CodePlace(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
+    """The line of a provider that a thread is in, below the libraries that it called; None if there is none.
+
+    Args:
+        frame: The innermost frame of the thread.
+    """
+    place: CodePlace | None = None
+    at: FrameType | None = frame
+    while at is not None:
+        package = str(at.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ("partstream", "asyncio") and place is not None:  # what called the provider
+            break
+        if package not in _NOT_THE_PROVIDERS and package != "__main__":
+            place = CodePlace(at.f_code.co_filename, at.f_lineno)
+        at = at.f_back
+    return place
 
 
 def _suspended(generator: AsyncGenerator[object, None] | None) -> CodePlace | None:

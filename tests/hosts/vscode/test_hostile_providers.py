@@ -311,31 +311,53 @@ def test_a_count_that_never_ends_is_estimated(write: Write, monkeypatch: pytest.
 
 
 MODELS = {
-    "extra": "extra={'a': [float('nan')]}",
-    "limit": "max_input_tokens=float('inf')",
-    "text_limit": "max_output_tokens='many'",
-    "name": "name=7",
-    "tooltip": "tooltip=b'x'",
-    "object": "extra={'a': object()}",
-    "tools": "capabilities=LanguageModelChatCapabilities(tool_calling=float('nan'))",
-    "images": "capabilities=None",
-    "deep": "extra={'a': deep()}",
+    "extra": "'extra', {'a': [float('nan')]}",
+    "limit": "'max_input_tokens', float('inf')",
+    "text_limit": "'max_output_tokens', 'many'",
+    "name": "'name', 7",
+    "tooltip": "'tooltip', b'x'",
+    "object": "'extra', {'a': object()}",
+    "tools": "'capabilities', half_a_tool()",
+    "images": "'capabilities', None",
+    "deep": "'extra', {'a': deep()}",
 }
+UNSHOWABLE = """
+    from dataclasses import replace
+    from partstream import LanguageModelChatCapabilities, LanguageModelChatInformation
+
+    def deep():
+        value = []
+        for _ in range(5000):
+            value = [value]
+        return value
+
+    def half_a_tool():
+        capabilities = LanguageModelChatCapabilities()
+        object.__setattr__(capabilities, "tool_calling", 0.5)
+        return capabilities
+
+    def made(id, *fields):
+        model = replace(GOOD, id=id)
+        for name, value in zip(fields[::2], fields[1::2]):
+            object.__setattr__(model, name, value)  # past the checks of the class, as code of a subclass may
+        return model
+
+    GOOD = LanguageModelChatInformation("first", "M", "m", "1", 1000, 10**9)
+
+    class Own(Base):
+        async def provide_language_model_chat_information(self, silent, token):
+            return self.models()
+
+        def models(self):
+            yield made("first", "max_input_tokens", 1000.0, "max_output_tokens", 10**30)
+            for id, fields in MODELS.items():
+                yield made(id, *eval(fields))
+            yield made("last")
+"""
 
 
 def test_a_model_that_cannot_be_shown_is_left_out_and_named_and_its_neighbours_are_listed(write: Write):
-    lines = [f"        yield replace(GOOD, id={name!r}, {change})" for name, change in MODELS.items()]
-    path = write(
-        "from dataclasses import replace\n"
-        "from partstream import LanguageModelChatCapabilities, LanguageModelChatInformation\n"
-        "def deep():\n    value = []\n    for _ in range(5000):\n        value = [value]\n    return value\n"
-        "GOOD = LanguageModelChatInformation('first', 'M', 'm', '1', 1000.0, 10**30)\n"
-        "class Own(Base):\n"
-        "    async def provide_language_model_chat_information(self, silent, token):\n"
-        "        return self.models()\n"
-        "    def models(self):\n"
-        "        yield GOOD\n" + "\n".join(lines) + "\n        yield replace(GOOD, id='last')\n"
-    )
+    path = write(UNSHOWABLE + f"\n    MODELS = {MODELS!r}\n")
 
     async def main():
         async with serving(path) as peer:

@@ -51,21 +51,22 @@ class Announcements:
         self._loop = loop
         self._outbox = outbox
         self._redactor = redactor
+        self._scheduled: set[bytes] = set()
 
     def models_did_change(self, group: str | None) -> None:
         """Sends `languageModels/didChange`."""
         params: wire.ModelsDidChangeParams = {"group": group}
-        self._post("languageModels/didChange", params)
+        self._post_once("languageModels/didChange", params)
 
     def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
         """Sends `languageModels/providerDidLoad`, without secrets: the message of an error may quote anything."""
-        self._post("languageModels/providerDidLoad", self._redactor.redact_values(params))
+        self._send("languageModels/providerDidLoad", self._redactor.redact_values(params))
 
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
         """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""
         params: wire.TokenCountsDidChangeParams = {"group": group, "models": list(models)}
         if models:
-            self._post("languageModels/tokenCountsDidChange", params)
+            self._post_once("languageModels/tokenCountsDidChange", params)
 
     def waits(self, progress_token: RequestId, reason: str, seconds: float) -> None:
         """Sends a `$/progress` without parts: why the answer does not begin yet."""
@@ -75,7 +76,19 @@ class Announcements:
 
     def did_answer(self, params: wire.DidAnswerParams) -> None:
         """Sends `languageModels/didAnswer`."""
-        self._post("languageModels/didAnswer", params)
+        self._send("languageModels/didAnswer", params)
 
-    def _post(self, method: str, params: Any) -> None:
+    def _send(self, method: str, params: Any) -> None:
         self._loop.call_soon_threadsafe(self._outbox.post, encode_notification(method, params))
+
+    def _post_once(self, method: str, params: Any) -> None:
+        """Sends a notification that says no more when it is sent twice: once in a turn of the event loop."""
+        frame = encode_notification(method, params)
+        if frame in self._scheduled:
+            return
+        self._scheduled.add(frame)
+        self._loop.call_soon_threadsafe(self._post, frame)
+
+    def _post(self, frame: bytes) -> None:
+        self._scheduled.discard(frame)
+        self._outbox.post(frame)

@@ -12,14 +12,20 @@ from typing import Final
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.hosts.vscode.session import Session
+from partstream.hosts.vscode.stall_watch import STALL_SECONDS, StallWatch
 from partstream.log_level import LevelFilter, LogLevel
 from partstream.rpc.outbox import Outbox
 from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 
 __all__ = ["run"]
 
+_INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
 FLUSH_SECONDS: Final = 1.0
 """The seconds that the last responses have to be written."""
+
+_logger = logging.getLogger("partstream.hosts.vscode")
 
 END_SECONDS: Final = 2.0
 """The seconds after which the process ends even if a provider's thread still runs."""
@@ -28,10 +34,25 @@ END_SECONDS: Final = 2.0
 def run() -> int:
     """Serves the extension at the other end of the standard streams; returns the exit status."""
     reading, writing = claim_standard_streams()
-    try:
-        return asyncio.run(_serve(reading, writing))
-    except KeyboardInterrupt:
-        return 130
+    with asyncio.Runner() as runner:
+        serving = runner.get_loop().create_task(_serve(reading, writing), name="the sidecar")
+        while True:
+            try:
+                return runner.run(_end_of(serving))
+            except BaseException as error:
+                if (
+                    serving.done() or serving.cancelling()
+                ):  # an interrupt by a person, or an error of the sidecar itself
+                    if isinstance(error, KeyboardInterrupt):
+                        return _INTERRUPTED
+                    raise
+                # SystemExit and KeyboardInterrupt leave the event loop from any task or callback of a provider, and
+                # `loop.stop()` ends it too. All that was scheduled is still there.
+                _logger.exception("code of a provider tried to end the sidecar, which goes on")
+
+
+async def _end_of(serving: asyncio.Task[int]) -> int:
+    return await serving
 
 
 async def _serve(reading: int, writing: int) -> int:
@@ -50,6 +71,7 @@ async def _serve(reading: int, writing: int) -> int:
     _route_logs(handler)
     session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with)
     writer.start()
+    StallWatch(loop, STALL_SECONDS).start()
     Reader(reading, loop, session.receive, session.end_of_input).start()
     status = await exited
     await session.aclose()

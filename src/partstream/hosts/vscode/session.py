@@ -179,7 +179,7 @@ class Session:
             self._state = _State.SHUT_DOWN
         running = _Running(request.id)
         self._running[request.id] = running
-        running.task = asyncio.create_task(self._serve(running, request))
+        running.task = asyncio.create_task(self._serve(running, request), name=_name(request))
         self._tasks.add(running.task)
         running.task.add_done_callback(self._tasks.discard)
 
@@ -343,6 +343,12 @@ class Session:
         if malformed.is_fatal:
             _logger.error("the connection cannot continue: %s", message)
             self._on_exit(1)
+
+
+def _name(request: Request) -> str:
+    """The name of a request's task: its method, and the model that it is about."""
+    model = request.params.get("model") if isinstance(request.params, dict) else None
+    return request.method if model is None else f"{request.method} of {model:.100}"
 
 
 def _cancelled(request_id: RequestId) -> bytes:
