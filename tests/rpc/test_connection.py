@@ -86,6 +86,32 @@ def test_a_message_over_the_limit_is_malformed_and_the_next_one_is_read():
     ]
 
 
+READABLE_IDS = {
+    b'{"jsonrpc":"2.0","id":7,"method":"m","params":': 7,
+    b'{"jsonrpc":"2.0","id":-7,"method":"m","params":': -7,
+    b' { "jsonrpc" : "2.0" , "id" : "a b" , "method" : "m" , "params" : ': "a b",
+    b'{"method":"m","id":7,"params":': 7,
+    b'{"jsonrpc":"2.0","method":"m","params":{"id":7,"a":': None,
+    b'{"jsonrpc":"2.0","id":7.5,"method":"m","params":': None,
+    b'{"jsonrpc":"2.0","id":null,"method":"m","params":': None,
+    b'{"jsonrpc":"2.0","id":"a\\u0041","method":"m","params":': None,
+    b'{"jsonrpc":"2.0","id":%s,"params":' % (b"9" * 1000): None,
+    b"[7, ": None,
+}
+
+
+@pytest.mark.parametrize(("beginning", "request_id"), READABLE_IDS.items(), ids=range(len(READABLE_IDS)))
+@pytest.mark.parametrize("cut", [1, 7, 64, 100_000])
+def test_a_request_that_cannot_be_read_is_answered_by_the_id_at_its_beginning(beginning, request_id, cut):
+    too_large = encode_frame(beginning + b'"' + b"x" * 3_000 + b'"}')
+    no_json = encode_frame(beginning + b"[" * 2_000)
+    for frame, connection in ((too_large, Connection(max_body_size=2_500)), (no_json, Connection())):
+        received = [one for at in range(0, len(frame), cut) for one in connection.receive(frame[at : at + cut])]
+        assert [type(one) for one in received] == [Malformed]
+        assert received[0].id == request_id
+        assert connection.receive(encode_notification("n", None)) == [Notification("n")]
+
+
 def test_a_header_that_cannot_be_read_is_fatal():
     [malformed] = Connection().receive(b"Hello\r\n\r\n")
     assert malformed.is_fatal

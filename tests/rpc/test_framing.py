@@ -1,7 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.rpc.framing import MAX_HEADER_SIZE, FrameDecoder, FrameTooLarge, MalformedHeader, encode_frame
+from partstream.rpc.framing import (
+    BEGINNING_SIZE,
+    MAX_HEADER_SIZE,
+    FrameDecoder,
+    FrameTooLarge,
+    MalformedHeader,
+    encode_frame,
+)
 
 
 def _feed(decoder, data, cuts=()):
@@ -32,11 +39,14 @@ def test_further_header_fields_and_another_case_are_accepted():
 @given(st.lists(st.integers(0, 200), max_size=10))
 def test_a_body_over_the_limit_is_skipped_and_the_next_one_is_read(cuts):
     data = encode_frame(b"x" * 11) + encode_frame(b"y" * 10)
-    assert _feed(FrameDecoder(limit=10), data, cuts) == [FrameTooLarge(11, 10), b"y" * 10]
+    assert _feed(FrameDecoder(limit=10), data, cuts) == [FrameTooLarge(11, 10, b"x" * 11), b"y" * 10]
 
 
-def test_a_body_over_the_limit_is_told_of_before_it_has_come():
-    assert FrameDecoder(limit=10).feed(b"Content-Length: 999999999999\r\n\r\n") == [FrameTooLarge(999999999999, 10)]
+@given(st.lists(st.integers(0, 4_000), max_size=10))
+def test_a_body_over_the_limit_is_told_of_with_its_beginning_before_it_has_come(cuts):
+    data = b"Content-Length: 999999999999\r\n\r\n" + bytes(range(256)) * 10
+    told = [FrameTooLarge(999999999999, 10, (bytes(range(256)) * 10)[:BEGINNING_SIZE])]
+    assert _feed(FrameDecoder(limit=10), data, cuts) == told
 
 
 def test_a_header_without_a_usable_length_is_malformed_and_nothing_is_read_after_it():

@@ -5,12 +5,14 @@ A peer's mistake comes out as a :class:`Malformed` with its code from JSON-RPC 2
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.rpc.framing import (
+    BEGINNING_SIZE,
     DEFAULT_MAX_BODY_SIZE,
     Frame,
     FrameDecoder,
@@ -133,8 +135,25 @@ def _read_frame(frame: Frame) -> Incoming:
         return _read_body(frame)
     if isinstance(frame, FrameTooLarge):
         message = f"got a message of {frame.size:,} bytes, expected at most {frame.limit:,}"
-        return Malformed(None, StandardErrorCode.INVALID_REQUEST, message)
+        return Malformed(_id_in(frame.beginning), StandardErrorCode.INVALID_REQUEST, message)
     return _unreadable(frame)
+
+
+def _id_in(beginning: bytes) -> RequestId | None:
+    """The id at the beginning of a request that cannot be read whole; None if there is none.
+
+    Without it, the peer would wait for ever. JSON-RPC libraries write the id before the params.
+    """
+    found = _ID.match(beginning)
+    if found is None:
+        return None
+    request_id = loads(found[1])
+    return request_id if isinstance(request_id, int | str) else None
+
+
+_ID: Final = re.compile(
+    rb"""\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,15}|"[^"\\]*")\s*[,}]"""
+)
 
 
 def _unreadable(header: MalformedHeader) -> Malformed:
@@ -147,7 +166,7 @@ def _read_body(body: bytes) -> Incoming:
         message = loads(body)
     except JSONDecodeError as error:
         text = f"got {body[:80]!r}, expected JSON: {error}"
-        return Malformed(None, StandardErrorCode.PARSE_ERROR, text)
+        return Malformed(_id_in(body[:BEGINNING_SIZE]), StandardErrorCode.PARSE_ERROR, text)
     if not isinstance(message, dict):
         return _invalid(None, f"got {type(message).__name__}, expected an object (batches are not supported)")
     return _read_message(message)

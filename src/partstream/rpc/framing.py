@@ -8,10 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["DEFAULT_MAX_BODY_SIZE", "Frame", "FrameDecoder", "FrameTooLarge", "MalformedHeader", "encode_frame"]
+__all__ = [
+    "BEGINNING_SIZE",
+    "DEFAULT_MAX_BODY_SIZE",
+    "Frame",
+    "FrameDecoder",
+    "FrameTooLarge",
+    "MalformedHeader",
+    "encode_frame",
+]
 
 DEFAULT_MAX_BODY_SIZE: Final = 256 * 1024 * 1024
 """The most bytes of a body. The largest messages are conversations with many images."""
+
+BEGINNING_SIZE: Final = 1024
+"""The bytes that are kept of a body over the limit."""
 
 MAX_HEADER_SIZE: Final = 4096
 """The most bytes of a header. Real headers have about 30."""
@@ -26,10 +37,12 @@ class FrameTooLarge:
     Attributes:
         size: The bytes of the body, by its header.
         limit: The most bytes of a body.
+        beginning: The first bytes of the body, at most :data:`BEGINNING_SIZE`, by which its sender may be answered.
     """
 
     size: int
     limit: int
+    beginning: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +65,14 @@ Frame: TypeAlias = bytes | FrameTooLarge | MalformedHeader
 class FrameDecoder:
     """Splits a stream of bytes into frames, in whichever pieces the bytes arrive."""
 
-    __slots__ = ("_broken", "_header", "_limit", "_missing", "_pieces", "_skipping")
+    __slots__ = ("_broken", "_header", "_limit", "_missing", "_pieces", "_size", "_skipping")
 
     def __init__(self, limit: int = DEFAULT_MAX_BODY_SIZE) -> None:
         self._limit = limit
         self._header = bytearray()
         self._pieces: list[bytes] = []
         self._missing: int | None = None  # bytes of the body still to come; None while a header is read
+        self._size = 0
         self._skipping = False
         self._broken = False
 
@@ -95,8 +109,7 @@ class FrameDecoder:
             return
         self._missing = length
         self._skipping = length > self._limit
-        if self._skipping:
-            frames.append(FrameTooLarge(length, self._limit))
+        self._size = length
 
     def _read_body(self, data: bytes, position: int, frames: list[Frame]) -> int:
         assert self._missing is not None  # noqa: S101 - for the type checker: a body is being read
@@ -104,12 +117,22 @@ class FrameDecoder:
         self._missing -= len(piece)
         if not self._skipping:
             self._pieces.append(piece)
+        elif self._pieces or self._missing + len(piece) == self._size:
+            self._read_beginning(piece, frames)
         if self._missing == 0:
             self._missing = None
             if not self._skipping:
                 frames.append(b"".join(self._pieces))
                 self._pieces = []
         return position + len(piece)
+
+    def _read_beginning(self, piece: bytes, frames: list[Frame]) -> None:
+        """Takes the first bytes of a body over the limit, and tells of it as soon as there are enough."""
+        self._pieces.append(piece[:BEGINNING_SIZE])
+        beginning = b"".join(self._pieces)[:BEGINNING_SIZE]
+        if len(beginning) == BEGINNING_SIZE or self._missing == 0:
+            frames.append(FrameTooLarge(self._size, self._limit, beginning))
+            self._pieces = []
 
     def _break(self, frames: list[Frame], header: bytes, reason: str) -> None:
         self._broken = True

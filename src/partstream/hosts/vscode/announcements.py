@@ -60,7 +60,7 @@ class Announcements:
 
     def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
         """Sends `languageModels/providerDidLoad`, without secrets: the message of an error may quote anything."""
-        self._send("languageModels/providerDidLoad", self._redactor.redact_values(params))
+        self._post("languageModels/providerDidLoad", self._redactor.redact_values(params))
 
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
         """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""
@@ -76,9 +76,9 @@ class Announcements:
 
     def did_answer(self, params: wire.DidAnswerParams) -> None:
         """Sends `languageModels/didAnswer`."""
-        self._send("languageModels/didAnswer", params)
+        self._post("languageModels/didAnswer", params)
 
-    def _send(self, method: str, params: Any) -> None:
+    def _post(self, method: str, params: Any) -> None:
         self._loop.call_soon_threadsafe(self._outbox.post, encode_notification(method, params))
 
     def _post_once(self, method: str, params: Any) -> None:
@@ -87,8 +87,8 @@ class Announcements:
         if frame in self._scheduled:
             return
         self._scheduled.add(frame)
-        self._loop.call_soon_threadsafe(self._post, frame)
+        self._loop.call_soon_threadsafe(self._post_scheduled, frame)
 
-    def _post(self, frame: bytes) -> None:
+    def _post_scheduled(self, frame: bytes) -> None:
         self._scheduled.discard(frame)
         self._outbox.post(frame)
