@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions
+from partstream.outputs import Asked, CitationMode, FileMode, Finish, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.losses import request_form, response_form
 from partstream.protocols.registry import PROTOCOLS
@@ -41,7 +41,7 @@ _WEATHER: Final = Tool("get_weather", "Tells the weather.", {"type": "object", "
 _STATE: Final = {"id": "rs_1", "encrypted_content": "b3BhcXVl"}
 _REPLY: Final = Reply("translation", 0)
 _ASKED: Final = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
-_EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="")
+_EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
 
 _PARTS: Final[tuple[StreamOutput, ...]] = (
     ThinkingPart("The city first.", "rs_1", {**_STATE, "reasoning_items": [_STATE]}),

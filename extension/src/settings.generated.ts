@@ -122,6 +122,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   },
   thinking: { secrecy: "nothing" },
   citations: { secrecy: "nothing" },
+  files: { secrecy: "nothing" },
   maxOutputTokens: { secrecy: "nothing" },
   callIdPrefix: { secrecy: "nothing" },
   errors: { secrecy: "nothing" },

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Asked",
     "CitationMode",
+    "FileMode",
     "Finish",
     "Outcome",
     "Reply",
@@ -111,6 +112,14 @@ class CitationMode(Choice):
     OFF = "off", "Not at all"
 
 
+class FileMode(Choice):
+    """What becomes of a file of the answer of which the server gives only the address."""
+
+    LINK = "link", "A link in the text, which a chat shows"
+    ADDRESS = "address", "A data part of media type `text/uri-list` that holds the address, for programs"
+    FETCH = "fetch", "Its bytes as a data part, at most 16 MiB within 20 seconds; where they cannot be had, a link"
+
+
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """How an adapter renders an answer.
@@ -120,11 +129,14 @@ class StreamOptions:
         citations: How to render citations.
         call_id_prefix: The prefix of every call id, which keeps the calls of several providers in one conversation
             apart; removed again on the way to the upstream. May be empty.
+        files: What to make of files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it gives
+            the address, and whoever has the connection fetches the file.
     """
 
     thinking: ThinkingMode = ThinkingMode.PART
     citations: CitationMode = CitationMode.INLINE
     call_id_prefix: str = "gw-"
+    files: FileMode = FileMode.LINK
 
 
 Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]

@@ -17,6 +17,7 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import (
     Asked,
     CitationMode,
+    FileMode,
     Finish,
     Outcome,
     Reply,
@@ -86,7 +87,9 @@ def answers(draw: st.DrawFn) -> Answer:
     return [*numbered, draw(st.sampled_from(FINISHES))]
 
 
-options = st.builds(StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode))
+options = st.builds(
+    StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode), files=st.sampled_from(FileMode)
+)
 moderate = settings(
     max_examples=settings.default.max_examples // 2,  # each is read in many ways
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

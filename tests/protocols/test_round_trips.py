@@ -12,7 +12,7 @@ import recordings
 from conversation.strategies import MESSAGES
 from partstream.errors import CallerError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, Reply, StreamOptions, StreamOutput
+from partstream.outputs import Asked, CitationMode, FileMode, Reply, StreamOptions, StreamOutput
 from partstream.protocols.losses import request_form, response_form
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
@@ -34,7 +34,7 @@ WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is
 SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None}
 DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().events_of is not None}
 
-EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="")
+EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
 ASKED = Asked("small", (ChatMessage.user("Hi"),), RequestOptions())
 REPLY = Reply("identity", 1)
 

@@ -15,7 +15,7 @@ from partstream.parts import DataPart, TextPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText", "read_citation"]
+__all__ = ["CITATION_MIME_TYPE", "Citation", "Citations", "RecentText", "SaidText", "markdown_link", "read_citation"]
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.outputs.CitationMode.DATA`."""
@@ -193,7 +193,7 @@ class Citations:
             return [Unmapped(citation.name, citation.data)]
         if text.recently_said(citation.url):
             return []  # the model wrote the link itself: recording openai-web-search-tool.1
-        return [TextPart(" " + _link(citation, url))]
+        return [TextPart(" " + _link(url, citation.title))]
 
     def _data(self, citation: Citation, _text: SaidText) -> _Rendered:
         payload = citation.payload
@@ -205,7 +205,7 @@ class Citations:
         url = _linkable(citation.url)
         if url is None:
             return [Unmapped(citation.name, citation.data)]
-        self._links.setdefault(url, _link(citation, url))
+        self._links.setdefault(url, _link(url, citation.title))
         return []
 
     def _nothing(self, _citation: Citation, _text: SaidText) -> _Rendered:
@@ -222,8 +222,19 @@ def _linkable(url: str | None) -> str | None:
         return None
 
 
-def _link(citation: Citation, url: str) -> str:
+def markdown_link(address: str, title: str | None) -> str | None:
+    """A Markdown link to an `http` or `https` URL, or None for anything else.
+
+    Args:
+        address: The URL as it came.
+        title: What to call it; None for the name of its host.
+    """
+    url = _linkable(address)
+    return None if url is None else _link(url, title)
+
+
+def _link(url: str, title: str | None) -> str:
     """A Markdown link; brackets and line ends in the title would end it early."""
-    title = " ".join((citation.title or urlsplit(url).netloc or url).split())
+    title = " ".join((title or urlsplit(url).netloc or url).split())
     escaped = title.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return f"[{escaped}]({url})"

@@ -13,10 +13,13 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
+from partstream.outputs import FileMode
+from partstream.parts import DataPart
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.linked_files import LinkedFiles, is_linked
 from partstream.upstreams.missing_paths import advice_on_missing_endpoint, says_path_is_missing
 from partstream.upstreams.retry import send_without_refused_state
 from partstream.upstreams.transport import Transport
@@ -81,6 +84,7 @@ class RequestSender:
         self._upstream = asking(configuration.protocol)
         self._transport = Transport(http, configuration.timeouts, configuration.retry)
         self._fetch = DocumentFetcher(http)
+        self._files = LinkedFiles(configuration)
         self._counts = UpstreamCounts(self._fetch, http.base_path, self._upstream.count)
         self._fingerprint = fingerprint
         self._tokens = tokens
@@ -149,11 +153,14 @@ class RequestSender:
             self._configuration.stream,
             asked.settings.extra_headers,
         )
+        fetches = self._configuration.stream.files is FileMode.FETCH
         async with aclosing(self._transport.stream(exchange, question.progress.wait)) as batches:
             async for outputs in batches:
                 for output in outputs:
                     if question.token.is_cancellation_requested:
                         return
+                    if fetches and isinstance(output, DataPart) and is_linked(output):
+                        output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
                     report.hand_on(output)
                 await question.progress.drain()
 

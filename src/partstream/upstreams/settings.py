@@ -12,7 +12,7 @@ from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
 from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
-from partstream.outputs import CitationMode, ThinkingMode
+from partstream.outputs import CitationMode, FileMode, ThinkingMode
 from partstream.protocols.registry import (
     BUILT_IN_PROTOCOLS,
     DEFAULT_PROTOCOL,
@@ -230,6 +230,17 @@ _ANSWER_ROWS: Final = (
         is_bound=False,
         option="--citations",
         dialog=Dialog("Citations"),
+    ),
+    Setting(
+        "files",
+        choice(FileMode),
+        "What becomes of a file of the answer of which the server gives only the address; none is fetched from this "
+        "machine or its network unless the server itself is there, and nothing of the server's key goes along",
+        "link",
+        sets="stream.files",
+        is_bound=False,
+        option="--files",
+        dialog=Dialog("Files by address"),
     ),
     Setting(
         "maxOutputTokens",

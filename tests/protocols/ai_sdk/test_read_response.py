@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import CitationMode, Finish, Outcome, ThinkingMode
+from partstream.outputs import CitationMode, FileMode, Finish, Outcome, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.read_response import CHUNKS, AISDKStream
 from partstream.usage import UnifiedFinishReason
@@ -504,9 +504,29 @@ ADDRESS = "https://e.org/a.png"
         {"data": {"type": "url", "url": {"$url": ADDRESS}}},
     ],
 )
-def test_a_file_that_is_somewhere_else_is_its_address(file: Chunk) -> None:
-    result = read(_whole({"type": "file", "mediaType": "image/png", **file}))
-    assert result.data == [DataPart(ADDRESS.encode(), "text/uri-list")]
+def test_a_file_that_is_somewhere_else_is_a_link_that_a_chat_shows_or_its_address(file: Chunk) -> None:
+    chunks = _whole(TEXT, {"type": "file", "mediaType": "image/png", **file})
+    shown = read(chunks)
+    assert (shown.text, shown.data) == (f"Hi\n\n[{ADDRESS.rpartition('/')[2]}]({ADDRESS})\n\n", [])
+    for mode in (FileMode.ADDRESS, FileMode.FETCH):
+        assert read(chunks, files=mode).data == [DataPart(ADDRESS.encode(), "text/uri-list")]
+
+
+@pytest.mark.parametrize(
+    ("address", "link"),
+    [
+        ("https://e.org/a%20b.png?k=1#x", "[a b.png](https://e.org/a%20b.png?k=1#x)"),
+        ("https://e.org", "[e.org](https://e.org)"),
+        ("https://e.org/a]b(c).png", "[a\\]b(c).png](https://e.org/a]b%28c%29.png)"),
+    ],
+)
+def test_a_link_to_a_file_has_its_name_and_is_markdown_that_nothing_can_break_out_of(address: str, link: str) -> None:
+    assert read(_whole({"type": "file", "mediaType": "image/png", "url": address})).text == f"\n\n{link}\n\n"
+
+
+def test_an_address_that_no_link_can_hold_is_counted() -> None:
+    result = read(_whole({"type": "file", "mediaType": "image/png", "url": "https://[broken"}))
+    assert (result.text, result.unmapped) == ("", {"file (not readable)": 1})
 
 
 def test_data_of_the_application_keeps_its_name() -> None:

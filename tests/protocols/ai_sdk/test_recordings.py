@@ -192,7 +192,8 @@ def test_a_person_who_stops_is_told_from_a_limit_of_time(recorded: Recorded) -> 
 def test_what_an_application_writes_itself_becomes_data(recorded: Recorded) -> None:
     result = _read(recorded)
     kinds = [part.mime_type for part in result.data]
-    assert kinds == ["application/vnd.vercel.tide+json", "application/vnd.vercel.status+json", "text/uri-list"]
+    assert kinds == ["application/vnd.vercel.tide+json", "application/vnd.vercel.status+json"]
+    assert "](https://" in result.text  # the file, of which the recording holds the address
     assert result.finish.outcome is Outcome.COMPLETED
     assert result.finish.provider_metadata["messageMetadata"]["done"] is True
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.conversation.media import file_name
 from partstream.conversation.reasoning import ITEMS, PLACE
 from partstream.messages import ChatMessage, Role
-from partstream.outputs import Unmapped
+from partstream.outputs import FileMode, Unmapped
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk.fields import is_summary
 from partstream.protocols.ai_sdk.files import file_part
@@ -183,7 +183,7 @@ def _shown(part: Mapping[str, Any], where: str, unmapped: dict[str, Any]) -> lis
     if isinstance(data, dict) and data["type"] == "text":
         read: Any = unchecked_part(DataPart, data["text"].encode(), part["mediaType"])
     else:
-        read = file_part(dict(part))
+        read = file_part(dict(part), FileMode.ADDRESS)
     if isinstance(read, Unmapped):  # the reference of a file that a provider keeps
         unmapped[where] = part
         return []

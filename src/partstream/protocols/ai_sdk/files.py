@@ -7,11 +7,12 @@ from base64 import b64decode
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import URI_LIST, sniff
+from partstream.conversation.media import sniff
 from partstream.json_codec import JSONDecodeError, is_json, loads
-from partstream.outputs import StreamOutput, Unmapped
+from partstream.outputs import FileMode, StreamOutput, Unmapped
 from partstream.parts import DataPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import MEDIA_TYPE, Chunk, field, identifier, mapping
+from partstream.protocols.linked_files import linked_file
 
 __all__ = ["data_chunk", "data_part", "file_part"]
 
@@ -24,8 +25,13 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
 """What may stand in a media type: RFC 6838, 4.2."""
 
 
-def file_part(chunk: Chunk) -> StreamOutput:
-    """The data part of a file chunk, or an Unmapped where its bytes cannot be read."""
+def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
+    """The part of a file chunk, or an Unmapped where neither bytes nor an address can be read.
+
+    Args:
+        chunk: The chunk.
+        mode: What becomes of a file that is an address.
+    """
     file = mapping(chunk, ("file",)) or chunk
     media_type = identifier(file, MEDIA_TYPE)
     for name in _BYTES:
@@ -34,7 +40,7 @@ def file_part(chunk: Chunk) -> StreamOutput:
             continue
         address = value if isinstance(value, str) and _is_url(value) else None
         if address is not None and not address.startswith("data:"):
-            return DataPart.text(address, URI_LIST)
+            return linked_file(address, mode) or Unmapped(f"{chunk['type']} (not readable)", chunk)
         data = _from_data_url(address) if address is not None else _bytes(value)
         if data is not None:
             return unchecked_part(DataPart, data, _media_type(media_type, address, data))

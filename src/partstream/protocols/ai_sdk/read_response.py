@@ -76,6 +76,7 @@ class AISDKStream:
     def __init__(self, options: StreamOptions = StreamOptions(), dialect: Dialect = Dialect()) -> None:  # noqa: B008 - immutable
         self.sink: Sink | None = None
         self._dialect = dialect
+        self._files = options.files
         said = RecentText()
         self._carried = CarriedItems(options.thinking)
         self._blocks = Blocks(options, self._carried, said)
@@ -280,7 +281,7 @@ class AISDKStream:
             self._show(output, outputs)
 
     def _file(self, chunk: Chunk, outputs: Outputs) -> None:
-        self._show(file_part(chunk), outputs)
+        self._show(file_part(chunk, self._files), outputs)
 
     def _data(self, chunk: Chunk, outputs: Outputs) -> None:
         self._show(data_part(chunk), outputs)

@@ -1,0 +1,218 @@
+"""Fetches the files of an answer of which the server gives only the address.
+
+The address is a stranger's: it is the model that names it. So it never gets the upstream's key or headers, it must not
+lead into this machine or its network unless the upstream itself is there, and time and size are limited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import httpx2
+
+from partstream._version import __version__
+from partstream.conversation.media import URI_LIST, sniff
+from partstream.errors import PartstreamError
+from partstream.outputs import FileMode
+from partstream.parts import DataPart
+from partstream.protocols.linked_files import linked_file
+from partstream.upstreams.addresses import without_query
+from partstream.upstreams.client import make_client
+from partstream.upstreams.configuration import GatewayConfiguration
+from partstream.upstreams.proxies import find_proxy
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address
+
+    from partstream.parts import ResponsePart
+
+__all__ = ["FileLimits", "LinkedFiles", "is_linked", "is_public"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+_PORTS: Final = {"http": 80, "https": 443}
+_MOST_REDIRECTS: Final = 3
+_UNKNOWN: Final = "application/octet-stream"
+_PAGE: Final = "text/html"
+
+_INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
+"""Networks whose addresses hold an IPv4 address that a gateway may lead to: RFC 6052, RFC 8215, RFC 3056, RFC 4380."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """How much is fetched.
+
+    Attributes:
+        size: The most bytes of a file.
+        seconds: The most time for a file, redirects included.
+    """
+
+    size: int = 16 * 1024 * 1024
+    seconds: float = 20.0
+
+
+class _NotFetchedError(Exception):
+    """Why a file is not fetched, as a clause that shows no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """An address that may be asked.
+
+    Attributes:
+        url: The URL to ask: with the checked IP address in the place of the name, so that the name cannot mean another
+            one a moment later; with the name where a proxy looks it up.
+        host: The `Host` header.
+        name: The name that the certificate has to hold.
+    """
+
+    url: str
+    host: str
+    name: str
+
+
+def is_linked(part: DataPart) -> bool:
+    """Whether a part is the address of a file, see :attr:`partstream.outputs.FileMode.FETCH`."""
+    return part.mime_type == URI_LIST
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an IP address is on the public internet, and not on this machine or in its network."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if any(address in network for network in _INSIDE_OF_IPV6):
+            return False
+    return address.is_global and not address.is_multicast
+
+
+class LinkedFiles:
+    """Fetches the files that the answers of one upstream name; serves any number of answers at once.
+
+    Args:
+        configuration: Where the upstream is, and how others are reached: proxy and certificates.
+        limits: How much is fetched.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, limits: FileLimits = FileLimits()) -> None:
+        self._configuration = configuration
+        self._limits = limits
+
+    async def fetched(self, part: DataPart) -> ResponsePart:
+        """The file whose address a part holds, as its bytes; a link that a chat shows where they cannot be had.
+
+        Args:
+            part: A part for which :func:`is_linked` is true.
+        """
+        address = part.data.decode()
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                return await self._fetch(address)
+        except TimeoutError:
+            reason = f"it took longer than {self._limits.seconds:g} s"
+        except _NotFetchedError as error:
+            reason = str(error)
+        except (httpx2.HTTPError, httpx2.InvalidURL, PartstreamError, OSError, ValueError) as error:
+            reason = type(error).__name__
+        _logger.info("a file of the answer is shown as a link: %s: %s", _shown(address), reason)
+        return linked_file(address, FileMode.LINK) or part
+
+    async def _fetch(self, address: str) -> DataPart:
+        for _ in range(_MOST_REDIRECTS + 1):
+            found = await self._ask(address)
+            if isinstance(found, DataPart):
+                return found
+            address = urljoin(address, found)
+        raise _NotFetchedError(f"more than {_MOST_REDIRECTS} redirects")
+
+    async def _ask(self, address: str) -> DataPart | str:
+        """The file, or the address that it is redirected to."""
+        # Nothing of the upstream goes along: no key, no header, no cookie.
+        own = self._configuration
+        to_file = GatewayConfiguration(
+            address,
+            allow_insecure_http=True,
+            timeouts=own.timeouts,
+            proxy=own.proxy,
+            verify_certificates=own.verify_certificates,
+        )
+        proxy = find_proxy(to_file)
+        target = await self._target(address, is_behind_proxy=proxy is not None)
+        async with make_client(to_file, proxy) as client:
+            headers = {"host": target.host, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
+            request = client.build_request("GET", target.url, headers=headers, extensions={"sni_hostname": target.name})
+            response = await client.send(request, stream=True)
+            try:
+                if response.is_redirect and "location" in response.headers:
+                    return str(response.headers["location"])
+                return await self._read(response)
+            finally:
+                await response.aclose()
+
+    async def _read(self, response: httpx2.Response) -> DataPart:
+        if response.status_code != httpx2.codes.OK:
+            raise _NotFetchedError(f"HTTP {response.status_code}")
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise _NotFetchedError("it is compressed, although nobody asked for that")
+        said = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if said == _PAGE:
+            raise _NotFetchedError("it is a web page")
+        content = bytearray()
+        async for chunk in response.aiter_raw():
+            content += chunk
+            if len(content) > self._limits.size:
+                raise _NotFetchedError(f"it has more than {self._limits.size:,} bytes")
+        data = bytes(content)
+        return DataPart(data, sniff(data) or said or _UNKNOWN)
+
+    async def _target(self, address: str, *, is_behind_proxy: bool) -> _Target:
+        """The address in the form to ask for it.
+
+        Raises:
+            _NotFetchedError: It leads where an answer must not lead.
+        """
+        url = urlsplit(address)
+        if url.scheme not in _PORTS or not url.hostname:
+            raise _NotFetchedError("it is no http or https URL")
+        if "@" in url.netloc:
+            raise _NotFetchedError("it holds a user name")
+        found = await self._resolved(url.hostname, url.port or _PORTS[url.scheme])
+        if not self._is_upstream(address) and not all(map(is_public, found)):
+            raise _NotFetchedError("it leads to this machine or its network")
+        if is_behind_proxy:
+            return _Target(address, url.netloc, url.hostname)
+        host = f"[{found[0]}]" if isinstance(found[0], IPv6Address) else str(found[0])
+        pinned = url._replace(netloc=host if url.port is None else f"{host}:{url.port}", fragment="")
+        return _Target(urlunsplit(pinned), url.netloc, url.hostname)
+
+    async def _resolved(self, host: str, port: int) -> list[IPv4Address | IPv6Address]:
+        """All addresses of a host, of which any may be used.
+
+        Raises:
+            OSError: It has none.
+        """
+        rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=1)  # SOCK_STREAM
+        return [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
+
+    def _is_upstream(self, address: str) -> bool:
+        return _origin(address) == _origin(self._configuration.base_url)
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    """Scheme, host and port (RFC 6454 section 4)."""
+    url = urlsplit(address)
+    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)
+
+
+def _shown(address: str) -> str:
+    """The address as a log may show it: its query and its path may hold what opens the file."""
+    try:
+        return urlsplit(without_query(address)).netloc
+    except ValueError:
+        return "an address that is none"
