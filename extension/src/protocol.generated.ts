@@ -401,6 +401,11 @@ export interface TokenCountResult {
   counts: TokenCount[];
 }
 
+/** The person has removed the group with this id, or has changed its settings, which gives it another id. */
+export interface ForgetGroupParams {
+  group: string;
+}
+
 /** The models of the group with this id may have changed; null stands for the providers in the configuration. */
 export interface ModelsDidChangeParams {
   group: string | null;
@@ -489,6 +494,8 @@ export interface Requests {
 
 /** Notifications to the sidecar. */
 export interface NotificationsToSidecar {
+  /** Announces that a group is gone: its provider is closed once its running answers have ended. */
+  "languageModels/forgetGroup": ForgetGroupParams;
   /** Ends the process, with status 0 after shutdown, otherwise 1. */
   "exit": null;
   /** Cancels a request: its response is RequestCancelled, sent at once, and no progress follows. */

@@ -148,6 +148,15 @@ class ProviderHost:
                 ]
         return {"models": models}
 
+    def forget_group(self, group_id: str) -> None:
+        """Closes the provider of a group that is gone, once its running answers have ended; a later use loads it again.
+
+        A group that is not known is no error: no request may have named it so far.
+        """
+        group = self._groups.pop(group_id, None)
+        if group is not None:
+            self._close_in_background(group.provider)
+
     def diagnostics(self) -> wire.DiagnosticsResult:
         """How the last answers ended, and the rules of the contract that the loaded providers broke."""
         loaded = [one.loaded for one in self._hosted()]
@@ -205,10 +214,13 @@ class ProviderHost:
         hosted = self._host_group(group)
         self._groups[group_id] = _HostedGroup(configuration, hosted)
         if known is not None:
-            task = asyncio.create_task(known.provider.aclose())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._close_in_background(known.provider)
         return hosted
+
+    def _close_in_background(self, hosted: HostedProvider) -> None:
+        task = asyncio.create_task(hosted.aclose())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     def _note_usage(
         self, usage: Mapping[str, Any], model: LanguageModelChatInformation, options: RequestOptions

@@ -291,6 +291,7 @@ class HostedProvider:
             _logger.info("the provider %s was loaded again: its source changed", self.name)
             self._changed()
         if old is not None:
+            self._on_did_correct([*old.models])  # the new code may count differently
             self._retire(old)
 
     def _load_failed(self, error: BaseException) -> None:

@@ -117,6 +117,12 @@ _ROWS = (
         "Returns how the last answers ended and which rules providers broke, for the debug information.",
     ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
+    _notification(
+        "languageModels/forgetGroup",
+        Direction.TO_SIDECAR,
+        wire.ForgetGroupParams,
+        "Announces that a group is gone: its provider is closed once its running answers have ended.",
+    ),
     _notification("exit", Direction.TO_SIDECAR, None, "Ends the process, with status 0 after shutdown, otherwise 1."),
     _notification(
         "$/cancelRequest",

@@ -140,6 +140,7 @@ class Session:
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
             "$/cancelRequest": self._cancel_request,
+            "languageModels/forgetGroup": self._forget_group,
             "exit": self._exit,
         }
 
@@ -314,6 +315,9 @@ class Session:
         running = self._running.get(params["id"])
         if running is not None:  # otherwise its response is on its way
             self._cancel(running)
+
+    def _forget_group(self, params: wire.ForgetGroupParams) -> None:
+        self._host.forget_group(params["group"])
 
     def _cancel(self, running: _Running) -> None:
         """Sends the response at once, cancels the provider's token, and later cancels a task that has not returned."""

@@ -44,6 +44,7 @@ __all__ = [
     "DidAnswerParams",
     "ErrorData",
     "FinishReason",
+    "ForgetGroupParams",
     "Group",
     "InformationParams",
     "InformationResult",
@@ -359,6 +360,12 @@ class TokenCountResult(TypedDict):
     """The counts, in the order of the items."""
 
     counts: list[TokenCount]
+
+
+class ForgetGroupParams(TypedDict):
+    """The person has removed the group with this id, or has changed its settings, which gives it another id."""
+
+    group: str
 
 
 class ModelsDidChangeParams(TypedDict):
