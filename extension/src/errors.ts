@@ -7,9 +7,40 @@ export class SidecarError extends Error {
   override readonly name: string = "SidecarError";
 }
 
+/** What a person can do about an error, beside looking into the log. */
+export type Remedy = "choose Python" | "reload";
+
 /** A new start would fail in the same way, until somebody changes something. */
 export class SidecarRefusedError extends SidecarError {
-  override readonly name = "SidecarRefusedError";
+  override readonly name: string = "SidecarRefusedError";
+  readonly remedy: Remedy = "choose Python";
+}
+
+/** The folder of this extension has gone: only a reload of the window finds the new one. */
+export class ExtensionGoneError extends SidecarRefusedError {
+  override readonly name = "ExtensionGoneError";
+  override readonly remedy = "reload";
+
+  constructor(folder: string) {
+    super(
+      `The files of Partstream are no longer in ${folder}: the extension was updated or removed. ` +
+        "Reload the window to go on.",
+    );
+  }
+}
+
+/** The process did not answer in the time that a start may take; the next start gets more. */
+export class SidecarSlowError extends SidecarError {
+  override readonly name = "SidecarSlowError";
+}
+
+/** The process was told to end before it got the request: another process can get it. */
+export class SidecarNotAskedError extends SidecarError {
+  override readonly name = "SidecarNotAskedError";
+
+  constructor() {
+    super("Partstream's Python process was stopped before it answered. Please retry.");
+  }
 }
 
 /** The used parts of `vscode.LanguageModelError`. */

@@ -7,9 +7,12 @@ let application: Application | undefined;
 
 export function activate(context: ExtensionContext): void {
   application = new Application(context);
+  process.once("exit", application.kill);
 }
 
-/** VS Code closes, or the extension is disabled: ends the process. */
+/** The window closes, or the extension is disabled: ends the process. */
 export async function deactivate(): Promise<void> {
-  await application?.close();
+  if (!application) return;
+  await application.close();
+  process.off("exit", application.kill);
 }

@@ -1,6 +1,9 @@
 /** Decides how the sidecar is started: which Python, which configuration, which folder. */
+import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { Abandoned } from "./children";
+import { ExtensionGoneError } from "./errors";
 import { type Candidate, findPython, type Python, PythonNotFoundError, type Run, type Search } from "./python";
 import type { SidecarConfiguration } from "./protocol.generated";
 import type { SidecarCommand } from "./sidecar";
@@ -13,15 +16,28 @@ export interface Plan {
 }
 
 export interface Surroundings {
-  readonly candidates: () => AsyncIterable<Candidate>;
+  readonly candidates: (abandoned: Abandoned) => AsyncIterable<Candidate>;
   readonly configuration: () => SidecarConfiguration;
   readonly folder: () => string | undefined;
   readonly run: Run;
+  /** Whether a program is there; one that is only a name is looked up on the PATH. */
+  readonly isThere: (executable: string) => boolean;
+  /** Hears of each search that was not overtaken by a newer one. */
+  readonly searched: (search: Search) => void;
 }
 
+/** A search that is under way; `result` is undefined as soon as a newer search replaces it. */
+interface Making {
+  readonly abort: AbortController;
+  readonly result: Promise<Search | undefined>;
+}
+
+/** Makes the plan; of several searches only the newest counts, whichever ends last. */
 export class Planner {
   #plan: Plan | undefined;
   #search: Search | undefined;
+  #making: Making | undefined;
+  #isClosed = false;
 
   constructor(private readonly surroundings: Surroundings) {}
 
@@ -30,22 +46,71 @@ export class Planner {
     return this.#search;
   }
 
-  /** The last plan; makes one if there is none. */
+  /**
+   * The newest plan; makes one if there is none, and waits for one that is being made.
+   *
+   * @throws {PythonNotFoundError} No Python can be used.
+   */
   async current(): Promise<Plan> {
-    if (!this.#plan) await this.renew();
+    if (!this.#plan && !this.#making) this.renew();
+    while (this.#making) await this.#making.result;
     if (!this.#plan) throw new PythonNotFoundError(this.#search?.attempts ?? []);
     return this.#plan;
   }
 
-  /** Makes a new plan; returns whether it differs from the last one. */
-  async renew(): Promise<boolean> {
-    const { candidates, configuration, folder, run } = this.surroundings;
-    const before = JSON.stringify(this.#plan);
-    this.#search = await findPython(candidates(), run);
-    const { python } = this.#search;
-    this.#plan = python && { python, configuration: configuration(), folder: folder() };
-    return JSON.stringify(this.#plan) !== before;
+  /** The newest plan whose program is there; a Python that went away is replaced by another. */
+  async startable(): Promise<Plan> {
+    const plan = await this.current();
+    if (this.surroundings.isThere(plan.python.executable)) return plan;
+    this.forget(plan);
+    return this.current();
   }
+
+  /** Begins a new plan, and gives up the one that is being made. */
+  renew(): void {
+    if (this.#isClosed) return;
+    this.#making?.abort.abort();
+    const abort = new AbortController();
+    const making: Making = { abort, result: this.#make(abort.signal).finally(() => this.#isMade(making)) };
+    making.result.catch(() => undefined); // Those who wait for the plan hear of it, and nobody else has to.
+    this.#making = making;
+  }
+
+  /** Drops a plan that failed, unless a newer one is there: the next start looks for a Python again. */
+  forget(plan: Plan): void {
+    if (this.#plan === plan) this.#plan = undefined;
+  }
+
+  /** Gives up the search that is under way, and begins none any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#making?.abort.abort();
+  }
+
+  #isMade(making: Making): void {
+    if (this.#making === making) this.#making = undefined;
+  }
+
+  async #make(abandoned: AbortSignal): Promise<Search | undefined> {
+    const { candidates, configuration, folder, run, searched } = this.surroundings;
+    this.#plan = undefined;
+    // Read before the search: a change during it makes a new plan.
+    const settings = { configuration: configuration(), folder: folder() };
+    const given = new Promise<undefined>((resolve) => {
+      abandoned.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+    const search = await Promise.race([findPython(candidates(abandoned), run, abandoned), given]);
+    if (!search || abandoned.aborted) return undefined;
+    this.#search = search;
+    this.#plan = search.python && { python: search.python, ...settings };
+    searched(search);
+    return search;
+  }
+}
+
+/** Whether a program is on this machine; one that is only a name is looked up by the system. */
+export function isThere(executable: string): boolean {
+  return !isAbsolute(executable) || existsSync(executable);
 }
 
 /** Environment variables that would change the code that Python runs before ours. */
@@ -65,4 +130,24 @@ export function sidecarCommand(plan: Plan, bundledLibraries: string, environment
     environment: { ...Object.fromEntries(kept), PYTHONPATH: path },
     directory: plan.folder ?? homedir(),
   };
+}
+
+/**
+ * The command with a folder that is there: an absent one would be reported as an absent program.
+ *
+ * @throws {ExtensionGoneError} The bundled packages are gone.
+ */
+export function inFolderThatExists(
+  command: SidecarCommand,
+  bundledLibraries: string,
+  warn: (sentence: string) => void,
+): SidecarCommand {
+  if (!existsSync(join(bundledLibraries, "partstream"))) throw new ExtensionGoneError(bundledLibraries);
+  if (isFolder(command.directory)) return command;
+  warn(`the folder ${command.directory} is gone: the Python process starts in the home folder`);
+  return { ...command, directory: homedir() };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

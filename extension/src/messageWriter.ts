@@ -7,6 +7,9 @@
 import type { Writable } from "node:stream";
 import { AbstractMessageWriter, type Message, type MessageWriter } from "vscode-jsonrpc/node";
 
+/** The most bytes of a message that the process reads; `DEFAULT_MAX_BODY_SIZE` of `rpc/framing.py`. */
+export const MESSAGE_LIMIT = 256 * 1024 * 1024;
+
 export class SinglePieceWriter extends AbstractMessageWriter implements MessageWriter {
   constructor(private readonly stream: Writable) {
     super();
@@ -16,7 +19,10 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
 
   write(message: Message): Promise<void> {
     const content = JSON.stringify(message);
-    const piece = `Content-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`;
+    const size = Buffer.byteLength(content);
+    // The process could not tell which request it was, and would never answer it.
+    if (size > MESSAGE_LIMIT) return Promise.reject(new Error(tooLarge(size)));
+    const piece = `Content-Length: ${size}\r\n\r\n${content}`;
     return new Promise((resolve, reject) => {
       this.stream.write(piece, "utf8", (error) => (error ? reject(error) : resolve()));
     });
@@ -25,4 +31,9 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
   end(): void {
     this.stream.end();
   }
+}
+
+function tooLarge(size: number): string {
+  const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
+  return `The request has ${megabytes(size)} MB, and at most ${megabytes(MESSAGE_LIMIT)} MB can be sent: leave out images or files.`;
 }

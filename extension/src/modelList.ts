@@ -2,15 +2,25 @@
  * The models of every group: answers at once with the last known list, and fetches a new one in the background.
  *
  * VS Code asks whenever somebody looks at the models, and replaces its list by the answer: so answers are quick, and a
- * failed request changes nothing. Knows neither VS Code nor the sidecar: both are handed in.
+ * failed request changes nothing. It asks in rounds, first without a group, then for every group that there is: a group
+ * that a round left out was deleted, and is forgotten. When a list is fetched, the table of `listLife.ts` says. Knows
+ * neither VS Code nor the sidecar: both are handed in.
  */
 import type { Clock } from "./clock";
+import { LIST_TRANSITIONS, type ListAction, type ListEvent, type ListState } from "./listLife";
 import type { Group, InformationResult, LanguageModelChatInformation } from "./protocol.generated";
+import { Spacing } from "./spacing";
 
-/** Milliseconds to wait for a group's first list. */
+/** Milliseconds that one round waits for first lists, for all groups together. */
 export const FIRST_LIST_LIMIT = 3000;
+/** Milliseconds that a group's first list is waited for even if other groups took all the time. */
+export const LEAST_WAIT = 500;
 /** Milliseconds during which a list is not fetched again. */
 export const FRESH_FOR = 10_000;
+/** Milliseconds between two fetches because a provider says that its list has changed. */
+export const CHANGE_INTERVAL = 1000;
+/** Milliseconds without a call after which a round is over. */
+export const ROUND_PAUSE = 5000;
 /** The most groups whose lists are stored for the next start. */
 export const STORED_GROUPS = 50;
 
@@ -25,24 +35,42 @@ export interface Storage {
 export interface ModelListListener {
   /** A list differs from the last answer; never called while {@link ModelList.models} runs. */
   changed(): void;
+  /** These models of a group are described otherwise than before, or are gone; null is for the providers in the settings. */
+  otherModels(groupId: string | null, modelIds: readonly string[]): void;
+  /** VS Code does not have the group any more. */
+  forgotten(groupId: string): void;
   /** A provider of the group could not list its models; the sentence names the provider and the reason. */
   failed(group: Group | null, sentence: string): void;
 }
 
 interface Known {
   readonly group: Group | null;
+  readonly changes: Spacing;
+  state: ListState;
+  /** The number of the last fetch; what an earlier one brings is dropped. */
+  fetchNumber: number;
   models: Models | undefined;
   freshUntil: number;
-  refreshing: Promise<void> | undefined;
   error: Error | undefined;
-  /** The number of calls that wait for the list; they need no event. */
-  waiting: number;
+  /** The calls that wait for the first list; they need no event. */
+  waiting: Set<() => void>;
+  /** Whether the first list was waited for, and did not come in time: nobody waits for it a second time. */
+  isWaitedFor: boolean;
+  /** Whether the next fetch happens without a word to the person. */
+  silent: boolean;
 }
 
 const STORAGE_KEY = "models";
 
 export class ModelList {
   readonly #groups = new Map<string, Known>();
+  /** The ids of the groups that this round has asked for; undefined between two rounds. */
+  #round: Set<string> | undefined;
+  #calls = 0;
+  /** Milliseconds that this round has waited. */
+  #waited = 0;
+  #cancelRoundEnd: (() => void) | undefined;
+  #isClosed = false;
 
   constructor(
     private readonly fetch: (group: Group | null, silent: boolean) => Promise<InformationResult>,
@@ -57,11 +85,19 @@ export class ModelList {
    * Rejects if the group never had a list and cannot get one; the person sees the reason beside the group.
    */
   async models(group: Group | null, silent: boolean): Promise<Models> {
-    const known = this.#known(group);
-    if (known.freshUntil < this.clock.now()) void this.#refresh(known, silent);
-    if (!known.models && known.refreshing) await this.#firstList(known, known.refreshing);
-    if (!known.models && known.error && group) throw known.error;
-    return known.models ?? [];
+    this.#callBegins(group);
+    try {
+      const known = this.#known(group);
+      known.silent = silent;
+      if (known.freshUntil < this.clock.now()) this.#happened(known, "expired");
+      this.#happened(known, "look");
+      known.silent = true;
+      if (!known.models && isFetching(known) && !(known.isWaitedFor && silent)) await this.#firstList(known);
+      if (!known.models && known.error && group) throw known.error;
+      return known.models ?? [];
+    } finally {
+      this.#callEnds();
+    }
   }
 
   /** All lists that are known now. */
@@ -77,64 +113,144 @@ export class ModelList {
   /** The list of this group may have changed: fetches it again, after any running fetch. */
   invalidate(groupId: string | null): void {
     const known = this.#groups.get(groupId ?? "");
-    if (known) void (known.refreshing ?? Promise.resolve()).then(() => this.#refresh(known, true));
+    if (known) this.#happened(known, "changed");
   }
 
-  /** Fetches every list again that VS Code has asked for, unless it is being fetched. */
-  refresh(): void {
-    for (const known of this.#groups.values()) void this.#refresh(known, true);
+  /** The process is gone or given up: fetches again from the next one what was asked of it. */
+  processLost(): void {
+    for (const known of this.#groups.values()) this.#happened(known, "lost");
+  }
+
+  /** Another process answers now: fetches every list from it that VS Code has asked for. */
+  processStarted(): void {
+    for (const known of this.#groups.values()) this.#happened(known, "started");
+  }
+
+  /** The window closes: no timer is left. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelRoundEnd?.();
+    for (const known of this.#groups.values()) known.changes.cancel();
+  }
+
+  #callBegins(group: Group | null): void {
+    this.#calls++;
+    this.#cancelRoundEnd?.();
+    if (group) {
+      this.#round?.add(group.id);
+    } else {
+      this.#endRound();
+      this.#round = new Set();
+      this.#waited = 0;
+    }
+  }
+
+  #callEnds(): void {
+    if (--this.#calls === 0 && !this.#isClosed)
+      this.#cancelRoundEnd = this.clock.after(ROUND_PAUSE, () => this.#endRound());
+  }
+
+  /** Forgets the groups that the round did not ask for. */
+  #endRound(): void {
+    const round = this.#round;
+    this.#round = undefined;
+    if (!round) return;
+    for (const [id, known] of this.#groups) {
+      if (!known.group || round.has(id)) continue;
+      this.#happened(known, "gone");
+      this.#groups.delete(id);
+      this.listener.otherModels(
+        id,
+        (known.models ?? []).map((model) => model.id),
+      );
+      this.listener.forgotten(id);
+    }
   }
 
   #known(group: Group | null): Known {
     const key = group?.id ?? "";
-    let known = this.#groups.get(key);
-    if (!known) {
-      const models = this.#stored()[key];
-      known = { group, models, freshUntil: -1, refreshing: undefined, error: undefined, waiting: 0 };
-      this.#groups.set(key, known);
-    }
+    const existing = this.#groups.get(key);
+    if (existing) return existing;
+    const known: Known = {
+      group,
+      changes: new Spacing(this.clock, CHANGE_INTERVAL, () => this.#happened(known, "due")),
+      state: "stale",
+      fetchNumber: 0,
+      models: this.#stored()[key],
+      freshUntil: -1,
+      error: undefined,
+      waiting: new Set(),
+      isWaitedFor: false,
+      silent: true,
+    };
+    this.#groups.set(key, known);
     return known;
   }
 
-  async #firstList(known: Known, refreshing: Promise<void>): Promise<void> {
-    known.waiting++;
+  readonly #actions: Readonly<Record<ListAction, (known: Known) => void>> = {
+    fetch: (known) => void this.#fetch(known, ++known.fetchNumber),
+    schedule: (known) => known.changes.request(),
+    unschedule: (known) => known.changes.cancel(),
+  };
+
+  #happened(known: Known, event: ListEvent): void {
+    const transition = LIST_TRANSITIONS[known.state][event];
+    if (!transition) throw new Error(`${event} cannot happen while a list is ${known.state}`);
+    known.state = transition.next;
+    for (const action of transition.actions) this.#actions[action](known);
+  }
+
+  async #firstList(known: Known): Promise<void> {
+    const began = this.clock.now();
     await new Promise<void>((resolve) => {
-      const cancel = this.clock.after(FIRST_LIST_LIMIT, resolve);
-      void refreshing.then(() => {
+      const end = (): void => {
         cancel();
+        known.waiting.delete(end);
         resolve();
-      });
+      };
+      known.waiting.add(end);
+      const cancel = this.clock.after(Math.max(LEAST_WAIT, FIRST_LIST_LIMIT - this.#waited), end);
     });
-    known.waiting--;
+    this.#waited += this.clock.now() - began;
+    if (!known.models) known.isWaitedFor = true;
   }
 
-  #refresh(known: Known, silent: boolean): Promise<void> {
-    known.refreshing ??= this.#fetch(known, silent).finally(() => {
-      known.refreshing = undefined;
-      known.freshUntil = this.clock.now() + FRESH_FOR;
-    });
-    return known.refreshing;
-  }
-
-  async #fetch(known: Known, silent: boolean): Promise<void> {
+  async #fetch(known: Known, fetchNumber: number): Promise<void> {
+    let result: InformationResult | Error;
     try {
-      const { models, errors } = await this.fetch(known.group, silent);
-      known.error = errors[0] && new Error(errors[0].message);
-      for (const { provider, message } of errors) this.listener.failed(known.group, `${provider}: ${message}`);
-      const kept = keptModels(known, models, errors);
-      // A missing list is not an empty list: the next call tries again and reports the reason.
-      if (known.models || errors.length === 0 || models.length > 0) this.#update(known, [...models, ...kept]);
+      result = await this.fetch(known.group, known.silent);
     } catch (error) {
-      known.error = error instanceof Error ? error : new Error(String(error));
-      this.listener.failed(known.group, known.error.message);
+      result = error instanceof Error ? error : new Error(String(error));
     }
+    if (known.state === "forgotten" || known.fetchNumber !== fetchNumber) return;
+    if (result instanceof Error) this.#failed(known, result);
+    else this.#fetched(known, result);
+    known.freshUntil = this.clock.now() + FRESH_FOR;
+    for (const end of [...known.waiting]) end();
+    this.#happened(known, "fetched");
+  }
+
+  #failed(known: Known, error: Error): void {
+    known.error = error;
+    this.listener.failed(known.group, error.message);
+  }
+
+  #fetched(known: Known, { models, errors }: InformationResult): void {
+    known.error = errors[0] && new Error(errors[0].message);
+    for (const { provider, message } of errors) this.listener.failed(known.group, `${provider}: ${message}`);
+    const kept = keptModels(known, models, errors);
+    // A missing list is not an empty list: the next call tries again and reports the reason.
+    if (known.models || errors.length === 0 || models.length > 0) this.#update(known, [...models, ...kept]);
   }
 
   #update(known: Known, models: Models): void {
+    known.isWaitedFor = false;
     if (JSON.stringify(models) === JSON.stringify(known.models)) return;
+    const others = otherModels(known.models ?? [], models);
     known.models = models;
     void this.#store(known.group?.id ?? "", models);
-    if (known.waiting === 0) this.listener.changed();
+    this.listener.otherModels(known.group?.id ?? null, others);
+    if (known.waiting.size === 0) this.listener.changed();
   }
 
   #stored(): Record<string, Models> {
@@ -145,6 +261,18 @@ export class ModelList {
     const others = Object.entries(this.#stored()).filter(([other]) => other !== key);
     await this.storage.update(STORAGE_KEY, Object.fromEntries([...others, [key, models]].slice(-STORED_GROUPS)));
   }
+}
+
+function isFetching({ state }: Known): boolean {
+  return state === "fetching" || state === "fetching old";
+}
+
+/** The ids of the models that are described otherwise in the two lists, or are in one of them only. */
+function otherModels(before: Models, after: Models): string[] {
+  const described = (models: Models): Map<string, string> =>
+    new Map(models.map((model) => [model.id, JSON.stringify(model)]));
+  const [old, now] = [described(before), described(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((id) => old.get(id) !== now.get(id));
 }
 
 /** The known models of the providers that failed: all models of a group, otherwise those under the provider's name. */

@@ -24,7 +24,8 @@ interface ResponseOptions extends vscode.ProvideLanguageModelChatResponseOptions
 }
 
 export interface ProviderParts {
-  readonly sidecar: () => Promise<Pick<Sidecar, "request" | "respond">>;
+  /** Calls `action` with the running sidecar; starts one if there is none. */
+  readonly use: <Result>(action: (sidecar: Pick<Sidecar, "request" | "respond">) => Promise<Result>) => Promise<Result>;
   readonly models: ModelList;
   readonly twins: Twins;
   readonly counts: TokenCache;
@@ -96,12 +97,14 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
 
   /** Never rejects: an error here would end the turn in the chat. */
   async provideTokenCount(model: Model, text: string | vscode.LanguageModelChatRequestMessage): Promise<number> {
-    const { counts, classes, log, sidecar } = this.parts;
+    const { counts, classes, log, use } = this.parts;
     try {
       const item = typeof text === "string" ? { text } : { message: fromHostMessage(text, classes, log) };
       return await counts.count(modelKey(model.group?.id ?? null, model.source), item, async (items) => {
         const { source, group } = model;
-        const result = await (await sidecar()).request("languageModels/tokenCount", { group, model: source, items });
+        const result = await use((sidecar) =>
+          sidecar.request("languageModels/tokenCount", { group, model: source, items }),
+        );
         return result.counts.map(({ count }) => count);
       });
     } catch (error) {
@@ -117,14 +120,14 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     receive: (parts: ResponsePart[]) => void,
     token: vscode.CancellationToken,
   ): Promise<ResponseResult> {
-    const { sidecar, classes, log } = this.parts;
+    const { use, classes, log } = this.parts;
     const parameters = {
       group: model.group,
       model: model.source,
       messages: messages.map((message) => fromHostMessage(message, classes, log)),
       options: toRequestOptions(options),
     };
-    return (await sidecar()).respond(parameters, receive, token);
+    return use((sidecar) => sidecar.respond(parameters, receive, token));
   }
 
   #group(configuration: Readonly<Record<string, unknown>>): Group {
@@ -159,7 +162,7 @@ class Answer {
   readonly #data = new Set<string>();
 
   add(part: ResponsePart): void {
-    this.#isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value !== "");
+    this.#isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value.trim() !== "");
     if (part.type === "data" && !HOST_DATA.test(part.mimeType)) this.#data.add(part.mimeType);
   }
 

@@ -8,16 +8,21 @@
  *
  * Runs every candidate once to learn its version. Knows no VS Code: the caller hands in the first two.
  */
-import { execFile } from "node:child_process";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import type { Abandoned, Children } from "./children";
 import { SidecarRefusedError } from "./errors";
 
 export const MINIMUM_VERSION = [3, 11] as const;
 /** Milliseconds for one candidate to print its version. */
 export const PROBE_LIMIT = 10_000;
 
-const PROBE = "import sys; print(sys.executable); print('%d.%d.%d' % sys.version_info[:3])";
+/** The start of the two lines to look for: a Python may print others, before and after. */
+const MARK = "partstream-probe:";
+const PROBE = `import sys; print('\\n${MARK}' + sys.executable); print('${MARK}%d.%d.%d' % sys.version_info[:3])`;
 
-export type Source = "setting partstream.python" | "Python extension" | "PATH" | "uv python find";
+const SETTING = "setting partstream.python";
+export type Source = typeof SETTING | "Python extension" | "PATH" | "uv python find";
 
 /** A program to try, and the place that names it. */
 export interface Candidate {
@@ -44,8 +49,8 @@ export interface Search {
   readonly attempts: readonly Attempt[];
 }
 
-/** Runs a program and returns its output; rejects if the program fails or takes too long. */
-export type Run = (command: string, commandArguments: readonly string[]) => Promise<string>;
+/** Runs a program and returns its output; rejects if the program fails or takes too long, or is abandoned. */
+export type Run = (command: string, commandArguments: readonly string[], abandoned?: Abandoned) => Promise<string>;
 
 export class PythonNotFoundError extends SidecarRefusedError {
   constructor(readonly attempts: readonly Attempt[]) {
@@ -54,24 +59,31 @@ export class PythonNotFoundError extends SidecarRefusedError {
   }
 }
 
-export const runProgram: Run = (command, commandArguments) =>
-  new Promise((resolve, reject) => {
-    execFile(
-      command,
-      [...commandArguments],
-      { timeout: PROBE_LIMIT, killSignal: "SIGKILL", windowsHide: true, encoding: "utf8" },
-      (error, output) => {
-        if (error) reject(new Error(reasonOf(error)));
-        else resolve(output);
-      },
-    );
-  });
+/** Why the setting is not followed, if it is not; undefined also if no Python was found, which says it all. */
+export function sentenceOnSetting({ python, attempts }: Search): string | undefined {
+  const ignored = attempts.find(({ source }) => source === SETTING);
+  if (!ignored || !python) return undefined;
+  return (
+    `Partstream cannot use the setting partstream.python: ${ignored.command} (${ignored.reason}). ` +
+    `It uses ${python.executable} instead.`
+  );
+}
+
+/** Runs programs of this machine. */
+export function runIn(children: Children): Run {
+  return (command, commandArguments, abandoned) => children.output(command, commandArguments, PROBE_LIMIT, abandoned);
+}
 
 /** The first Python that is new enough, and the candidates tried before it. */
-export async function findPython(candidates: AsyncIterable<Candidate>, run: Run): Promise<Search> {
+export async function findPython(
+  candidates: AsyncIterable<Candidate>,
+  run: Run,
+  abandoned?: Abandoned,
+): Promise<Search> {
   const attempts: Attempt[] = [];
   for await (const candidate of candidates) {
-    const result = await probe(candidate, run);
+    if (abandoned?.aborted) break;
+    const result = await probe(candidate, run, abandoned);
     if ("executable" in result) return { python: result, attempts };
     attempts.push(result);
   }
@@ -85,7 +97,7 @@ export async function* candidatesInOrder(
   run: Run,
   platform: NodeJS.Platform,
 ): AsyncGenerator<Candidate> {
-  if (setting) yield { source: "setting partstream.python", command: setting };
+  if (setting) yield { source: SETTING, command: inHome(setting) };
   const active = await activeInterpreter();
   if (active) yield { source: "Python extension", command: active };
   yield { source: "PATH", command: "python3" };
@@ -96,18 +108,27 @@ export async function* candidatesInOrder(
   if (found) yield { source: "uv python find", command: found };
 }
 
-async function probe(candidate: Candidate, run: Run): Promise<Python | Attempt> {
+async function probe(candidate: Candidate, run: Run, abandoned?: Abandoned): Promise<Python | Attempt> {
   const { source, command } = candidate;
   let output: string;
   try {
     // Isolated (-I): runs no code from the current folder or the environment.
-    output = await run(command, [...(candidate.arguments ?? []), "-I", "-c", PROBE]);
+    output = await run(command, [...(candidate.arguments ?? []), "-I", "-c", PROBE], abandoned);
   } catch (error) {
     return { source, command, reason: error instanceof Error ? error.message : String(error) };
   }
-  const [executable = "", version = ""] = output.trim().split(/\r?\n/);
-  if (!isNewEnough(version)) return { source, command, reason: `is Python ${version || "of unknown version"}` };
-  return { executable: executable || command, version, source };
+  return readProbe(candidate, output);
+}
+
+function readProbe({ source, command }: Candidate, output: string): Python | Attempt {
+  const marked = output.split(/\r?\n/).filter((line) => line.startsWith(MARK));
+  const [executable = "", version = ""] = marked.map((line) => line.slice(MARK.length));
+  if (!version) return { source, command, reason: "does not answer as a Python does" };
+  if (!isNewEnough(version)) return { source, command, reason: `is Python ${version}` };
+  // A program that the setting names may do something before it runs Python. A shim of the PATH would run another
+  // Python in another folder, and a relative path would be another program there.
+  const isAsNamed = source === SETTING && (isAbsolute(command) || !/[/\\]/.test(command));
+  return { executable: isAsNamed ? command : executable || command, version, source };
 }
 
 async function uvFind(run: Run): Promise<string | undefined> {
@@ -123,8 +144,7 @@ function isNewEnough(version: string): boolean {
   return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
 }
 
-function reasonOf(error: Error & { code?: string | number | null; killed?: boolean; signal?: unknown }): string {
-  if (error.code === "ENOENT") return "not found";
-  if (error.killed) return `no answer within ${PROBE_LIMIT / 1000} s`;
-  return typeof error.code === "number" ? `exit status ${error.code}` : (error.code ?? error.message);
+/** A path in the person's home folder, which may be written with a tilde. */
+function inHome(path: string): string {
+  return /^~[/\\]/.test(path) ? join(homedir(), path.slice(2)) : path;
 }

@@ -1,43 +1,37 @@
 /** One Python process and the connection with it; starts the process once and ends it. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
 import {
   type CancellationToken,
-  ConnectionError,
-  ErrorCodes,
   type MessageConnection,
   createMessageConnection,
   ProgressType,
-  ResponseError,
-  StreamMessageReader,
+  ReadableStreamMessageReader,
 } from "vscode-jsonrpc/node";
+import { type Abandoned, Children, DRAIN_LIMIT } from "./children";
+import { SidecarError, SidecarNotAskedError, SidecarSlowError } from "./errors";
+import { Handling } from "./handling";
 import { SinglePieceWriter } from "./messageWriter";
-import { SidecarError, SidecarRefusedError } from "./errors";
+import { OutputWithoutNoise } from "./noise";
 import {
   type DidAnswerParams,
-  ErrorCode,
   type InitializeParams,
   type InitializeResult,
   type LogLevel,
   type LogParams,
   type ModelsDidChangeParams,
+  type NotificationsToSidecar,
   PROTOCOL_VERSION,
   type Requests,
   type ResponsePart,
   type ResponseProgress,
   type ResponseResult,
   type TokenCountsDidChangeParams,
-  type VersionMismatchData,
 } from "./protocol.generated";
+import { isCancelled, isConnectionFailure, refusalOf, sentenceFor, versionMismatch } from "./sidecarErrors";
 
-/** Milliseconds from the start of the process to its response to `initialize`. */
-export const START_LIMIT = 15_000;
 /** Milliseconds that a process has to end by itself after `exit`. */
 export const STOP_LIMIT = 2000;
-/** Milliseconds to read the last output of an ended process. */
-const DRAIN_LIMIT = 200;
-
-const CONNECTION_FAILURES = new Set<number>([ErrorCodes.PendingResponseRejected, ErrorCodes.MessageWriteError]);
 
 const PROGRESS = new ProgressType<ResponseProgress>();
 
@@ -46,6 +40,15 @@ export interface SidecarCommand {
   readonly arguments: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly directory: string;
+}
+
+/** How one start goes. */
+export interface StartOptions {
+  /** Milliseconds from the start of the process to its response to `initialize`. */
+  readonly limit: number;
+  /** Ends the process if the start is given up. */
+  readonly abandoned?: Abandoned;
+  readonly children?: Children;
 }
 
 export interface SidecarListener {
@@ -63,13 +66,17 @@ export class Sidecar {
   readonly #connection: MessageConnection;
   #nextProgressToken = 1;
   #information: InitializeResult["serverInfo"] | undefined;
+  #isStopping = false;
+  readonly #handling = new Handling();
 
   private constructor(
     private readonly process: ChildProcessWithoutNullStreams,
+    private readonly children: Children,
     private readonly listener: SidecarListener,
   ) {
+    const noiseless = new OutputWithoutNoise(process.stdout, (noise) => this.#heardNoise(noise));
     this.#connection = createMessageConnection(
-      new StreamMessageReader(process.stdout),
+      new ReadableStreamMessageReader(noiseless),
       new SinglePieceWriter(process.stdin),
       {
         error: (message) => listener.log("error", "connection", message),
@@ -77,12 +84,15 @@ export class Sidecar {
         info: (message) => listener.log("info", "connection", message),
         log: (message) => listener.log("debug", "connection", message),
       },
+      { messageStrategy: this.#handling },
     );
     this.#listen();
     this.ended = new Promise((resolve) => {
       const end = (how: string): void => {
-        this.#connection.dispose();
-        resolve(how);
+        void this.#handling.isOver().then(() => {
+          this.#connection.dispose();
+          resolve(how);
+        });
       };
       process.once("error", (error) => end(`could not be started: ${error.message}`));
       process.once("close", (code, signal) => end(`ended (${signal ?? `exit status ${String(code)}`})`));
@@ -98,22 +108,24 @@ export class Sidecar {
     command: SidecarCommand,
     parameters: InitializeParams,
     listener: SidecarListener,
-    startLimit = START_LIMIT,
+    { limit, abandoned, children = new Children() }: StartOptions,
   ): Promise<Sidecar> {
-    const process = spawn(command.executable, command.arguments, {
+    if (abandoned?.aborted) throw new SidecarNotAskedError();
+    const process = children.spawn(command.executable, command.arguments, {
       cwd: command.directory,
       env: command.environment,
-      shell: false,
-      windowsHide: true,
-      stdio: "pipe",
     });
-    const sidecar = new Sidecar(process, listener);
+    const sidecar = new Sidecar(process, children, listener);
+    const giveUp = (): void => children.kill(process);
+    abandoned?.addEventListener("abort", giveUp);
     try {
-      await sidecar.#initialize(parameters, startLimit);
+      await sidecar.#initialize(parameters, limit);
       return sidecar;
     } catch (error) {
-      process.kill("SIGKILL");
+      giveUp();
       throw error;
+    } finally {
+      abandoned?.removeEventListener("abort", giveUp);
     }
   }
 
@@ -132,6 +144,7 @@ export class Sidecar {
     token?: CancellationToken,
   ): Promise<Requests[Method]["result"]> {
     type Result = Requests[Method]["result"];
+    if (this.#isStopping) throw new SidecarNotAskedError();
     try {
       // The library would send a null as a list that holds null.
       const given: unknown[] = parameters === null ? [] : [parameters];
@@ -140,7 +153,7 @@ export class Sidecar {
       if (isCancelled(error) && !token?.isCancellationRequested) {
         throw new SidecarError("Partstream's Python process was stopped before it answered. Please retry.");
       }
-      if (!isConnectionFailure(error)) throw error;
+      if (!isConnectionFailure(error)) throw this.#forPerson(method, error);
       // The error of a closed connection names no cause; the end of the process does.
       const how = await Promise.race([this.ended, after(2 * DRAIN_LIMIT)]);
       if (how === undefined) throw error;
@@ -165,9 +178,21 @@ export class Sidecar {
     }
   }
 
-  /** Asks the process to end, and kills it if it does not. */
+  /** Sends a notification; one to a process that ends or has ended is dropped. */
+  notify<Method extends keyof NotificationsToSidecar>(
+    method: Method,
+    parameters: NotificationsToSidecar[Method],
+  ): void {
+    if (this.#isStopping) return;
+    this.#connection.sendNotification(method, parameters).catch((error: unknown) => {
+      this.listener.log("debug", "connection", `the notification ${method} was not sent: ${String(error)}`);
+    });
+  }
+
+  /** Asks the process to end, and kills it if it does not; no request is sent any more. */
   async stop(limit = STOP_LIMIT): Promise<void> {
-    const kill = setTimeout(() => this.process.kill("SIGKILL"), limit);
+    this.#isStopping = true;
+    const kill = setTimeout(() => this.children.kill(this.process), limit);
     this.#shutDown().catch((error: unknown) => {
       this.listener.log("debug", "connection", `the process did not answer shutdown: ${String(error)}`);
     });
@@ -200,17 +225,39 @@ export class Sidecar {
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
     );
-    this.#connection.onError(([error]) => this.listener.log("error", "connection", error.message));
-    // A process that closed its end can get no further message.
-    this.#connection.onClose(() => this.process.kill("SIGKILL"));
+    // After a message that cannot be read or written nobody knows which requests would still be answered; and a process
+    // that closed its end can get no further message.
+    this.#connection.onError(([error]) => {
+      this.listener.log("error", "connection", `the connection is broken, so the process is ended: ${error.message}`);
+      this.children.kill(this.process);
+    });
+    this.#connection.onClose(() => this.children.kill(this.process));
     this.#connection.listen();
+  }
+
+  /** The error in words for a person; what the process wrote for developers goes into the log. */
+  #forPerson(method: string, error: unknown): unknown {
+    const sentence = sentenceFor(error);
+    if (sentence === undefined) return error;
+    this.listener.log("error", "connection", `${method} failed: ${(error as Error).message}`);
+    return new SidecarError(sentence);
+  }
+
+  /** The noise is not repeated in errors: it may be anything. */
+  #heardNoise(noise: string): void {
+    for (const line of noise.split(/\r?\n/)) this.listener.log("info", "stdout", line);
+    this.listener.log(
+      "warning",
+      "connection",
+      "Python printed these lines before the sidecar started; they are ignored",
+    );
   }
 
   async #initialize(parameters: InitializeParams, limit: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(
-        () => reject(new SidecarError(`Partstream's Python process did not answer within ${limit / 1000} s.`)),
+        () => reject(new SidecarSlowError(`Partstream's Python process did not start within ${limit / 1000} s.`)),
         limit,
       );
     });
@@ -219,8 +266,7 @@ export class Sidecar {
     });
     const opened = this.#connection.sendRequest<InitializeResult>("initialize", parameters).catch((error: unknown) => {
       if (isConnectionFailure(error)) return died;
-      if (!(error instanceof ResponseError) || error.code !== ErrorCode.ProtocolVersionMismatch) throw error;
-      throw versionMismatch((error.data as VersionMismatchData).serverProtocolVersion);
+      throw refusalOf(error) ?? error;
     });
     try {
       const { protocolVersion, serverInfo } = await Promise.race([opened, died, tooLate]);
@@ -231,24 +277,6 @@ export class Sidecar {
       died.catch(() => undefined); // The process may end later; `ended` tells those who wait for that.
     }
   }
-}
-
-function versionMismatch(theirs: number): SidecarRefusedError {
-  return new SidecarRefusedError(
-    `Partstream's Python package speaks protocol version ${theirs}, but this extension needs version ${PROTOCOL_VERSION}: ` +
-      "this Python loads another copy of the package partstream. Remove that copy, or choose another Python.",
-  );
-}
-
-/** Whether the connection is closed, or a message could not be written. */
-function isConnectionFailure(error: unknown): boolean {
-  if (error instanceof ConnectionError) return true;
-  return error instanceof ResponseError && CONNECTION_FAILURES.has(error.code);
-}
-
-/** Whether the process cancelled the request. */
-function isCancelled(error: unknown): boolean {
-  return error instanceof ResponseError && error.code === ErrorCode.RequestCancelled;
 }
 
 function after(milliseconds: number): Promise<undefined> {

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { HostThinkingPart, PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
-import type { LanguageModelErrorClass } from "./errors";
+import type { LanguageModelErrorClass, Remedy } from "./errors";
 import type { LogLevel } from "./protocol.generated";
 import type { Network, Settings } from "./settings";
 import type { UsageView } from "./usageItem";
@@ -18,9 +18,12 @@ const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> =
   warning: "statusBarItem.warningBackground",
   error: "statusBarItem.errorBackground",
 };
-const BUTTONS: Readonly<Record<string, string>> = {
-  "Choose Python": "partstream.choosePython",
-  "Show Log": "partstream.showLog",
+const SHOW_LOG: Readonly<Record<string, string>> = { "Show Log": "partstream.showLog" };
+/** The commands behind the buttons of a notification, by the labels. */
+const BUTTONS: Readonly<Record<Remedy | "none", Readonly<Record<string, string>>>> = {
+  "choose Python": { "Choose Python": "partstream.choosePython", ...SHOW_LOG },
+  reload: { "Reload Window": "workbench.action.reloadWindow", ...SHOW_LOG },
+  none: SHOW_LOG,
 };
 
 export const vscodeVersion = vscode.version;
@@ -213,11 +216,17 @@ export async function choosePython(): Promise<void> {
   await vscode.workspace.getConfiguration(SECTION).update("python", file.fsPath, vscode.ConfigurationTarget.Global);
 }
 
-/** Shows a notification with buttons for the usual remedy and for the log. */
-export async function notify(message: string): Promise<void> {
-  const chosen = await vscode.window.showErrorMessage(message, ...Object.keys(BUTTONS));
-  const command = chosen && BUTTONS[chosen];
+/** Shows a notification with buttons for the remedy, if there is one, and for the log. */
+export async function notify(message: string, remedy: Remedy | undefined): Promise<void> {
+  const buttons = BUTTONS[remedy ?? "none"];
+  const chosen = await vscode.window.showErrorMessage(message, ...Object.keys(buttons));
+  const command = chosen && buttons[chosen];
   if (command) await vscode.commands.executeCommand(command);
+}
+
+/** Shows a notification that asks for nothing. */
+export function inform(message: string): void {
+  void vscode.window.showInformationMessage(message);
 }
 
 export async function copy(text: string): Promise<void> {

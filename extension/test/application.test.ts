@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
@@ -17,7 +17,10 @@ const folder = mkdtempSync(join(tmpdir(), "partstream-"));
 function fakePython(name: string, version: string): string {
   const path = join(folder, name);
   const sidecar = `exec "${process.execPath}" "${join(__dirname, "fakeSidecar.cjs")}"`;
-  writeFileSync(path, `#!/bin/sh\ncase "$1" in -I) echo "$0"; echo ${version};; *) ${sidecar};; esac\n`);
+  writeFileSync(
+    path,
+    `#!/bin/sh\ncase "$1" in -I) echo "partstream-probe:$0"; echo "partstream-probe:${version}";; *) ${sidecar};; esac\n`,
+  );
   chmodSync(path, 0o755);
   return path;
 }
@@ -27,7 +30,10 @@ const OLD = fakePython("python-old", "3.9.1");
 const path = process.env["PATH"];
 let application: Application | undefined;
 
-before(() => (process.env["PATH"] = folder));
+before(() => {
+  process.env["PATH"] = folder;
+  mkdirSync(join(folder, "bundled", "libs", "partstream"), { recursive: true });
+});
 after(() => {
   process.env["PATH"] = path;
   rmSync(folder, { recursive: true });
@@ -37,6 +43,7 @@ beforeEach(async () => {
   Object.assign(world, {
     settings: {},
     errors: [],
+    informed: [],
     lines: [],
     opened: [],
     pythonExtension: undefined,

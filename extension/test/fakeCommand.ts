@@ -26,6 +26,14 @@ export const QUIET: SidecarListener = {
   didAnswer: () => undefined,
 };
 
-export function startFake(behaviour?: string, listener = QUIET, startLimit?: number): Promise<Sidecar> {
-  return Sidecar.start(fakeCommand(behaviour), PARAMETERS, listener, startLimit);
+/** Milliseconds that a fake has to start where a test does not say otherwise. */
+export const ENOUGH = 10_000;
+
+export function startFake(behaviour?: string, listener = QUIET, limit = ENOUGH): Promise<Sidecar> {
+  return Sidecar.start(fakeCommand(behaviour), PARAMETERS, listener, { limit });
+}
+
+/** What a Python prints that is probed. */
+export function probed(executable: string, version: string): string {
+  return `\npartstream-probe:${executable}\npartstream-probe:${version}\n`;
 }

@@ -15,6 +15,8 @@ class World {
   readonly clock = new TestClock();
   readonly stored: Record<string, unknown> = {};
   readonly failures: string[] = [];
+  readonly others: string[] = [];
+  readonly forgotten: string[] = [];
   changes = 0;
   fetches = 0;
   /** How many calls of `models` are running; an event then would make VS Code ask again from inside. */
@@ -40,6 +42,8 @@ class World {
           assert.equal(this.#inside, 0);
           this.changes++;
         },
+        otherModels: (_group, ids) => this.others.push(...ids),
+        forgotten: (group) => this.forgotten.push(group),
         failed: (_group, sentence) => this.failures.push(sentence),
       },
       this.clock,
@@ -148,7 +152,7 @@ test("a list that is really empty now is empty", async () => {
   const asked = world.ask();
   await world.answer(list("a"));
   await asked;
-  world.models.refresh();
+  world.models.processStarted();
   await world.answer(list());
   assert.deepEqual([await world.ask(), world.changes], [[], 1]);
 });

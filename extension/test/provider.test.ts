@@ -45,11 +45,17 @@ function start(context: TestContext, list = NOTHING, log: (message: string) => v
       return Promise.resolve(list);
     },
     { get: () => undefined, update: () => Promise.resolve() },
-    { changed: () => undefined, failed: () => undefined },
+    {
+      changed: () => undefined,
+      failed: () => undefined,
+      otherModels: () => undefined,
+      forgotten: () => undefined,
+    },
     SYSTEM_CLOCK,
   );
+  context.after(() => models.close());
   const provider = new PartstreamProvider({
-    sidecar: () => supervisor.running(),
+    use: (action) => supervisor.use(action),
     models,
     twins: new Twins(
       { get: () => undefined, update: () => Promise.resolve() },

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { candidatesInOrder, findPython, PythonNotFoundError, type Run, runProgram } from "../src/python";
+import { Children } from "../src/children";
+import { candidatesInOrder, findPython, PythonNotFoundError, type Run, runIn } from "../src/python";
+import { probed } from "./fakeCommand";
 
 /** A machine on which only these programs are there. */
 function machine(programs: Record<string, string>): { run: Run; ran: string[] } {
@@ -13,7 +15,7 @@ function machine(programs: Record<string, string>): { run: Run; ran: string[] } 
   return { run, ran };
 }
 
-const python = (executable: string, version: string): string => `${executable}\n${version}\n`;
+const runProgram = runIn(new Children());
 
 async function find(
   programs: Record<string, string>,
@@ -30,13 +32,13 @@ async function find(
 }
 
 const ALL = {
-  "/set": python("/set", "3.12.1"),
-  "/active": python("/active", "3.12.1"),
-  python3: python("/usr/bin/python3", "3.12.1"),
-  python: python("/usr/bin/python", "3.12.1"),
-  py: python("/usr/bin/py", "3.12.1"),
+  "/set": probed("/set", "3.12.1"),
+  "/active": probed("/active", "3.12.1"),
+  python3: probed("/usr/bin/python3", "3.12.1"),
+  python: probed("/usr/bin/python", "3.12.1"),
+  py: probed("/usr/bin/py", "3.12.1"),
   uv: "/uv/python\n",
-  "/uv/python": python("/uv/python", "3.12.1"),
+  "/uv/python": probed("/uv/python", "3.12.1"),
 };
 
 test("the order is: setting, Python extension, python3, python, py, uv; and nothing after the first is run", async () => {
@@ -57,14 +59,15 @@ test("the order is: setting, Python extension, python3, python, py, uv; and noth
 test("a Python below 3.11 is passed over with its version as the reason, 3.11 and newer are taken", async () => {
   const versions = { "3.10.13": false, "2.7.18": false, "3.11.0": true, "3.13.0": true, "4.0.0": true, "": false };
   for (const [version, fits] of Object.entries(versions)) {
-    const { python: found, attempts } = await find({ python3: python("/p", version) });
+    const { python: found, attempts } = await find({ python3: probed("/p", version) });
     assert.equal(found !== undefined, fits, version);
-    if (!fits) assert.match(attempts[0]?.reason ?? "", version ? new RegExp(version) : /unknown version/);
+    if (!fits)
+      assert.match(attempts[0]?.reason ?? "", version ? new RegExp(version) : /does not answer as a Python does/);
   }
 });
 
 test("the real executable is taken, not the shim that was called", async () => {
-  assert.equal((await find({ python3: python("/real/python3", "3.12.1") })).python?.executable, "/real/python3");
+  assert.equal((await find({ python3: probed("/real/python3", "3.12.1") })).python?.executable, "/real/python3");
 });
 
 test("on Windows py is asked for Python 3", async () => {
@@ -81,7 +84,7 @@ test("on Windows py is asked for Python 3", async () => {
 });
 
 test("when none fits the error says everything that was tried, and why it did not do", async () => {
-  const { attempts } = await find({ python3: python("/p", "3.10.1") }, "/nowhere");
+  const { attempts } = await find({ python3: probed("/p", "3.10.1") }, "/nowhere");
   const { message } = new PythonNotFoundError(attempts);
   assert.match(message, /setting partstream.python: \/nowhere \(not found\)/);
   assert.match(message, /PATH: python3 \(is Python 3.10.1\)/);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SidecarError, SidecarRefusedError } from "../src/errors";
 import type { ResponsePart } from "../src/protocol.generated";
 import { Sidecar } from "../src/sidecar";
-import { fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
+import { ENOUGH, fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
 import { TokenSource } from "./vscodeDouble";
 
 const hello = (model: string) => ({
@@ -83,11 +83,11 @@ test("a process that dies at the start is reported with what it wrote", async ()
 
 test("a program that is not there is a clear error", async () => {
   const command = { ...fakeCommand(), executable: "/no/such/python" };
-  await assert.rejects(Sidecar.start(command, PARAMETERS, QUIET), /could not be started.*ENOENT/);
+  await assert.rejects(Sidecar.start(command, PARAMETERS, QUIET, { limit: ENOUGH }), /could not be started.*ENOENT/);
 });
 
 test("a process that never answers is given up and killed", { timeout: 5000 }, async () => {
-  await assert.rejects(startFake("never answers", QUIET, 300), /did not answer within 0.3 s/);
+  await assert.rejects(startFake("never answers", QUIET, 300), /did not start within 0.3 s/);
 });
 
 test(

@@ -22,6 +22,9 @@ export const world = {
   settings: {} as Record<string, unknown>,
   isTrusted: true,
   errors: [] as string[],
+  /** The labels of the buttons of the last error. */
+  buttons: [] as string[],
+  informed: [] as string[],
   lines: [] as string[],
   clipboard: "",
   chosen: undefined as string | undefined,
@@ -96,10 +99,12 @@ export const window = {
     show: () => world.opened.push("log"),
     dispose: () => undefined,
   }),
-  showErrorMessage: (message: string) => {
+  showErrorMessage: (message: string, ...buttons: string[]) => {
     world.errors.push(message);
+    world.buttons = buttons;
     return Promise.resolve(world.chosen);
   },
+  showInformationMessage: (message: string) => void world.informed.push(message),
   showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
   setStatusBarMessage: () => undefined,
   onDidChangeWindowState: world.windowState.event,
