@@ -1,4 +1,4 @@
-"""One configuration from every place where settings stand, and the keys that it names.
+"""One configuration from all places of settings, and the keys that it names.
 
 What reads places and keys is loaded when first used: the table of settings needs neither.
 """

@@ -1,4 +1,4 @@
-"""What a person at a terminal can do about an error of an upstream: where a key is put, which setting to look at."""
+"""Advice for a person at a terminal about an error of an upstream: where to put a key, which setting to check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNAUTHORIZED: Final = 401
 
 
 def advice_on_key(error: LanguageModelError, gateway: GatewayConfiguration) -> str:
-    """What to do about a key that is missing or refused; empty for an error that is about something else."""
+    """Advice about a missing or refused key; empty for any other error."""
     if error.code is not LanguageModelErrorCode.NO_PERMISSIONS:
         return ""
     if not gateway.has_key:
@@ -31,6 +31,6 @@ def advice_on_key(error: LanguageModelError, gateway: GatewayConfiguration) -> s
 
 
 def explained(error: LanguageModelError, gateway: GatewayConfiguration) -> str:
-    """The sentence of an error with what to do about it."""
+    """The sentence of an error, with advice."""
     advice = advice_on_key(error, gateway)
     return f"{error.message} ({advice})" if advice else error.message

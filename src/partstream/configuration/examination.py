@@ -1,4 +1,4 @@
-"""Looks at what is configured and what answers, and says what to do; sends nothing that costs anything."""
+"""Checks the configuration and the server, and says what to do; sends nothing that costs money."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REINSTALL: Final = "install the package again, or remove it"
 
 
 class Verdict(StrEnum):
-    """How something is."""
+    """The verdict on one check."""
 
     FINE = "fine"
     WARNING = "warning"
@@ -51,7 +51,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
         subject: What.
@@ -67,7 +67,7 @@ class Finding:
 
 
 async def examine(configuration: Configuration) -> list[Finding]:
-    """Looks at everything, in the order in which a request needs it; what needs a broken thing is left out."""
+    """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one."""
     findings = [_file(configuration)]
     findings += [Finding("protocols", Verdict.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
@@ -199,7 +199,7 @@ async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: 
 
 
 def _named(gateway: GatewayConfiguration) -> set[str]:
-    """Every model that the configuration calls by its id."""
+    """Every model id in the configuration."""
     others = (other for ids in gateway.fallbacks.values() for other in ids)
     default = [gateway.selection.default] if gateway.selection.default else []
     return {*gateway.selection.overrides, *gateway.model_requests, *gateway.fallbacks, *others, *default}

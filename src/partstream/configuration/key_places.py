@@ -1,4 +1,4 @@
-"""Reads a key from where it is kept: a variable, a file, the keyring, the output of a command; keeps none."""
+"""Reads a key from its place: a variable, a file, the keyring, or the output of a command. Keeps no key."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_variable(name: str, environment: Mapping[str, str]) -> str:
 
 
 def read_file(path: Path) -> str:
-    """What a file holds; one that everybody can read is warned about.
+    """The content of a file; warns about a file that everybody can read.
 
     Raises:
         CredentialError: It cannot be read, or is too long for a key.
@@ -86,7 +86,7 @@ async def read_keyring(service: str, user: str) -> str:
 
 
 async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
-    """What a program writes to its standard output; neither that nor its arguments are in any error.
+    """The standard output of a program; no error holds the output or the arguments.
 
     Raises:
         CredentialError: It is not there, fails, takes too long or writes too much.
@@ -132,7 +132,7 @@ async def _output_of(process: asyncio.subprocess.Process, source: str) -> bytes:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends the process and what it started, and waits for it."""
+    """Ends the process and its children, and waits for it."""
     if process.returncode is not None:
         return
     if os.name == "posix":

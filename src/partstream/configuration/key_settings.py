@@ -1,4 +1,4 @@
-"""The settings that say where a key comes from; reads no key."""
+"""The settings that name the place of a key; reads no key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _variable(name: str, where: str) -> str:
 
 
 def _file(value: str, where: str) -> Path:
-    """The path, wherever the process was started: the present folder may be one that nobody trusts."""
+    """The absolute path; the current folder may be untrusted."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
         raise ConfigurationError(where, "a relative path", "an absolute path, or one that begins with ~/")

@@ -27,7 +27,7 @@ _VERCEL_API: Final = "https://api.vercel.com"
 
 @dataclass(frozen=True)
 class KeySurroundings:
-    """What reading a key needs beside the setting.
+    """What a key's place needs beside its setting.
 
     Attributes:
         environment: The environment variables.
@@ -43,7 +43,7 @@ class KeySurroundings:
 
 
 def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> RenewingKey | None:
-    """The source that checked settings name; None when they name none, or hold the key itself.
+    """The source that checked settings name; None if they name none, or hold the key itself.
 
     Nothing is read yet, so that a list of models can be shown without it.
     """

@@ -1,4 +1,4 @@
-"""Gathers every place where settings stand and makes one configuration of them; the one door for hosts and commands."""
+"""Reads settings from all places and makes one configuration of them; hosts and commands load it here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Configuration", "load_configuration"]
 
 @dataclass(frozen=True)
 class Configuration:
-    """What all places together say.
+    """The configuration that all places make together.
 
     Attributes:
         resolved: The settings that are in force, each with its source.
@@ -74,12 +74,12 @@ class Configuration:
         return replace(gateway, credentials=key, key_place=place, warnings=self.resolved.warnings)
 
     def _secrets(self) -> set[str]:
-        """What is known to be secret before any key is fetched."""
+        """The secrets that are known before any key is fetched."""
         values = self.resolved.values.values()
         return secrets_in([value.row for value in values], {value.row.name: value.given for value in values})
 
     def _placed(self, error: ConfigurationError) -> ConfigurationError:
-        """The error with the spot of the setting in the place of its bare name."""
+        """The error, with the exact place of the setting in place of its name."""
         name = next((name for name in self.resolved.values if error.where.startswith(name)), None)
         if name is None:
             # What is missing may stand there under a misspelt name.

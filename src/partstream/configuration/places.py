@@ -1,4 +1,4 @@
-"""The places where settings come from, and their order; reads the environment and the user's file, and checks nothing.
+"""The places of settings, and their order; reads the environment and the user's file, and checks nothing.
 
 The file is the user's own. A `partstream.toml` in the present folder is not read: the folder may be one that nobody
 trusts, and a base URL in it would be where the key goes.
@@ -45,7 +45,7 @@ _OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTR
 
 
 class Given(NamedTuple):
-    """A value as it stands somewhere.
+    """A value and its place.
 
     Attributes:
         value: The value, in JSON's types.
@@ -58,7 +58,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one place says; its values may be secret.
+    """The settings of one place; the values may be secret.
 
     Attributes:
         place: The place.
@@ -74,22 +74,22 @@ class Layer:
 
     @property
     def shown_name(self) -> str:
-        """What errors call the place as a whole, such as `the VS Code group`."""
+        """The name of the place in errors, such as `the VS Code group`."""
         return self.name or f"the {self.place}"
 
 
 def group_layer(configuration: Mapping[str, Any]) -> Layer:
-    """What a VS Code group says; the keys are called by their own names."""
+    """The settings of a VS Code group; the keys have their own names."""
     return Layer(Place.GROUP, {name: Given(value, name) for name, value in _not_empty(configuration).items()})
 
 
 def editor_layer(settings: Mapping[str, Any]) -> Layer:
-    """What VS Code's own settings say, under our names."""
+    """VS Code's own settings, under the names of this table."""
     return Layer(Place.EDITOR, {name: Given(value, name) for name, value in _not_empty(settings).items()})
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """What variables such as `PARTSTREAM_BASE_URL` say; an empty one says nothing.
+    """The settings in variables such as `PARTSTREAM_BASE_URL`; an empty variable sets nothing.
 
     Raises:
         ConfigurationError: One should be JSON and is not.
@@ -130,7 +130,7 @@ def configuration_file(environment: Mapping[str, str]) -> Path:
 
 
 def file_layer(path: Path, *, must_exist: bool) -> Layer:
-    """What the file says.
+    """The settings in the user's file.
 
     Raises:
         ConfigurationError: It cannot be read, is no TOML, or is missing although it must exist.

@@ -1,4 +1,4 @@
-"""Keeps a key until it expires and renews it once for all who wait; knows no place where keys are kept."""
+"""Keeps a key until it expires, and renews it once for all requests that wait."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class RenewingKey:
 
     @property
     def expires_at(self) -> float | None:
-        """When the key that is held ends, or None."""
+        """The expiry of the kept key, or None."""
         return self._held.expires_at if self._held is not None else None
 
     async def get(self) -> Secret:
-        """The key that is held while it is good, else a new one.
+        """The kept key while it is valid, else a new one.
 
         Raises:
             CredentialError: There is no good one, and none can be had.
@@ -96,7 +96,7 @@ class RenewingKey:
             return held.key
 
     async def refresh(self, refused: Secret) -> Secret | None:
-        """A key other than the refused one, fetched anew unless another request has done so; None when it is the same.
+        """A key other than the refused one, fetched unless another request has done so; None if it is the same.
 
         Raises:
             CredentialError: None can be had.
@@ -107,7 +107,7 @@ class RenewingKey:
         return None if fresh.key == refused else fresh.key
 
     async def _renew(self, refused: Secret | None) -> FetchedKey:
-        """Fetches the key, together with everyone who wants it now; whoever stops waiting does not stop the others."""
+        """Fetches the key once for all requests that wait; a request that stops waiting does not stop the others."""
         task = self._renewing
         if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
             task = self._renewing = asyncio.create_task(self._fetch_one(refused))
@@ -127,7 +127,7 @@ class RenewingKey:
 
 
 def fetched_key(source: str, text: str, lifetime: float | None, now: float, kind: KeyKind | None = None) -> FetchedKey:
-    """The key in a text, with the end that it names itself or that its lifetime gives.
+    """The key in a text, with its expiry: the one that it states, or the one that its lifetime gives.
 
     Args:
         source: How errors call its place.
@@ -162,6 +162,6 @@ def jwt_expiry(key: str) -> float | None:
 
 
 def _seen(task: asyncio.Task[FetchedKey]) -> None:
-    """Takes note of a failure that nobody waits for any more; the next who asks meets it again."""
+    """Records a failure that nobody waits for any more; the next request meets it again."""
     if not task.cancelled():
         task.exception()

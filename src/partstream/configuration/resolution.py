@@ -1,4 +1,4 @@
-"""Puts together what the places say: the strongest wins, and what belongs to one base URL never serves another."""
+"""Combines the places of settings: the strongest wins, and a key of one base URL never serves another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEY_PLACES: Final = tuple(name for name in KEY_SETTINGS if name != LIFETIME)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A setting that is in force.
+    """A setting in force.
 
     Attributes:
         row: The setting.
@@ -44,13 +44,13 @@ class Value:
 
     @property
     def shown(self) -> Any:
-        """The value as it stands there, without what is secret in it."""
+        """The value without its secrets."""
         return shown(self.row, self.given)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """All settings that are in force.
+    """All settings in force.
 
     Attributes:
         values: By name; what is not among them has its default.
@@ -64,7 +64,7 @@ class Resolved:
 
 
 def resolve(layers: Iterable[Layer]) -> Resolved:
-    """Reads every layer by itself and lays them over each other.
+    """Reads every layer by itself, then lays them over each other.
 
     Raises:
         ConfigurationError: A setting is unknown or its value of no use, whether it is in force or not; or one place
@@ -100,7 +100,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
 
 
 def _protocol(layers: Iterable[Layer]) -> str | None:
-    """What the strongest of some layers says that the upstream speaks; None where none says it."""
+    """The protocol that the strongest of some layers names; None if none names one."""
     given = next((layer.given[_PROTOCOL] for layer in layers if _PROTOCOL in layer.given), None)
     if given is None:
         return None
@@ -109,7 +109,7 @@ def _protocol(layers: Iterable[Layer]) -> str | None:
 
 
 def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, Value]:
-    """Reads a layer by itself: a slip shall not wait until the layer is in force."""
+    """Reads a layer by itself, so that a mistake shows before the layer is in force."""
     rows = {name: row for name, row in settings_of(protocol).items() if layer.place in {*row.places, Place.DEFAULT}}
 
     def on_unknown(error: ConfigurationError) -> None:

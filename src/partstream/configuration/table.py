@@ -1,4 +1,4 @@
-"""The one table of settings: every row in the order of the documentation, wherever it is defined.
+"""The table of all settings, in the order of the documentation.
 
 Made from it are the checks, `partstream config show`, what logs leave out, docs/configuration.md, the schema of a group
 in extension/package.json, the names of environment variables and the options of the command line.
@@ -34,7 +34,7 @@ _PROVIDER: Final = Setting(
 
 @cache
 def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
-    """All settings by name, those of a protocol among the settings of requests.
+    """All settings by name; those of a protocol stand among the request settings.
 
     Args:
         protocol: What the upstream speaks; None for the settings of all protocols of this package.
@@ -50,7 +50,7 @@ def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
 
 
 def secrets_of_settings(given: Mapping[str, Any]) -> set[str]:
-    """Every text of settings as they stand somewhere that may be a secret, in whatever state they are."""
+    """Every text in unchecked settings that may be a secret."""
     protocol = given.get("protocol")
     try:
         rows = settings_of(protocol if isinstance(protocol, str) else None)

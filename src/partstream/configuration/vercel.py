@@ -1,4 +1,4 @@
-"""Gets a project's OIDC token as the Vercel CLI does, by the login that the CLI keeps; keeps no token.
+"""Gets a project's OIDC token with the login of the Vercel CLI, as the CLI does; keeps no token.
 
 The places are those of the public package `@vercel/oidc`. The CLI's login is used to ask Vercel alone, never sent to
 the upstream.
@@ -58,7 +58,7 @@ class VercelOidc:
     clock: Callable[[], float]
 
     async def fetch(self, refused: Secret | None) -> FetchedKey:
-        """The token of the environment while it is good, else a new one.
+        """The token of the environment while it is valid, else a new one.
 
         Raises:
             CredentialError: There is none, and none can be had.

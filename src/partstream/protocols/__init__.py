@@ -1,1 +1,1 @@
-"""One folder a wire protocol; what is here knows no protocol by name."""
+"""One folder for each wire protocol. The modules beside the folders name no protocol."""

@@ -1,4 +1,4 @@
-"""What every writer of a request body needs, whichever protocol it writes."""
+"""Helpers that the writers of all request bodies share."""
 
 from __future__ import annotations
 

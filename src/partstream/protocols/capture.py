@@ -1,4 +1,4 @@
-"""Brings what people capture into the form of a stream: unpacks gzip, and takes JSON apart that is no line an event.
+"""Turns captures into the bytes of a stream: unpacks gzip, and splits JSON that does not hold one event in each line.
 
 Takes bytes that somebody else has read.
 """
@@ -59,7 +59,7 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _json_values(data: bytes) -> list[dict[str, Any]] | None:
-    """The objects of an array, or of JSON that is no line an event; None for every other form."""
+    """The objects of an array, or of JSON that does not hold one event in each line; None for every other form."""
     begins = data.removeprefix(_MARK).lstrip()
     if not begins.startswith((b"[", b"{")):
         return None
@@ -75,7 +75,7 @@ def _json_values(data: bytes) -> list[dict[str, Any]] | None:
 
 
 def _sequence(text: str) -> list[Any]:
-    """The JSON values of a text, one behind the other, perhaps with commas between."""
+    """The JSON values of a text, one after the other, with or without commas between them."""
     decoder = JSONDecoder()
     values: list[Any] = []
     position = 0

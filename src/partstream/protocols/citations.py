@@ -1,4 +1,4 @@
-"""The sources that an answer names: rendered the way the options say, and as data in one form for all protocols.
+"""Renders the sources that an answer cites as the options say; as data, they have one form for all protocols.
 
 Knows no event and no protocol's fields. docs/contract.md describes the form.
 """
@@ -26,7 +26,7 @@ _FOLD_AT: Final = 64
 
 
 class Citation(NamedTuple):
-    """One source, as a protocol names it.
+    """One cited source.
 
     Attributes:
         url: Its address as it came, or None for what has none, such as a file.
@@ -87,7 +87,7 @@ _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_citation(part: DataPart) -> Citation | None:
-    """The citation that a data part names, or None for a part that names none."""
+    """Reads the citation in a data part; returns None if the part holds none."""
     if part.mime_type != CITATION_MIME_TYPE:
         return None
     try:
@@ -134,13 +134,13 @@ class RecentText:
         self._recent = ""
 
     def add(self, piece: str) -> None:
-        """Takes the next piece."""
+        """Adds the next piece."""
         self.pieces.append(piece)
         if len(self.pieces) >= _FOLD_AT:
             self.fold()
 
     def fold(self) -> None:
-        """Forgets what is too long ago."""
+        """Forgets the oldest text beyond the limit."""
         self._recent = (self._recent + "".join(self.pieces))[-_RECENT:]
         self.pieces.clear()
 

@@ -38,7 +38,7 @@ __all__ = [
 def each_part_of_a_response(
     change: Callable[[ResponsePart], ResponsePart | None],
 ) -> Callable[[ResponseForm], ResponseForm]:
-    """A function that takes a loss part by part; None leaves the part out."""
+    """Applies a function to each part of an answer; where it returns None, the part is left out."""
 
     def take(form: ResponseForm) -> ResponseForm:
         changed = (change(part) for part in form.parts)
@@ -48,7 +48,10 @@ def each_part_of_a_response(
 
 
 def each_part_of_a_request(change: Callable[[MessagePart], MessagePart | None]) -> Callable[[Asked], Asked]:
-    """A function that takes a loss part by part, inside the results of tools as well; None leaves the part out."""
+    """Applies a function to each part of a request, also inside tool results.
+
+    Where it returns None, the part is left out.
+    """
 
     def take(asked: Asked) -> Asked:
         messages = tuple(replace(one, content=tuple(_changed(one.content, change))) for one in asked.messages)
@@ -133,7 +136,7 @@ PROVIDER_METADATA: Final = ResponseLoss(
 
 
 def _text_of_document(part: MessagePart) -> MessagePart:
-    """Text is what servers take of a text document; its label is gone."""
+    """Servers take a text document as text; its label is lost."""
     if isinstance(part, DataPart) and (media := read_media(part)).kind is MediaKind.TEXT:
         return TextPart(media.text)
     return part

@@ -1,4 +1,4 @@
-"""What the errors of servers mean: of which kind a code is, what the body of an HTTP error says, what is too long.
+"""Interprets the errors of servers: codes, bodies of HTTP errors, and refusals of input that is too long.
 
 The codes, bodies and sentences that servers of several wires use stand here and in
 :mod:`partstream.protocols.overflow`. A protocol whose servers have others adds them with an :class:`Errors` of its own.
@@ -30,7 +30,7 @@ _MAX_ATTEMPT: Final = 300
 
 
 class ErrorKind(StrEnum):
-    """What a provider's code means for whoever asked."""
+    """The meaning of a provider's code for the caller."""
 
     NO_PERMISSION = "no permission"
     """The key is missing or wrong, or it may not do this."""
@@ -46,7 +46,7 @@ class ErrorKind(StrEnum):
 
     @property
     def code(self) -> LanguageModelErrorCode:
-        """VS Code's word for it."""
+        """VS Code's code for it."""
         return _CODE_BY_KIND.get(self, LanguageModelErrorCode.UNSPECIFIED)
 
     @property
@@ -92,7 +92,7 @@ _COMMON_CODES: Final[Mapping[str, ErrorKind]] = {
 
 
 class ErrorBody(NamedTuple):
-    """What the body of an HTTP error says; None and nothing where it does not say it.
+    """The content of an HTTP error's body; fields that the body does not state are None or empty.
 
     Attributes:
         message: The provider's sentence.
@@ -130,7 +130,7 @@ def read_error_body(document: Any) -> ErrorBody:
 
 
 def _refused_fields(detail: Any) -> str | None:
-    """What FastAPI says of each field that it refuses: `body.model: Field required`."""
+    """The fields that FastAPI refuses, with its reasons: `body.model: Field required`."""
     said = [
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if isinstance(one.get("loc"), list) else str(one["msg"])
         for one in (detail if isinstance(detail, list) else ())
@@ -160,7 +160,7 @@ def _nothing_refused(_error: UpstreamError) -> Carried:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """How the servers of one wire say what went wrong.
+    """The errors of the servers that speak one wire.
 
     Attributes:
         codes: The kinds of codes that only this wire has, codes in lower case; they win over the common ones.
@@ -176,18 +176,18 @@ class Errors:
     refused: Callable[[UpstreamError], Carried] = _nothing_refused
 
     def kind(self, code: str | None) -> ErrorKind | None:
-        """The kind of a provider's code; None for one that means nothing to us."""
+        """The kind of a provider's code; None for an unknown code."""
         name = (code or "").lower()
         return self.codes.get(name) or _COMMON_CODES.get(name)
 
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
-        """The error for a failure that an upstream reported inside of a stream."""
+        """Makes the error for a failure that an upstream reported inside a stream."""
         kind = self.kind(code)
         said = LanguageModelErrorCode.UNSPECIFIED if kind is None else kind.code
         return UpstreamFailureError(message, provider_code=code, code=said)
 
     def overflow(self, error: UpstreamError) -> Overflow | None:
-        """What an error says of an input that is too long; None for every other error."""
+        """Reads the numbers of an error that refuses an input as too long; returns None for every other error."""
         tokens, size = (self._codes_of(kind) for kind in (ErrorKind.INPUT_TOO_LONG, ErrorKind.REQUEST_TOO_LARGE))
         return read_overflow(error, (*self.phrasings, *PHRASINGS), token_codes=tokens, size_codes=size)
 

@@ -1,4 +1,4 @@
-"""Knows streams that no protocol here reads by a sign in their events, so that whoever has one is told what it is."""
+"""Recognizes streams that no protocol here reads, so that an error can name them."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ _SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
 
 
 def name_of_stream(events: Iterable[WireEvent]) -> str | None:
-    """What a stream is, by the first of its events that tells; None where none does."""
+    """The name of the stream that the events belong to, by the first event that shows it; None if no event does."""
     return next((name for event in events for name, is_sign in _SIGNS if is_sign(event)), None)

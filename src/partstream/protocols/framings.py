@@ -1,4 +1,4 @@
-"""How the events of a stream are told apart, and by what a recording of each form is known; knows no protocol."""
+"""The framings of streams: how each separates events, and how a recording in it is recognized."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["JSON_LINES", "SSE", "Framing"]
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """One form that the events of a stream come in.
+    """One way in which a stream separates its events.
 
     Attributes:
         name: What it is called; the ending of a recording's file name.

@@ -1,4 +1,4 @@
-"""How far a response has come: one table for every adapter and every writer, whatever its protocol.
+"""The life of a response: one table of states for all adapters and writers of all protocols.
 
 A protocol says which :class:`EventKind` each of its events is; what an event does in which state stands here and
 nowhere else. A row that real servers need, and that no specification allows, is lenient: an adapter takes it, a writer
@@ -49,7 +49,7 @@ class EventKind(Enum):
 
 
 class Action(Enum):
-    """What becomes of an event."""
+    """What happens to an event."""
 
     HANDLE = auto()
     IGNORE = auto()
@@ -58,7 +58,7 @@ class Action(Enum):
 
 
 class Step(NamedTuple):
-    """What an event of some kind does in some state.
+    """The effect of a kind of event in a state.
 
     Attributes:
         next_state: The state behind it.
@@ -121,6 +121,6 @@ TRANSITIONS: Final[dict[State, dict[EventKind, Step]]] = {
 
 
 def strict_step(state: State, kind: EventKind) -> Step | None:
-    """What an event does that keeps every rule; None where the rules do not allow it."""
+    """The step of an event that keeps every rule; None if the rules do not allow the event."""
     step = TRANSITIONS[state].get(kind)
     return None if step is None or step.lenient else step

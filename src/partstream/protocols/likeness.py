@@ -1,4 +1,4 @@
-"""Names the protocol that events look like, for a message to somebody who gave them to another protocol."""
+"""Names the protocol that events look like, for the error when they were given to another protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["likeness"]
 
 
 def likeness(events: Sequence[WireEvent]) -> str | None:
-    """The protocol that one of the events is surely of, also one that no code here reads; None where nothing tells."""
+    """The protocol that one of the events certainly belongs to, including protocols that nothing here reads.
+
+    None if no event shows one.
+    """
     for name, row in loadable_protocols()[0].items():
         claim = row.read_response().claim
         if any(claim(row.kind(event), event) is Claim.SURE for event in events):

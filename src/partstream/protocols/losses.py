@@ -1,4 +1,4 @@
-"""What a wire has no place for, by name: the difference between an answer or a request and its way over a protocol.
+"""Losses: what a wire has no place for, and what an answer or a request is after it crossed that wire.
 
 A protocol states its losses in its folder's `losses.py`; two properties prove that there are no others::
 
@@ -127,7 +127,7 @@ _Outputs: TypeAlias = "Iterable[StreamOutput]"
 
 
 def response_form(outputs: _Outputs, losses: Sequence[ResponseLoss] = ()) -> ResponseForm:
-    """The form of an answer without what is lost; what has no part (:class:`partstream.outputs.Unmapped`) is left out.
+    """The form of an answer without its losses; :class:`partstream.outputs.Unmapped` outputs are left out.
 
     Raises:
         ValueError: The outputs do not end with their only Finish.
@@ -159,7 +159,7 @@ def response_form(outputs: _Outputs, losses: Sequence[ResponseLoss] = ()) -> Res
 
 
 def request_form(asked: Asked, losses: Sequence[RequestLoss] = ()) -> Asked:
-    """The form of a request without what is lost."""
+    """The form of a request without its losses."""
     for loss in losses:
         asked = loss.take(asked)
     messages = []
@@ -177,7 +177,7 @@ def _error_form(error: LanguageModelError) -> ErrorForm:
 
 
 def _joined(parts: Iterable[MessagePart]) -> list[Any]:
-    """The parts with neighbouring texts as one, and neighbouring pieces of one thought as one; empty ones are none."""
+    """Joins neighbouring texts, and neighbouring pieces of one thought; drops empty ones."""
     joined: list[MessagePart] = []
     for part in parts:
         last = joined[-1] if joined else None
@@ -193,7 +193,7 @@ def _joined(parts: Iterable[MessagePart]) -> list[Any]:
 
 
 def _continues(last: ThinkingPart, part: ThinkingPart) -> bool:
-    """Metadata closes a thought: what follows it is the next one."""
+    """Metadata closes a thought; the next piece begins another."""
     return last.id == part.id and last.metadata is None
 
 

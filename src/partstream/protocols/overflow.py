@@ -1,4 +1,4 @@
-"""Whether an upstream refused a request because its input is too long, and the numbers that it named.
+"""Tells whether an upstream refused a request because its input is too long, and reads the numbers that it named.
 
 Most upstreams have only a sentence for it, so this is the one place that reads sentences: a row for each phrasing in
 use, gathered from public bug reports about these servers. Gateways pass the sentences on, and local servers speak more
@@ -38,7 +38,7 @@ class Overflow:
 
 
 class Phrasing(NamedTuple):
-    """How some servers say it.
+    """One phrasing that servers use.
 
     Attributes:
         server: Which ones.
@@ -61,7 +61,7 @@ def read_overflow(
     token_codes: Collection[str] = (),
     size_codes: Collection[str] = (),
 ) -> Overflow | None:
-    """What the error says of an input that is too long; None for every other error, limits of a rate among them.
+    """Reads an error that refuses an input as too long; returns None for every other error, including rate limits.
 
     Args:
         error: The error.
@@ -88,7 +88,7 @@ def read_overflow(
 
 
 def _said(error: UpstreamError) -> str | None:
-    """The sentence, or, where a gateway hides it deeper in its answer, the whole answer."""
+    """The sentence; if a gateway hides it deeper in its answer, the whole answer."""
     if isinstance(error, UpstreamHTTPError):
         return f"{error.provider_message or ''}\n{error.body}"
     return error.provider_message if isinstance(error, UpstreamFailureError) else None

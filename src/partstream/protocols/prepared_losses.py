@@ -1,4 +1,4 @@
-"""What a request loses while it is prepared, whatever the wire: one table for the tables of all protocols.
+"""What a request loses while it is prepared, whatever its protocol: rows for the tables of all protocols.
 
 Source: :mod:`partstream.conversation.preparation`, which makes what is asked of what VS Code says.
 """
@@ -46,7 +46,7 @@ def _with_whole_characters(part: MessagePart) -> MessagePart:
 
 
 def _with_one_text(part: MessagePart) -> MessagePart:
-    """The texts of a result that follow each other are one, as they are sent."""
+    """Joins the neighbouring texts of a result, as they are sent."""
     if not isinstance(part, ToolResultPart):
         return part
     content: list[TextPart | DataPart] = []

@@ -1,4 +1,4 @@
-"""What a folder of this package offers: one typed :class:`Protocol` with up to four corners, all of them sans-IO.
+"""The object that each protocol's folder offers: a typed :class:`Protocol` with up to four sans-IO corners.
 
 ::
 
@@ -55,7 +55,7 @@ WireEvent: TypeAlias = dict[str, Any]
 
 
 class Claim(IntEnum):
-    """A protocol's word on one event of a recording."""
+    """A protocol's verdict on one event of a recording."""
 
     NO = 0
     POSSIBLE = 1
@@ -64,7 +64,7 @@ class Claim(IntEnum):
 
 
 class KeyKind(StrEnum):
-    """Who issued a key: some protocols name it in a header of their own."""
+    """The issuer of a key; some protocols state it in a header of their own."""
 
     API_KEY = "api-key"
     """The upstream issued it to a person or a program."""
@@ -74,7 +74,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EndMark:
-    """What something that is no event says about the end of a response.
+    """What a mark that is not an event says about the end of a response.
 
     Attributes:
         closes: Whether nothing behind it is read: the response ends at once. Otherwise the end is near, and whoever
@@ -88,7 +88,7 @@ class EndMark:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How a wire says that a response is over, beside its own events.
+    """The marks, beside its own events, by which a wire ends a response.
 
     Attributes:
         data: The data of a frame that is no JSON, such as `[DONE]`, and what it means.
@@ -103,7 +103,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """The corner that reads an answer.
+    """The corner that reads answers of a server.
 
     Attributes:
         open: Makes the adapter of one response. Thinking as text is not its business: it is asked for thinking parts
@@ -190,7 +190,7 @@ class CountEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """The corner that asks a server.
+    """The corner that writes requests to a server.
 
     Attributes:
         write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
@@ -224,7 +224,7 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """The corner that is asked.
+    """The corner that reads requests, as a server does.
 
     Attributes:
         read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand.
@@ -235,7 +235,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class WriteResponse:
-    """The corner that answers.
+    """The corner that writes answers, as a server does.
 
     Attributes:
         open: Makes the writer of one response to a request.
@@ -290,7 +290,7 @@ class Protocol:
 
     @property
     def shown_title(self) -> str:
-        """What a person reads who chooses a protocol."""
+        """The name of the protocol for people."""
         return self.title or self.name
 
     @property
@@ -299,7 +299,7 @@ class Protocol:
         return self.framings[0].media_type
 
     def kind(self, event: WireEvent) -> str | None:
-        """The kind of an event: None where it says none, the empty string where all events are of one kind."""
+        """The kind of an event: None if the event states none, the empty string if the wire has only one kind."""
         if self.tag is None:
             return ""
         kind = event.get(self.tag)

@@ -1,4 +1,4 @@
-"""Reads the bytes of one response: decoder, JSON and adapter, put together; knows no protocol by name.
+"""Reads the bytes of one response through its decoder, JSON and adapter; names no protocol.
 
 Sans-IO like everything below it: whoever owns the socket or the file feeds it. An event is decoded once. Nearly all
 events of a response are of one kind, so the adapter offers a short way for more of the kind that came last, its sink
@@ -103,7 +103,7 @@ class StreamReader:
         return self._stream.failing
 
     def feed(self, data: bytes) -> list[StreamOutput]:
-        """Takes more bytes and returns what they mean; never raises for what the upstream sent.
+        """Reads more bytes and returns their outputs; never raises for what the upstream sent.
 
         Raises:
             AdapterUsageError: The reader was ended.
@@ -121,7 +121,7 @@ class StreamReader:
         return self._read(self._decoder.feed(data))
 
     def feed_document(self, data: bytes) -> list[StreamOutput]:
-        """Takes the whole document that a server sent in place of a stream, and returns what it means.
+        """Reads the whole document that a server sent in place of a stream, and returns its outputs.
 
         Raises:
             AdapterUsageError: The protocol has no such document.
@@ -138,7 +138,7 @@ class StreamReader:
         return self._feed_events(self._events_of(document))
 
     def end(self) -> list[StreamOutput]:
-        """Says that no more bytes come; with this the Finish is out, whatever came before.
+        """Ends the bytes; the outputs end with the Finish, whatever came before.
 
         Raises:
             AdapterUsageError: The reader was ended before.
@@ -156,7 +156,7 @@ class StreamReader:
         return outputs
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
-        """Ends the response with an error that was met below it; nothing if it has finished already."""
+        """Ends the response with an error of the layer below; does nothing if it has finished already."""
         self._sink = None
         return self._stream.fail(error)
 
@@ -216,7 +216,7 @@ class StreamReader:
         return True
 
     def _is_no_event(self, data: bytes, outputs: list[StreamOutput]) -> bool:
-        """Whether data that the fast decoder refused is blank or marks the end of the stream, which it then does."""
+        """Tells whether data that the fast decoder refused is blank or an end mark; applies the end mark."""
         stripped = data.strip()
         mark = self._ends.data.get(stripped)
         if mark is not None:

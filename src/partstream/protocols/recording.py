@@ -1,4 +1,4 @@
-"""Reads a recorded stream from bytes that somebody else has opened: which framing, which protocol, which outputs."""
+"""Reads a recorded stream from bytes: finds its framing and its protocol, and gives its outputs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _understood(
 
 
 def _means_nothing(output: StreamOutput) -> bool:
-    """Whether an end says that no answer has begun, or that what came is no event at all."""
+    """Tells whether a Finish says that no answer began, or that the input held no event at all."""
     error = output.error if isinstance(output, Finish) else None
     if isinstance(error, TruncatedStreamError):
         return error.state == State.IDLE.name
@@ -124,7 +124,7 @@ def _is_surely(row: Protocol, data: bytes, framing: Framing) -> bool:
 
 
 def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
-    """By what the ending promises, as far as the protocol comes in it; else by the first bytes."""
+    """The framing that the file's ending names, if the protocol has it; otherwise the one that the first bytes show."""
     ending = path.rpartition(".")[2]
     all_known = known_framings()
     known = all_known if protocol is None else {framing.name: framing for framing in PROTOCOLS[protocol].framings}
@@ -146,8 +146,11 @@ def _known(name: str | None, path: str) -> str | None:
 
 
 def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:
-    """The protocol that is named; else the first that is sure of one of the first events; else the one that takes
-    most of them for its own, if those are at least half: a single event may be of many protocols."""
+    """The named protocol.
+
+    Otherwise the first one that is certain of one of the first events; otherwise the one that accepts most of them,
+    if it accepts at least half. A single event may belong to many protocols.
+    """
     if name is not None:
         return PROTOCOLS[name]
     rows = [row for row in loadable_protocols()[0].values() if framing.name in {one.name for one in row.framings}]
@@ -171,7 +174,7 @@ def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Pro
 
 
 def _seen(data: bytes, framing: Framing) -> tuple[str, bool]:
-    """What the first events are, for a person who expects others; and whether they say their types."""
+    """Describes the first events for a person who expected others."""
     named = list(_first_events(data, framing))
     if foreign := name_of_stream(event for _, event in named):
         return f"a stream of {foreign}, which this version does not read", True
@@ -199,7 +202,7 @@ def _first_events(data: bytes, framing: Framing) -> Iterator[tuple[str, dict[str
 
 
 def _is_cut(data: bytes, framing: Framing) -> bool:
-    """Whether it begins as a stream does and ends inside its first event, so that nobody can tell its protocol."""
+    """Tells whether the recording ends inside its first event, so that nothing shows its protocol."""
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
     ends = data.endswith(framing.event_ends) or begins.rstrip().endswith(b"}")
     is_begun = begins.startswith(framing.begins) or any(one.startswith(begins) for one in framing.begins)

@@ -1,4 +1,4 @@
-"""The protocols by name: those of this package, then those that an installed package adds.
+"""The protocols by name: those of this package, then those of installed packages.
 
 The table below is the only place outside their folders that names protocols. A package adds its own with an entry
 point of the group `partstream.protocols`, whose name is the protocol's and whose object is a
@@ -61,7 +61,7 @@ BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
 
 
 class ProtocolLoadError(PartstreamError):
-    """An installed package promises a protocol that cannot be loaded.
+    """The protocol of an installed package cannot be loaded.
 
     Attributes:
         name: The protocol's name.
@@ -77,10 +77,10 @@ class ProtocolLoadError(PartstreamError):
 
 
 class Protocols(Mapping[str, Protocol]):
-    """All protocols by name, each loaded when it is first asked for; our own names win over those of other packages."""
+    """All protocols by name. Each is loaded on first use; the package's own names win over those of other packages."""
 
     def __getitem__(self, name: str) -> Protocol:
-        """The protocol of that name.
+        """The protocol with this name.
 
         Raises:
             KeyError: There is none.
@@ -92,11 +92,11 @@ class Protocols(Mapping[str, Protocol]):
         return _added(name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a protocol of that name; loads nothing."""
+        """Tells whether a protocol has this name; loads nothing."""
         return name in _MODULES or name in _entry_points()
 
     def __iter__(self) -> Iterator[str]:
-        """The names, our own first."""
+        """The names; those of this package come first."""
         yield from _MODULES
         yield from (name for name in _entry_points() if name not in _MODULES)
 
@@ -109,7 +109,7 @@ PROTOCOLS: Final = Protocols()
 
 @cache
 def _entry_points() -> Mapping[str, EntryPoint]:
-    """What installed packages add; the first of two that promise one name."""
+    """The entry points of installed packages; the first of two with one name."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - half the time of importing this package
 
     found: dict[str, EntryPoint] = {}
@@ -134,7 +134,7 @@ def _added(name: str) -> Protocol:
 
 
 def loadable_protocols() -> tuple[dict[str, Protocol], tuple[ProtocolLoadError, ...]]:
-    """All protocols that can be loaded, and why the others cannot: one broken package takes no other protocol away."""
+    """All protocols that can be loaded, and the errors of the others: one broken package hides no other protocol."""
     loaded: dict[str, Protocol] = {}
     failures: list[ProtocolLoadError] = []
     for name in PROTOCOLS:
@@ -146,17 +146,17 @@ def loadable_protocols() -> tuple[dict[str, Protocol], tuple[ProtocolLoadError, 
 
 
 def broken_protocols() -> tuple[ProtocolLoadError, ...]:
-    """What installed packages promise and nobody can load."""
+    """The protocols of installed packages that cannot be loaded."""
     return loadable_protocols()[1]
 
 
 def asked_protocols() -> tuple[str, ...]:
-    """The names of the protocols that a server can be asked in: what the setting `protocol` may say."""
+    """The names of the protocols that write requests: the values of the setting `protocol`."""
     return tuple(name for name, one in loadable_protocols()[0].items() if one.write_request is not None)
 
 
 def asking(name: str) -> WriteRequest:
-    """The corner of a protocol that asks a server.
+    """The corner of a protocol that writes requests.
 
     Raises:
         KeyError: There is no such protocol, or nobody is asked in it.

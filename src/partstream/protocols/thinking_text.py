@@ -1,4 +1,4 @@
-"""Shows a model's thinking as text, set off from its answer: once for all protocols, behind every adapter.
+"""Shows a model's thinking as text that is set apart from its answer; works behind the adapter of any protocol.
 
 An adapter gives thinking parts, or none; where a consumer wants text, what follows here makes a Markdown quote of them.
 """
@@ -26,7 +26,7 @@ _EMPTY_LINE: Final = ">\n"
 
 
 def open_response(corner: ReadResponse, options: StreamOptions) -> ResponseStream:
-    """The adapter of one response, with its thinking as the options want it.
+    """Opens the adapter of one response and renders thinking as the options say.
 
     Args:
         corner: The corner of a protocol that reads answers.
@@ -61,15 +61,15 @@ class ThinkingAsText:
         return self._shown(self._stream.feed(event))
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """The same, appended to a list that is there already."""
+        """Like :meth:`feed`, but appends to an existing list."""
         outputs += self.feed(event)
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
-        """Says that no more events come."""
+        """Ends the events."""
         return self._shown(self._stream.end(whole=whole))
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
-        """Ends the stream with an error that was met below it."""
+        """Ends the stream with an error of the layer below."""
         return self._shown(self._stream.fail(error))
 
     @property
@@ -98,7 +98,7 @@ class ThinkingAsText:
 
 
 class _Quote:
-    """The quote that is being written, if any."""
+    """The quote that is open, if any."""
 
     __slots__ = ("_block", "_is_line_begun", "_is_open", "_tail")
 
@@ -113,7 +113,7 @@ class _Quote:
         self._tail = (self._tail + text)[-2:]
 
     def say(self, part: ThinkingPart) -> list[StreamOutput]:
-        """A piece of thinking as text; nothing for one that only carries metadata."""
+        """A piece of thinking as text; empty for a part that only carries metadata."""
         text = part.value
         if not text:
             return []
@@ -128,7 +128,7 @@ class _Quote:
         return [TextPart(said)]
 
     def close(self) -> list[StreamOutput]:
-        """What stands between the quote and what follows; nothing where none is open."""
+        """The text between the quote and what follows; empty if no quote is open."""
         if not self._is_open:
             return []
         self._is_open = False
@@ -136,7 +136,7 @@ class _Quote:
         return [TextPart("\n\n" if self._is_line_begun else "\n")]
 
     def _opened(self, block: str | None) -> str:
-        """What stands before the next piece: nothing within a block."""
+        """The text before the next piece; empty inside a block."""
         if self._is_open and block == self._block:
             return ""
         said = _before(self._tail) if not self._is_open else ("\n" if self._is_line_begun else "") + _EMPTY_LINE
@@ -145,5 +145,5 @@ class _Quote:
 
 
 def _before(tail: str) -> str:
-    """What makes an empty line behind a text."""
+    """The line ends that make an empty line after a text."""
     return "" if tail.endswith("\n\n") else "\n" if tail.endswith("\n") else "\n\n"

@@ -1,4 +1,4 @@
-"""One corner of a protocol after the other: requests and answers out of one wire and into another, sans-IO.
+"""Translates requests and answers from one wire into another, sans-IO.
 
 Any two protocols with the corners it takes translate into each other, through the values in the middle:
 :class:`partstream.outputs.Asked` and the outputs of an answer. What is lost on the way stands in the protocols' tables
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class MissingCornerError(CallerError):
-    """A protocol lacks the corner that a translation takes.
+    """A protocol lacks a corner that a translation needs.
 
     Attributes:
         protocol: The protocol's name.
@@ -55,7 +55,7 @@ def write_question(
     *,
     upstream: str = "",
 ) -> WireRequest:
-    """A request as it stands on the wire.
+    """Writes a request in the form of the wire.
 
     Args:
         protocol: The wire.
@@ -75,7 +75,7 @@ def write_question(
 
 
 def read_question(protocol: Protocol, request: WireRequest) -> Asked:
-    """What a request on the wire asks.
+    """Reads a request from the wire.
 
     Raises:
         MissingCornerError: The protocol cannot be served.
@@ -87,7 +87,7 @@ def read_question(protocol: Protocol, request: WireRequest) -> Asked:
 
 
 def write_answer(protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> list[WireEvent]:
-    """All events of an answer, from its first to its last.
+    """Writes all events of an answer.
 
     Raises:
         MissingCornerError: The protocol cannot be served.
@@ -97,7 +97,7 @@ def write_answer(protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutpu
 
 
 def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
-    """The bytes of an answer's events.
+    """Frames the events of an answer as bytes.
 
     Raises:
         MissingCornerError: The protocol cannot be served.
@@ -109,7 +109,7 @@ def frame_answer(protocol: Protocol, events: Iterable[WireEvent]) -> bytes:
 def write_document(
     protocol: Protocol, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply
 ) -> tuple[int, WireEvent]:
-    """An answer as one document: HTTP status and JSON.
+    """Writes an answer as one document: HTTP status and JSON.
 
     Raises:
         MissingCornerError: The protocol cannot be served.
@@ -122,7 +122,7 @@ def read_answer(
     data: bytes,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
 ) -> list[StreamOutput]:
-    """What the bytes of an answer mean; a Finish is the last."""
+    """Reads the bytes of an answer; the last output is a Finish."""
     reader = StreamReader(protocol, options)
     return [*reader.feed(data), *reader.end()]
 
@@ -132,7 +132,7 @@ def read_document(
     data: bytes,
     options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
 ) -> list[StreamOutput]:
-    """What an answer in one document means; a Finish is the last.
+    """Reads an answer in one document; the last output is a Finish.
 
     Raises:
         AdapterUsageError: The protocol has no such document.

@@ -1,4 +1,6 @@
-"""Checks of single values: each gives the value in our own types, or says in an error what could stand there."""
+"""Checks of single values: each returns the value in the package's own types, or raises an error that says what was
+expected.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ _MOST_SHOWN: Final = 100
 
 
 def shortened(value: Any) -> str:
-    """A value that is no secret, as errors show it."""
+    """A value that is not secret, shortened for errors."""
     return "nothing" if value is None else repr(value)[:_MOST_SHOWN]
 
 

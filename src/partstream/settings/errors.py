@@ -1,4 +1,4 @@
-"""What can be wrong with a setting; no message shows a secret."""
+"""The errors of settings; no message shows a secret."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class UnknownSettingError(ConfigurationError):
 
 
 class MisplacedSettingError(ConfigurationError):
-    """A setting of requests belongs to another protocol than the one that the upstream speaks.
+    """A request setting belongs to another protocol than the upstream's.
 
     Attributes:
         name: The setting.
@@ -78,7 +78,7 @@ class MisplacedSettingError(ConfigurationError):
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a name is most like, whatever its case and its separators; None where none is like it."""
+    """The known name that is closest to a name, ignoring case and separators; None if none is close."""
     from difflib import get_close_matches  # noqa: PLC0415 - needed only when something is wrong
 
     folded = {_folded(one): one for one in known}

@@ -1,4 +1,4 @@
-"""What the value of a setting can be: how it is read, and how JSON Schema says the same to an editor."""
+"""The kinds of values of settings: how each is read, and its JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Form(StrEnum):
-    """What a value is; in an environment variable everything but text is written as JSON."""
+    """The form of a value; in an environment variable, every form but text is JSON."""
 
     TEXT = "text"
     BOOLEAN = "true or false"
@@ -43,7 +43,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the value of a setting can be.
+    """The kind of a setting's value.
 
     Attributes:
         form: What it is in a word, for people.
@@ -58,7 +58,7 @@ class Kind:
 
 
 class Choice(StrEnum):
-    """The words that a setting can be, each with a sentence that says what it means.
+    """The words that a setting accepts, each with a sentence that explains it.
 
     A member is written as `NAME = "word", "What it means."`.
 
@@ -78,7 +78,7 @@ class Choice(StrEnum):
 
 
 def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
-    """A string; `check` refuses those that are of no use, and gives the value."""
+    """A string; `check` returns the value or refuses the string."""
 
     def read(value: Any, where: str) -> Any:
         given = string(value, where)

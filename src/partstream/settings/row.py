@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Place(StrEnum):
-    """Where a setting can stand, the strongest first: the narrower what a place is about, the more it says."""
+    """The places of a setting, strongest first: a narrower place wins over a wider one."""
 
     COMMAND_LINE = "command line"
     """One run."""
@@ -55,7 +55,7 @@ EVERYWHERE: Final = frozenset({Place.COMMAND_LINE, Place.GROUP, Place.ENVIRONMEN
 
 
 class Secrecy(StrEnum):
-    """What of a value is secret, see :mod:`partstream.settings.secrecy`."""
+    """Which part of a value is secret; see :mod:`partstream.settings.secrecy`."""
 
     NOTHING = "nothing"
     WHOLE = "whole"
@@ -172,12 +172,12 @@ class Setting:
 
     @property
     def path(self) -> str:
-        """The field that it sets: that which is named, else the name in Python's spelling."""
+        """The field that it sets: `field` if it is given, else the name in Python's spelling."""
         return self.sets or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
 
     @property
     def shown_default(self) -> str:
-        """What holds when nobody sets it, in Markdown; empty for nothing."""
+        """The default in Markdown; empty if there is none."""
         return self.otherwise or ("" if self.default is None else f"`{_json(self.default)}`")
 
     @property
@@ -186,7 +186,7 @@ class Setting:
         return "PARTSTREAM_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).upper()
 
     def read(self, value: Any, where: str, on_unknown: OnUnknown = refuse) -> Any:
-        """The value in our own types.
+        """The value in the package's own types.
 
         Args:
             value: The value in JSON's types.
@@ -213,7 +213,7 @@ def by_name(rows: Iterable[Setting]) -> dict[str, Setting]:
 
 
 def is_left_out(row: Setting | None, value: Any) -> bool:
-    """Whether a value is as good as none: VS Code's dialog leaves empty texts behind."""
+    """Tells whether a value counts as absent: VS Code's dialog writes empty strings."""
     return value is None or (value == "" and (row is None or not row.may_be_empty))
 
 

@@ -1,4 +1,4 @@
-"""What of a setting's value is secret: how it is shown without that, and which texts no log may hold.
+"""The secrets in a setting's value: how the value is shown without them, and which texts no log may hold.
 
 Works on values as they stand somewhere, also on those that are of no use: a key under a misspelt name is a key.
 extension/src/redaction.ts finds the same texts, by the same rows.
@@ -41,24 +41,24 @@ SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
 
 
 def shown(row: Setting, value: Any) -> Any:
-    """A value without what is secret in it."""
+    """A value without its secrets."""
     if row.contents is not None:
         return _SHOW_CONTENTS[row.contents.nesting](row.contents, value)
     return _SHOW[row.secrecy](value)
 
 
 def secrets_in(rows: Iterable[Setting], given: Mapping[str, Any]) -> set[str]:
-    """Every text of an object of settings that may be a secret; what stands under an unknown name may be one too."""
+    """Every text in an object of settings that may be a secret, including the values of unknown names."""
     return {text for text in _secrets_in(by_name(rows), given) if len(text) >= SHORTEST_SECRET}
 
 
 def secrets_held(rows: Iterable[Setting], holder: object) -> set[str]:
-    """The same of settings that were read: of an object of ours whose fields they set."""
+    """Every secret in settings that were read into an object."""
     return {text for text in _secrets_held(rows, holder) if len(text) >= SHORTEST_SECRET}
 
 
 def hidden_url(url: str) -> str:
-    """A URL without what may be secret in it: user name, password and the values of its query.
+    """A URL without its possible secrets: user name, password and the values of its query.
 
     What is no URL is hidden: it may be a key that stands in the wrong place.
     """

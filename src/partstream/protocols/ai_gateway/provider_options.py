@@ -1,4 +1,4 @@
-"""What the providers behind the gateway are told in their own words, by the creator that a model's id names.
+"""The options of the providers behind the gateway, by the creator that a model's id names.
 
 Source: the options of `@ai-sdk/openai` 3.0.141, `@ai-sdk/anthropic` 3.0.138, `@ai-sdk/google` 3.0.141 and
 `@ai-sdk/xai` 3.0.138, and "Migrating from providerOptions" in the documentation of `ai` 7.0.173.
@@ -24,7 +24,7 @@ def creator_of(model_id: str) -> str:
 
 
 def own_options(request: ChatRequest) -> dict[str, Any]:
-    """What a request says of itself that only a provider has a word for."""
+    """The facts of a request that only a provider has an option for."""
     if creator_of(request.model_id) != "openai":
         return {}
     # OpenAI stores answers unless told otherwise; unstored, it gives its reasoning to the client, encrypted.
@@ -35,7 +35,7 @@ def own_options(request: ChatRequest) -> dict[str, Any]:
 
 
 def shown_reasoning(model_id: str, effort: str) -> dict[str, Any]:
-    """What makes a provider show its reasoning, where it shows none unasked."""
+    """The options that make a provider show its reasoning, if it shows none by default."""
     options = _SHOWN.get(creator_of(model_id))
     return {} if options is None or effort == "none" else {creator_of(model_id): options}
 
@@ -52,7 +52,7 @@ def effort_options(model_id: str, effort: str) -> dict[str, Any] | None:
 
 
 def merged(*options: Mapping[str, Any]) -> dict[str, Any]:
-    """Objects as one: the later say what both say, objects within objects are merged as well."""
+    """Merges objects, at any depth; later values win."""
     result: dict[str, Any] = {}
     for one in options:
         for name, value in one.items():

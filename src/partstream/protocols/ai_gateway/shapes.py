@@ -114,7 +114,7 @@ integer: Final = _of_type((int,), "an integer")
 
 
 def any_json(value: object, where: str, unmapped: dict[str, Any]) -> None:
-    """Takes whatever there is, null as well."""
+    """Accepts any JSON value, including null."""
 
 
 def whole_number(value: Any, where: str, unmapped: dict[str, Any]) -> None:
@@ -178,5 +178,5 @@ def tagged(shapes: Mapping[str, ObjectShape]) -> Check:
 
 
 def type_name(value: object) -> str:
-    """What a value is called in an error; its content may be somebody's secret."""
+    """The type of a value for an error; its content may be secret, so it is not shown."""
     return "null" if value is None else type(value).__name__

@@ -99,7 +99,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any], str, Counts], ToolResultC
 
 
 def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> DataPart | None:
-    """The content that a URL stands for: its bytes where it holds them, else the address itself."""
+    """The content of a URL: its bytes if it holds them, else the address itself."""
     url = optional_text(part, name, where)
     if not url:
         counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
@@ -110,7 +110,9 @@ def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> 
 
 
 def _bytes(value: str, where: str) -> DataPart:
-    """The bytes of a data URL (RFC 2397) or of base64 alone; the label counts first, then what the bytes are."""
+    """The bytes of a data URL (RFC 2397) or of plain base64, with their media type: the label's if there is one, else
+    that of the bytes.
+    """
     is_url = value[:5].lower() == "data:"
     head, comma, payload = value[5:].partition(",") if is_url else (";base64", ",", value)
     if not comma:

@@ -1,4 +1,4 @@
-"""Reads fields of requests: what is missing is empty, what has the wrong type is refused with its place."""
+"""Reads fields of requests: a missing field is empty, and a field of the wrong type is refused with its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Counts", "checked", "described", "optional_text", "required_text"]
 
 
 class Counts:
-    """How often a request says something that nothing here has a place for.
+    """Counts the fields of a request that nothing here has a place for.
 
     Attributes:
         numbers: How often, by the place and the wire's own name, such as `input[].item_reference`.
@@ -31,7 +31,7 @@ class Counts:
 
 
 def described(value: object) -> str:
-    """What stands where something else was expected: short text as it is, of everything else the type."""
+    """Describes a wrong value: short text as it is, any other value by its type."""
     if value is None:
         return "nothing"
     return f"{value!r:.60}" if isinstance(value, str) else type(value).__name__

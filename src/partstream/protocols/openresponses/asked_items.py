@@ -111,7 +111,7 @@ class _Reader:
         self._answer.think("".join(part.value for part in shown if isinstance(part, TextPart)), state.get("id"), state)
 
     def _compaction(self, item: Mapping[str, Any], where: str) -> None:
-        """A summary of the conversation that only a server can read: it goes the way of reasoning."""
+        """A summary of the conversation that only its server can read; it is carried like reasoning."""
         self._close_results()
         self._answer.think("", None, {"type": item["type"], **_state(item, where)})
 
@@ -189,7 +189,7 @@ def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def _arguments(item: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The arguments of a call; some servers say none where there are none, and clients send back what they got."""
+    """The arguments of a call. Some servers leave out empty arguments, and clients send back what they got."""
     text = item.get("arguments")
     if not isinstance(text, str):
         raise InvalidRequestError(f"{where}.arguments", described(text), "a JSON object as text")

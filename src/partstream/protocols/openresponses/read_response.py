@@ -80,7 +80,7 @@ class OpenResponsesStream:
             self._enter(next_state)
 
     def end(self, *, whole: bool = False) -> _Outputs:
-        """Says that no more events come."""
+        """Ends the events."""
         if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: _Outputs = []
