@@ -119,7 +119,10 @@ def _means_nothing(output: StreamOutput) -> bool:
 def _is_surely(row: Protocol, data: bytes, framing: Framing) -> bool:
     """Whether one of the first events is of a protocol and of no other, and most of them may be."""
     claim = row.read_response().claim
-    claims = [claim(row.kind(event) or name or None, event) for name, event in _first_events(data, framing)]
+    events = list(_first_events(data, framing))
+    if name_of_stream(event for _, event in events):
+        return False
+    claims = [claim(row.kind(event) or name or None, event) for name, event in events]
     return Claim.SURE in claims and claims.count(Claim.NO) * 2 <= len(claims)
 
 
