@@ -54,12 +54,36 @@ async def end(process: asyncio.subprocess.Process, typed: str | bytes = "") -> E
     finally:
         if process.returncode is None:
             process.kill()
-    return Ended(process.returncode, output.decode(), errors.decode())
+    return Ended(process.returncode, (output or b"").decode(), errors.decode())
 
 
-async def call_process(*arguments: str, typed: str | bytes = "", **environment: str) -> Ended:
-    """Runs a command with pipes to its end, as a process of its own."""
-    return await end(await start(*arguments, **environment), typed)
+async def call_process(
+    *arguments: str, typed: str | bytes = "", reader_goes: bool = False, **environment: str
+) -> Ended:
+    """Runs a command with pipes to its end, as a process of its own.
+
+    Args:
+        arguments: The command line.
+        typed: What its input holds.
+        reader_goes: Whether nobody reads its output: its first write finds a closed pipe.
+        environment: More environment variables.
+    """
+    if not reader_goes:
+        return await end(await start(*arguments, **environment), typed)
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = (sys.executable, "-m", "partstream", *arguments)
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=writing,
+            stderr=asyncio.subprocess.PIPE,
+            env=_environment(**environment),
+        )
+    finally:
+        os.close(writing)
+    return await end(process)
 
 
 async def call(*arguments: str, typed: str | bytes = "", **environment: str) -> Ended:

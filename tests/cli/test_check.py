@@ -80,7 +80,7 @@ def test_many_violations_of_one_rule_are_counted_and_the_first_few_shown():
 @pytest.mark.parametrize(("events", "outcome"), [([CREATED, TEXT], "truncated"), ([CREATED, TEXT, FAILED], "failed")])
 def test_a_broken_upstream_is_said_clearly_but_breaks_no_rule(events, outcome):
     code, report, rows = _report(events=events)
-    assert (code, report["outcome"]) == (0, outcome)
+    assert (code, report["outcome"]) == (3, outcome)
     assert report["error"]["message"]
     assert rows["failure.language-model-error"]["verdict"] == "kept"
     assert rows["stream.visible-part"]["verdict"] == "not judged"
@@ -128,13 +128,13 @@ def test_a_file_is_read_whatever_its_framing(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "data", "reason"),
     [
-        (["/does/not/exist.jsonl"], None, "does not exist"),
-        (["."], None, "is a directory"),
+        (["/does/not/exist.jsonl"], None, "cannot read /does/not/exist.jsonl: No such file or directory"),
+        (["."], None, "cannot read .: Is a directory"),
         (["-"], b"", "it is empty"),
         (["-"], b"this is no stream\n", "expected events of one of"),
         (["-"], b'{"type": "purple"}\n', "events of the types purple"),
         (["-"], b'{"type": "\\u001b[2J"}\n', "\\u001b[2J"),
-        (["-", "--protocol", "purple"], b"{}\n", "unknown protocol 'purple'"),
+        (["-", "--protocol", "purple"], b"{}\n", "'purple' is not one of 'ai-gateway'"),
     ],
 )
 def test_a_file_that_cannot_be_read_exits_2_and_says_why(arguments, data, reason):

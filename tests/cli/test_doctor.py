@@ -88,7 +88,7 @@ def test_what_is_missing_is_said_in_the_order_in_which_a_request_needs_it(tmp_pa
 
         wrong = await call("doctor", "--base-url", url, PARTSTREAM_PROTOCOL="x", **_nowhere(tmp_path))
         assert wrong.code == 2
-        assert "PARTSTREAM_PROTOCOL" in wrong.errors
+        assert "PARTSTREAM_PROTOCOL" in wrong.output
 
     run(test())
 

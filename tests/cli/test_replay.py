@@ -218,9 +218,7 @@ def test_a_missing_file_is_one_sentence_and_exit_code_2():
         for options in ((), ("--json",)):
             replay = await call("replay", "/nowhere/recorded.jsonl", *options)
             assert (replay.code, replay.output) == (2, "")
-            assert (
-                replay.errors == "partstream replay: cannot read /nowhere/recorded.jsonl: No such file or directory\n"
-            )
+            assert replay.errors == "Error: cannot read /nowhere/recorded.jsonl: No such file or directory\n"
 
     run(test())
 

@@ -90,7 +90,7 @@ def test_with_json_every_line_is_an_object():
 
 def test_a_recording_is_served(tmp_path):
     recording = tmp_path / "stream.sse"
-    recording.write_bytes(b"data: {}\n\n")
+    recording.write_bytes(b'data: {"type":"response.created","response":{"id":"r"}}\n\n')
     with _running("--replay", str(recording)) as running:
         assert running.post().content == recording.read_bytes()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
 from partstream._version import __version__
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.pipes import drop_output
 from partstream.cli.terminal import gated_streams
 
 __all__ = ["COMMANDS", "main"]
@@ -43,6 +46,20 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"partstream.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; Ctrl-C, and a reader of the output that goes, end every command alike."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            click.echo(err=True)
+            ctx.exit(ExitCode.INTERRUPTED)
+        except BrokenPipeError:
+            drop_output()
+            ctx.exit(ExitCode.NO_READER)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

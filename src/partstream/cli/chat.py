@@ -6,10 +6,10 @@ Asks and shows the answers; does not know the wire, which is the gateway provide
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,9 @@ import click
 from rich.markup import escape
 
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import StreamRenderer, printable, read_usage, usage_line
+from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
@@ -32,7 +34,8 @@ from partstream.upstreams import GatewayProvider, Timeouts
 from partstream.usage import USAGE_MIME_TYPE, UnifiedFinishReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
 
     from rich.console import Console
 
@@ -44,6 +47,13 @@ __all__ = ["command"]
 
 _PROMPT: Final = "> "
 
+_COMMAND: Final = re.compile(r"/[a-z]+(\s.*)?", re.IGNORECASE)
+"""A line that is a command; a path has a second slash."""
+_HELP: Final = (
+    "Ctrl-C stops an answer, /clear starts over, /exit or Ctrl-D ends the chat, /help says this; "
+    "// begins a message with a slash."
+)
+
 _CUTS: Final = {
     UnifiedFinishReason.LENGTH: "it reached its token limit",
     UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
@@ -51,19 +61,10 @@ _CUTS: Final = {
 """Why an answer ends before the model has finished it; the extension has the same words in `answerEnd.ts`."""
 
 
-class _ExitCode(IntEnum):
-    """How an answer ended, as an exit code."""
-
-    ANSWERED = 0
-    FAILED = 3
-    CANCELLED = 130
-    """The exit code that shells report after Ctrl-C."""
-
-
 @click.command(short_help="Chat with a model on any server that speaks a known protocol.")
 @click.argument("prompt", required=False)
 @upstream_options
-@click.option("--model", "model_id", required=True, metavar="M", help="The model's id on the server.")
+@click.option("--model", "model_id", metavar="M", help="The model's id on the server. Default: defaultModel.")
 @click.option("--system", metavar="TEXT", help="Instructions for the model.")
 @click.option(
     "--timeout-first-event",
@@ -74,25 +75,26 @@ class _ExitCode(IntEnum):
 def command(
     *,
     prompt: str | None,
-    model_id: str,
+    model_id: str | None,
     system: str | None,
     timeout_first_event: float | None,
     **options: Any,
 ) -> None:
     """Chat with a model on any server that speaks a known protocol.
 
-    With PROMPT, prints one answer and exits with code 0, with 3 after a failure, or with 130 after Ctrl-C; use - to
-    read the prompt from standard input. Without PROMPT, holds a conversation, one message per line, until /exit or
-    the end of the input; Ctrl-C stops an answer. Answers go to standard output, with the model's thinking only in a
-    terminal unless a setting says otherwise; token counts and errors go to standard error. Settings that no option
-    gives come from the environment and your configuration file: see `partstream config show`.
+    With PROMPT, prints one answer and exits with code 0, with 3 after a failure or an answer without text, or with 130
+    after Ctrl-C; use - to read the prompt from standard input. Without PROMPT, holds a conversation, one message per
+    line, until /exit or the end of the input; /help names the commands; Ctrl-C stops an answer. Answers go to standard
+    output, with the model's thinking only in a terminal unless a setting says otherwise; token counts and errors go to
+    standard error. Settings that no option gives come from the environment and your configuration file: see
+    `partstream config show`.
     """
     # A terminal shows thinking apart from the answer; who reads the output of a pipe wants the answer.
     mode = ThinkingMode.PART if sys.stdout.isatty() else ThinkingMode.OFF
     gateway = gateway_of(defaults={"thinking": mode.value}, **options)
     configuration = replace(
         gateway,
-        models=(_information(model_id),),
+        models=(_information(model_id or _default_model(gateway)),),
         timeouts=replace(gateway.timeouts, first_event=timeout_first_event or gateway.timeouts.first_event),
     )
     first = [ChatMessage.system(system)] if system else []
@@ -102,6 +104,19 @@ def command(
             sys.exit(chat.converse() if prompt is None else chat.answer(_text_of(prompt)))
         finally:
             runner.run(chat.aclose())
+
+
+def _default_model(gateway: GatewayConfiguration) -> str:
+    """The configured model.
+
+    Raises:
+        UsageError: None is.
+    """
+    if gateway.selection.default is None:
+        raise click.UsageError(
+            "no model: give --model, or set defaultModel or PARTSTREAM_DEFAULT_MODEL; `partstream models` lists them"
+        )
+    return gateway.selection.default
 
 
 def _information(model_id: str) -> LanguageModelChatInformation:
@@ -144,48 +159,76 @@ class _Chat:
 
     def converse(self) -> int:
         """Answers line after line; returns 0 in a terminal, and the exit code of the last answer in a pipe."""
-        exit_code = _ExitCode.ANSWERED
+        exit_code = ExitCode.FINE
         interactive = sys.stdin.isatty()
         if interactive:
             (model,) = self.configuration.models
             self.aside.print(f"[bold]{escape(model.id)}[/bold] at {escape(self.configuration.shown_url)}")
-            self.aside.print("[dim]Ctrl-C stops an answer, /clear starts over, /exit or Ctrl-D ends the chat.[/dim]")
+            self._say(_HELP)
         for line in _typed_lines() if interactive else sys.stdin:
             text = line.strip()
             if text == "/exit":
                 break
-            if text == "/clear":
-                self.messages = list(self.first)
-                self.aside.print("[dim]The conversation starts over.[/dim]")
+            if _COMMAND.fullmatch(text):
+                exit_code = self._run_command(text, exit_code)
             elif text:
-                exit_code = self.answer(text)
-        return _ExitCode.ANSWERED if interactive else exit_code
+                exit_code = self.answer(text.removeprefix("/") if text.startswith("//") else text)
+        return ExitCode.FINE if interactive else exit_code
 
-    def answer(self, question: str) -> _ExitCode:
+    def _run_command(self, text: str, exit_code: ExitCode) -> ExitCode:
+        """Runs what the line commands; a command that nobody knows is no question for a model, which may cost."""
+        if text == "/clear":
+            self.messages = list(self.first)
+            self._say("The conversation starts over.")
+        elif text == "/help":
+            self._say(_HELP)
+        else:
+            self._say(f"There is no command {text.split(maxsplit=1)[0]}. {_HELP}")
+            return ExitCode.UNUSABLE
+        return exit_code
+
+    def _say(self, text: str) -> None:
+        self.aside.print(f"[dim]{escape(printable(text))}[/dim]")
+
+    def answer(self, question: str) -> ExitCode:
         """Asks the model and shows its answer; the text that came stays in the conversation, also after a failure."""
         renderer = StreamRenderer(self.out)
         fragments: list[str] = []
-        exit_code, note = _ExitCode.ANSWERED, ""
+        exit_code, note = ExitCode.FINE, ""
         try:
             self.runner.run(self._stream(question, renderer, fragments))
         except KeyboardInterrupt:
-            exit_code, note = _ExitCode.CANCELLED, "[yellow]Stopped.[/yellow]"
+            exit_code, note = ExitCode.INTERRUPTED, "[yellow]Stopped.[/yellow]"
         except LanguageModelError as error:
-            exit_code, note = _ExitCode.FAILED, f"[red]{escape(printable(explained(error, self.configuration)))}[/red]"
+            exit_code, note = ExitCode.FAILED, f"[red]{escape(printable(explained(error, self.configuration)))}[/red]"
         renderer.end_line()
         if note:
-            self.aside.print(note, soft_wrap=not self.aside.is_terminal)
+            self.aside.print(note)
         if text := "".join(fragments):
             self.messages += (ChatMessage.user(question), ChatMessage.assistant(text))
-        elif exit_code is _ExitCode.ANSWERED:
-            self.aside.print("[dim]The answer holds no text.[/dim]")
+        elif exit_code is ExitCode.FINE:
+            self._say("The answer holds no text.")
+            exit_code = ExitCode.FAILED
         return exit_code
+
+    def _waiting(self) -> AbstractAsyncContextManager[Callable[[], object]]:
+        """Says in a terminal that the model has not begun; a pipe has nobody who waits."""
+        limit = self.configuration.timeouts.first_event
+
+        def say(seconds: float) -> None:
+            self._say(
+                f"No answer yet after {seconds:g} s, {limit:g} s is the limit; "
+                "a server may have to load the model first. Ctrl-C stops."
+            )
+
+        return saying_that_it_waits(say, MOMENTS if self.aside.is_terminal else ())
 
     async def _stream(self, question: str, renderer: StreamRenderer, fragments: list[str]) -> None:
         (model,) = await self.models.select_chat_models()
         response = await model.send_request([*self.messages, ChatMessage.user(question)])
-        async with response, aclosing(response.stream) as stream:
+        async with response, self._waiting() as stop_waiting, aclosing(response.stream) as stream:
             async for part in stream:
+                stop_waiting()
                 if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
                     renderer.end_line()
                     self.aside.print(f"[dim]── {escape(usage_line(read_usage(part)))}[/dim]")
@@ -195,7 +238,7 @@ class _Chat:
                 renderer.show(part)
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
-            self.aside.print(f"[yellow]{escape(printable(sentence))}[/yellow]", soft_wrap=not self.aside.is_terminal)
+            self.aside.print(f"[yellow]{escape(printable(sentence))}[/yellow]")
 
 
 def _cut_sentence(reason: FinishReason | None) -> str | None:

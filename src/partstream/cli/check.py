@@ -1,15 +1,14 @@
-"""`partstream check`: judges a recorded stream by the contract and reports a verdict for each rule.
+"""`partstream check`: judges recorded streams by the contract and reports a verdict for each rule.
 
-Counts and prints; the rules are in :mod:`partstream.contract`, the reading of recordings in
-:mod:`partstream.protocols`.
+Prints; the judging is in :mod:`partstream.cli.judging`, the rules in :mod:`partstream.contract`, the reading of
+recordings in :mod:`partstream.protocols`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,187 +16,244 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.judging import Judgement, Verdict, judge
+from partstream.cli.pipes import drop_output
+from partstream.cli.recordings import UnreadableRecordingError, protocol_option, read_file
 from partstream.cli.rendering import printable
-from partstream.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation
-from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.recording import RecordingError, read_recording
+from partstream.contract import RULES, Rule
+from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
 
-    from partstream.outputs import StreamOutput
-
 __all__ = ["command"]
 
-_EXIT_BROKEN: Final = 1
-_EXIT_UNREADABLE: Final = 2
-_MAX_DETAILS: Final = 3
-_CHUNK_SIZE: Final = 65536  # bytes at a time, so that only the recording itself is held whole
-
-
-class _Verdict(StrEnum):
-    KEPT = "kept"
-    BROKEN = "broken"
-    WARNING = "warning"
-    NOT_JUDGED = "not judged"
-
-
 _STYLES: Final = {
-    _Verdict.KEPT: "green",
-    _Verdict.BROKEN: "bold red",
-    _Verdict.WARNING: "yellow",
-    _Verdict.NOT_JUDGED: "dim",
+    Verdict.KEPT: "green",
+    Verdict.BROKEN: "bold red",
+    Verdict.WARNING: "yellow",
+    Verdict.NOT_JUDGED: "dim",
+}
+_EXIT_STYLES: Final = {
+    ExitCode.FINE: "green",
+    ExitCode.FOUND: "bold red",
+    ExitCode.UNUSABLE: "bold red",
+    ExitCode.FAILED: "yellow",
 }
 
 
-class _Details(dict[str, list[str]]):
-    """The first few violations of each broken rule, as sentences, by the id of the rule."""
+class _Detail(Enum):
+    """How much is shown of each file."""
 
-    def add(self, violation: Violation) -> None:
-        kept = self.setdefault(violation.rule.id, [])
-        if len(kept) < _MAX_DETAILS:
-            place = "at the end" if violation.index is None else f"part {violation.index}"
-            kept.append(f"{place}: {violation.detail}")
-
-
-@dataclass(slots=True)
-class _Report:
-    """The findings of one recording: parts by class, events without a part by type, the end, the broken rules."""
-
-    checker: ContractChecker
-    details: _Details
-    parts: Counter[str] = field(default_factory=Counter)
-    unmapped: Counter[str] = field(default_factory=Counter)
-    finish: Finish | None = None
-
-    def verdict(self, rule: Rule) -> _Verdict:
-        """The verdict on one rule."""
-        if self.checker.counts[rule.id]:
-            return _Verdict.BROKEN if rule.level is Level.MUST else _Verdict.WARNING
-        return _Verdict.KEPT if self.checker.judges(rule) else _Verdict.NOT_JUDGED
-
-    @property
-    def kept(self) -> bool:
-        """Whether no MUST is broken."""
-        return all(self.verdict(rule) is not _Verdict.BROKEN for rule in RULES.values())
-
-
-class _UnreadableError(click.ClickException):
-    exit_code = _EXIT_UNREADABLE
+    PROBLEMS = auto()
+    """A line for a file that is not fine."""
+    LINES = auto()
+    """A line for each file."""
+    RULES = auto()
+    """A row for each rule."""
 
 
 @click.command()
-@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--protocol", metavar="P", help="Protocol of the recording. Default: told from its events.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@protocol_option
 @click.option("--tool", "tools", metavar="NAME", multiple=True, help="Name of a tool in the request; repeat for more.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the files that are not fine, a line for each.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every rule, also for several files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON, an object a line for each file.")
 @click.pass_context
-def command(context: click.Context, file: str, protocol: str | None, tools: tuple[str, ...], as_json: bool) -> None:
-    """Check a recorded stream against the contract.
+def command(
+    context: click.Context,
+    files: tuple[str, ...],
+    protocol: str | None,
+    tools: tuple[str, ...],
+    quiet: bool,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Check recorded streams against the contract.
 
-    FILE is a .jsonl file (one event per line), an .sse file (the bytes), or - for standard input. The exit code is 0
-    if every MUST is kept, 1 if one is broken, and 2 if the file cannot be read. A recording does not hold the request:
-    name the request's tools with --tool to have tool names checked.
+    FILE is a .jsonl file (one event per line), an .sse file (the bytes), or - for standard input; a JSON array of
+    events, and either form in gzip, are read too. One file is reported rule by rule, several with a line for each.
+
+    The exit code is 0 if every MUST is kept, 1 if one is broken, 2 if a file cannot be read or is of no known protocol,
+    and 3 if the stream itself failed or has no end, so that less than all was judged. For several files it is the
+    lowest of theirs that is not 0. A recording does not hold the request: name the request's tools with --tool to have
+    tool names checked.
     """
-    options = StreamOptions()
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose contradict each other")
+    detail = _Detail.PROBLEMS if quiet else _Detail.RULES if verbose or len(files) == 1 else _Detail.LINES
+    codes: Counter[ExitCode] = Counter()
     try:
-        with click.open_file(file, "rb") as opened:
-            data: bytes = opened.read()
-        outputs = read_recording(data, file, protocol, options, _CHUNK_SIZE)
-        report = _check(outputs, tools or None, options.call_id_prefix)
-    except (OSError, RecordingError) as error:
-        raise _UnreadableError(printable(str(error))) from error
-    if as_json:
-        click.echo(json.dumps(_as_json(file, report), ensure_ascii=True))
-    else:
-        _render(file, report, make_console())
-    context.exit(0 if report.kept else _EXIT_BROKEN)
+        for file in files:
+            codes[_report(file, protocol, tools, None if as_json else detail, is_alone=len(files) == 1)] += 1
+        if detail is not _Detail.PROBLEMS and len(files) > 1 and not as_json:
+            make_console().print(Text(_summary(codes), "bold"))
+    except BrokenPipeError:
+        drop_output()  # the verdict is the exit code, whoever reads the rest
+    context.exit(min((code for code in codes if code), default=ExitCode.FINE))
 
 
-def _check(outputs: Iterable[StreamOutput], tools: Iterable[str] | None, namespace: str) -> _Report:
-    details = _Details()
-    checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=namespace)
-    report = _Report(checker, details)
-    for output in outputs:
-        if isinstance(output, Finish):
-            report.finish = output
-            _end(checker, output)
-        elif isinstance(output, Unmapped):
-            report.unmapped[output.type] += 1
+def _report(
+    file: str, protocol: str | None, tools: tuple[str, ...], detail: _Detail | None, *, is_alone: bool
+) -> ExitCode:
+    """Judges a file and prints what is wanted; as JSON where no detail is given.
+
+    Raises:
+        UnreadableRecordingError: The only file cannot be read.
+    """
+    try:
+        judgement = judge(read_file(file), file, protocol, tools or None)
+    except RecordingError as error:
+        if is_alone:
+            raise UnreadableRecordingError(printable(str(error))) from error
+        if detail is None:
+            click.echo(json.dumps({"file": file, "error": {"type": type(error).__name__, "message": str(error)}}))
         else:
-            report.parts[type(output).__name__] += 1
-            checker.check(output)
-    return report
+            _print_line(ExitCode.UNUSABLE, "not read", file, error.reason)
+        return ExitCode.UNUSABLE
+    code = _exit_code(judgement)
+    if detail is None:
+        click.echo(json.dumps(_as_json(file, judgement), ensure_ascii=True))
+    elif detail is _Detail.RULES:
+        _render(file, judgement, make_console())
+    elif detail is _Detail.LINES or code is not ExitCode.FINE:
+        _print_line(code, _word(judgement), file, _in_short(judgement))
+    return code
 
 
-def _end(checker: ContractChecker, finish: Finish) -> None:
-    if finish.error is None:
-        checker.complete()
-    else:
-        checker.fail(finish.error)
+def _exit_code(judgement: Judgement) -> ExitCode:
+    if not judgement.kept:
+        return ExitCode.FOUND
+    return ExitCode.FINE if judgement.finish.error is None else ExitCode.FAILED
 
 
-def _as_json(file: str, report: _Report) -> dict[str, Any]:
-    finish = report.finish
-    error = finish.error if finish else None
+def _word(judgement: Judgement) -> str:
+    if not judgement.kept:
+        return "broken"
+    return "kept" if judgement.finish.error is None else judgement.finish.outcome.value
+
+
+def _in_short(judgement: Judgement) -> str:
+    said = [_parts(judgement)]
+    said += [f"{rule.id} ({count}×)" for rule, count in judgement.broken]
+    if judgement.finish.error is not None:
+        said.append(str(judgement.finish.error))
+    return "; ".join(said)
+
+
+def _print_line(code: ExitCode, word: str, file: str, says: str) -> None:
+    line = Text.assemble((f"{word:<10}", _EXIT_STYLES[code]), (printable(file), "bold"), f": {printable(says)}")
+    make_console().print(line)
+
+
+_COUNTED: Final = {
+    ExitCode.FINE: "kept",
+    ExitCode.FOUND: "broken",
+    ExitCode.FAILED: "failed or truncated",
+    ExitCode.UNUSABLE: "not read",
+}
+
+
+def _summary(codes: Counter[ExitCode]) -> str:
+    counted = ", ".join(f"{codes[code]} {word}" for code, word in _COUNTED.items() if codes[code])
+    return f"{codes.total()} files: {counted}."
+
+
+def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
+    error = judgement.finish.error
     return {
         "file": file,
-        "kept": report.kept,
-        "outcome": finish.outcome if finish else None,
+        "kept": judgement.kept,
+        "outcome": judgement.finish.outcome,
         "error": None if error is None else {"type": type(error).__name__, "message": str(error)},
-        "parts": dict(report.parts),
-        "unmapped": dict(report.unmapped),
+        "parts": dict(judgement.parts),
+        "unmapped": dict(judgement.unmapped),
         "rules": [
             {
                 "id": rule.id,
                 "section": rule.section,
                 "level": rule.level,
-                "verdict": report.verdict(rule),
-                "count": report.checker.counts[rule.id],
-                "details": report.details.get(rule.id, []),
+                "verdict": judgement.verdict(rule),
+                "count": judgement.count(rule),
+                "details": judgement.details.get(rule.id, []),
             }
             for rule in RULES.values()
         ],
     }
 
 
-def _render(file: str, report: _Report, console: Console) -> None:
-    parts = ", ".join(f"{count} {name}" for name, count in sorted(report.parts.items())) or "no parts"
-    console.print(Text.assemble((printable(file), "bold"), f": {parts}"))
-    if report.unmapped:
-        unmapped = ", ".join(f"{count} {printable(name)}" for name, count in sorted(report.unmapped.items()))
+# ---- one file, rule by rule ----
+
+
+def _parts(judgement: Judgement) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(judgement.parts.items())) or "no parts"
+
+
+def _render(file: str, judgement: Judgement, console: Console) -> None:
+    console.print(Text.assemble((printable(file), "bold"), f": {_parts(judgement)}"))
+    if judgement.unmapped:
+        unmapped = ", ".join(f"{count} {printable(name)}" for name, count in sorted(judgement.unmapped.items()))
         console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
-    table = Table("Rule", "Section", "Level", "Verdict", box=None, pad_edge=False)
+    for line in _table(judgement) if not console.is_terminal else [_wide_table(judgement)]:
+        console.print(line, soft_wrap=isinstance(line, Text))
+    for rule_id, details in judgement.details.items():
+        _render_details(RULES[rule_id], details, judgement, console)
+    _render_end(judgement, console)
+
+
+def _cells(judgement: Judgement) -> Iterator[tuple[Rule, Verdict, str]]:
+    """Each rule with its verdict, and what is needed for one that could not be judged."""
     for rule in RULES.values():
-        verdict = report.verdict(rule)
-        missing = f": needs {rule.needs}" if verdict is _Verdict.NOT_JUDGED else ""
+        verdict = judgement.verdict(rule)
+        needs = rule.needs or "a part" if verdict is Verdict.NOT_JUDGED else ""
+        yield rule, verdict, f": needs {needs}" if needs else ""
+
+
+def _wide_table(judgement: Judgement) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("Rule", overflow="fold")
+    for name in ("Section", "Level", "Verdict"):
+        table.add_column(name)
+    for rule, verdict, missing in _cells(judgement):
         table.add_row(rule.id, rule.section, rule.level, Text(verdict + missing, _STYLES[verdict]))
-    console.print(table)
-    for rule_id, details in report.details.items():
-        _render_details(RULES[rule_id], details, report, console)
-    _render_end(report, console)
+    return table
 
 
-def _render_details(rule: Rule, details: list[str], report: _Report, console: Console) -> None:
-    style = _STYLES[report.verdict(rule)]
-    console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style), soft_wrap=True)
+def _table(judgement: Judgement) -> Iterable[Text]:
+    """The same for a pipe: a line for each rule, however long."""
+    width = max(len(rule_id) for rule_id in RULES)
+    yield Text(f"{'Rule':<{width}}  Section  Level   Verdict")
+    for rule, verdict, missing in _cells(judgement):
+        yield Text(f"{rule.id:<{width}}  {rule.section:<7}  {rule.level:<6}  {verdict}{missing}")
+
+
+def _render_details(rule: Rule, details: list[str], judgement: Judgement, console: Console) -> None:
+    style = _STYLES[judgement.verdict(rule)]
+    console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style))
     for detail in details:
-        console.print(Text(f"  {detail}"), soft_wrap=True)
-    hidden = report.checker.counts[rule.id] - len(details)
+        console.print(Text(f"  {printable(detail)}"))
+    hidden = judgement.count(rule) - len(details)
     if hidden:
         console.print(Text(f"  and {hidden} more"))
 
 
-def _render_end(report: _Report, console: Console) -> None:
-    outcome = report.finish.outcome if report.finish else "without an end"
-    error = report.finish.error if report.finish else None
-    if error is not None:
-        console.print(Text(f"The stream is {outcome}: {printable(str(error))}", "yellow"))
+def _render_end(judgement: Judgement, console: Console) -> None:
+    finish = judgement.finish
+    if finish.error is not None:
+        console.print(Text(f"The stream is {finish.outcome}: {printable(str(finish.error))}", "yellow"), soft_wrap=True)
         console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
     else:
-        console.print(Text(f"The stream is {outcome}."))
-    verdicts = Counter(report.verdict(rule) for rule in RULES.values())
-    total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in _Verdict if verdicts[verdict])
-    console.print(Text(f"Contract {'kept' if report.kept else 'broken'}: {total}.", "bold"))
+        console.print(Text(f"The stream is {finish.outcome}."))
+    console.print(Text(_total(judgement), "bold"))
+
+
+def _total(judgement: Judgement) -> str:
+    verdicts = Counter(judgement.verdict(rule) for rule in RULES.values())
+    total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict])
+    if judgement.is_vacuous:
+        return "Nothing to judge: the stream holds no part."
+    return f"Contract {'kept' if judgement.kept else 'broken'}: {total}."

@@ -18,7 +18,7 @@ from partstream.configuration.places import configuration_file
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from partstream.configuration import Configuration
+    from partstream.configuration import Configuration, Setting
 
 __all__ = ["command"]
 
@@ -71,11 +71,17 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
             "value": values[name].shown if name in values else None,
             "place": values[name].place if name in values else Place.DEFAULT,
             "where": values[name].where if name in values else None,
-            "default": row.shown_default,
+            "default": _default(row),
         }
         for name, row in SETTINGS.items()
         if Place.FILE in row.places
     ]
+
+
+def _default(row: Setting) -> str:
+    """What holds when nobody sets it; in parentheses where that is no value but a sentence."""
+    shown = row.shown_default.replace("`", "")
+    return f"({shown})" if row.otherwise else shown
 
 
 def _as_json(configuration: Configuration) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderHook
 from rich.segment import Segment
+from rich.text import Text
 
 from partstream.cli.terminal import ungated
 from partstream.visible_text import visible
@@ -19,11 +20,38 @@ if TYPE_CHECKING:
 __all__ = ["make_console"]
 
 
-def make_console(*, stderr: bool = False) -> Console:
-    """A console that colours nothing by itself."""
-    console = Console(highlight=False, stderr=stderr, file=ungated(sys.stderr if stderr else sys.stdout))
+def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console:
+    """A console that colours nothing by itself.
+
+    Args:
+        stderr: Whether it writes to standard error.
+        breaks_lines: Whether it breaks long lines also where no terminal shows them.
+    """
+    console = _CommandConsole(highlight=False, stderr=stderr, file=ungated(sys.stderr if stderr else sys.stdout))
+    console.breaks_lines = breaks_lines
     console.push_render_hook(_Gate())
     return console
+
+
+class _CommandConsole(Console):
+    """A console that writes whole lines where no terminal shows them, however long they are.
+
+    Attributes:
+        breaks_lines: Whether it breaks them nevertheless.
+    """
+
+    breaks_lines = False
+
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Prints as the base class does; text is broken into lines in a terminal only."""
+        is_whole = not (self.is_terminal or self.breaks_lines)
+        if soft_wrap is None and is_whole and all(isinstance(one, str | Text) for one in objects):
+            soft_wrap = True
+        super().print(*objects, soft_wrap=soft_wrap, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Raises what every command ends with, where the base class ends the process with code 1."""
+        raise BrokenPipeError
 
 
 class _Gate(RenderHook):

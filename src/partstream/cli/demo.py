@@ -102,7 +102,7 @@ def command(fast: bool, protocol: str) -> None:
     Starts a model server on this machine, asks it a question and runs the tools that the model calls. No data leaves
     the machine, and no key is needed.
     """
-    narrator = _Narrator(make_console(), 0.0 if fast else _PAUSE_SECONDS, protocol)
+    narrator = _Narrator(make_console(breaks_lines=True), 0.0 if fast else _PAUSE_SECONDS, protocol)
     asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_EVENT, protocol))
 
 

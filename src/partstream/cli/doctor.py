@@ -12,27 +12,40 @@ import click
 from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
-from partstream.cli.upstream_options import configuration_of, upstream_options
-from partstream.configuration.examination import Verdict, examine
+from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
+from partstream.configuration import Given
+from partstream.configuration.examination import Finding, Verdict, examine
 
 __all__ = ["command"]
 
 _STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "bold red"}
-_PROBLEM: Final = 1
 
 
 @click.command("doctor", short_help="Find out what keeps a model from answering.")
 @upstream_options
+@click.option("--model", "model_id", metavar="M", help="A model that the server should list; it is asked nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-def command(*, as_json: bool, **options: Any) -> None:
+def command(*, model_id: str | None, as_json: bool, **options: Any) -> None:
     """Find out what keeps a model from answering.
 
     Reads the settings, gets the key, connects to the server and requests its list of models. Sends no prompt to a
     model, so the server charges nothing. The exit code is 0 without a problem (warnings may occur), 1 with a problem,
     and 2 if a setting is invalid.
     """
-    findings = asyncio.run(examine(configuration_of(**options)))
+    more = {} if model_id is None else {"defaultModel": Given(model_id, "--model")}
+    try:
+        findings = asyncio.run(examine(configuration_of(more, **options)))
+    except UnusableConfigurationError as error:
+        _show([Finding("settings", Verdict.PROBLEM, error.message)], as_json=as_json)
+        sys.exit(ExitCode.UNUSABLE)
+    _show(findings, as_json=as_json)
+    has_problem = any(finding.verdict is Verdict.PROBLEM for finding in findings)
+    sys.exit(ExitCode.FOUND if has_problem else ExitCode.FINE)
+
+
+def _show(findings: list[Finding], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -42,4 +55,3 @@ def command(*, as_json: bool, **options: Any) -> None:
             console.print(line + Text(printable(finding.says)), soft_wrap=True)
             if finding.advice:
                 console.print(Text(f"         {printable(finding.advice)}", "dim"), soft_wrap=True)
-    sys.exit(_PROBLEM if any(finding.verdict is Verdict.PROBLEM for finding in findings) else 0)

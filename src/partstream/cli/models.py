@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich.cells import cell_len
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
+from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration import Given
@@ -27,7 +30,9 @@ from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
 
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
@@ -35,8 +40,6 @@ if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]
-
-_FAILED = 3
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
@@ -76,13 +79,13 @@ def command(
     except LanguageModelError as error:
         console = make_console(stderr=True)
         said = escape(printable(explained(error, configuration)))
-        console.print(f"[red]{said}[/red]", soft_wrap=not console.is_terminal)
-        sys.exit(_FAILED)
+        console.print(f"[red]{said}[/red]")
+        sys.exit(ExitCode.FAILED)
     rows = [_row(model, selection.limits) for model in models]
     if as_json:
         click.echo(dumps(rows))
     else:
-        make_console().print(_table(rows) if rows else "The server lists no language models that pass the filters.")
+        _show(rows, make_console())
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
@@ -120,26 +123,58 @@ def _with_source(fact: Fact[Any]) -> dict[str, Any]:
     return {"value": fact.value, "source": fact.source.value, "field": fact.field}
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "name", "family", "version"):
-        table.add_column(name, overflow="fold")
-    for name in ("input", "output"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("tools", "images"):
-        table.add_column(name, no_wrap=True)
-    for row in rows:
-        table.add_row(
-            *(escape(printable(row[name])) for name in ("id", "name", "family", "version")),
-            *(_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput")),
-        )
-    table.caption = "Unmarked: from the server's list. *: from its details about the model. ?: assumed."
-    table.caption_justify = "left"
-    return table
+# ---- for people ----
+
+_COLUMNS: Final = ("id", "name", "family", "version", "input", "output", "tools", "images")
+_NUMBERS: Final = frozenset({"input", "output"})
+_LEGEND: Final = "Unmarked: from the server's list. *: from its details about the model. ?: assumed."
+_GAP: Final = 2
+
+
+def _show(rows: Sequence[dict[str, Any]], console: Console) -> None:
+    """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is."""
+    if not rows:
+        console.print("The server lists no language models that pass the filters.", soft_wrap=True)
+        return
+    cells = [_cells(row) for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(_COLUMNS, *cells, strict=True)]
+    fits = sum(widths) + _GAP * (len(widths) - 1) <= console.width
+    if fits or not console.is_terminal:
+        console.print(Text(_line(_COLUMNS, widths), "bold"), soft_wrap=True)
+        for row in cells:
+            console.print(Text(_line(row, widths)), soft_wrap=True)
+    else:
+        for row in cells:
+            _show_below_each_other(row, console)
+    console.print(Text(_LEGEND, "dim"))
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """One model as texts, in the order of the columns."""
+    names = (printable(row[name]) for name in ("id", "name", "family", "version"))
+    facts = (_shown(row[name]) for name in ("maxInputTokens", "maxOutputTokens", "toolCalling", "imageInput"))
+    return (*names, *facts)
+
+
+def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
+    padded = (
+        (" " * (width - cell_len(cell)) + cell) if name in _NUMBERS else cell + " " * (width - cell_len(cell))
+        for name, cell, width in zip(_COLUMNS, cells, widths, strict=True)
+    )
+    return (" " * _GAP).join(padded).rstrip()
+
+
+def _show_below_each_other(cells: tuple[str, ...], console: Console) -> None:
+    """One model in a terminal that is too narrow for a line: its id, and below it all that is known."""
+    console.print(Text(cells[0], "bold"), soft_wrap=True)
+    known = ", ".join(f"{name} {cell}" for name, cell in zip(_COLUMNS[1:], cells[1:], strict=True))
+    console.print(Padding(Text(known), (0, 0, 0, _GAP)))
 
 
 def _shown(fact: dict[str, Any]) -> str:
     value = fact["value"]
     text = ("yes" if value else "no") if isinstance(value, bool) else f"{value:,}"
-    marks = {Source.DEFAULT: f"[dim]{text} ?[/dim]", Source.DETAILS: f"{text} *"}
-    return marks.get(Source(fact["source"]), text)
+    return text + _MARKS.get(Source(fact["source"]), "")
+
+
+_MARKS: Final = {Source.DEFAULT: " ?", Source.DETAILS: " *"}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.rendering import StreamRenderer
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.recordings import UnreadableRecordingError, protocol_option, read_file
+from partstream.cli.rendering import StreamRenderer, printable
 from partstream.errors import (
     EventTooLargeError,
     LanguageModelError,
@@ -23,28 +24,25 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.json_codec import dumps
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.recording import RecordingError, read_recording
-from partstream.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from partstream.outputs import StreamOutput
     from partstream.usage import Usage
 
 __all__ = ["command"]
 
-_EXIT_CODES: Final = {Outcome.COMPLETED: 0, Outcome.INCOMPLETE: 0, Outcome.FAILED: 3, Outcome.TRUNCATED: 3}
-_CANNOT_READ: Final = 2
+_MERGED: Final = 65536
+"""Characters of text that are shown at once: a terminal takes as long for one letter as for a page."""
 
 
 @click.command(short_help="Turn a recorded stream into parts.")
 @click.argument("file")
-@click.option(
-    "--protocol", type=click.Choice(sorted(PROTOCOLS)), help="Protocol of FILE. Default: told from its events."
-)
+@protocol_option
 @click.option(
     "--chunk-size",
     type=click.IntRange(min=1),
@@ -86,26 +84,37 @@ def command(
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
-        outputs = read_recording(_read(file), file, protocol, options, chunk_size)
+        outputs = read_recording(read_file(file), file, protocol, options, chunk_size)
         finish = _print_json(outputs) if as_json else _print_text(outputs)
     except RecordingError as error:
-        click.echo(f"partstream replay: {error}", err=True)
-        sys.exit(_CANNOT_READ)
-    sys.exit(_EXIT_CODES[finish.outcome])
-
-
-def _read(file: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise RecordingError(file, error.strerror or str(error)) from error
+        raise UnreadableRecordingError(printable(str(error))) from error
+    sys.exit(ExitCode.FINE if finish.error is None else ExitCode.FAILED)
 
 
 def _print_text(outputs: Iterable[StreamOutput]) -> Finish:
     renderer = StreamRenderer()
-    for output in outputs:
+    for output in _merged(outputs):
         renderer.show(output)
     return renderer.finish
+
+
+def _merged(outputs: Iterable[StreamOutput]) -> Iterator[StreamOutput]:
+    """The outputs, with pieces of text that follow each other as one: nobody waits for a recording to go on."""
+    pieces: list[str] = []
+    kind: type[TextPart] | type[ThinkingPart] | None = None
+    size = 0
+    for output in outputs:
+        if not isinstance(output, TextPart | ThinkingPart) or type(output) is not kind or size > _MERGED:
+            if kind is not None:
+                yield kind("".join(pieces))
+            pieces, kind, size = [], None, 0
+        if not isinstance(output, TextPart | ThinkingPart):
+            yield output
+            continue
+        pieces.append(output.value)
+        kind, size = type(output), size + len(output.value)
+    if kind is not None:
+        yield kind("".join(pieces))
 
 
 def _print_json(outputs: Iterable[StreamOutput]) -> Finish:

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from partstream.cli.exit_codes import ExitCode
+
 __all__ = ["command"]
 
 
@@ -17,4 +19,9 @@ def command() -> None:
     """
     from partstream.hosts.vscode.process import run  # noqa: PLC0415 - only this command needs it
 
-    sys.exit(run())
+    if sys.stdin.isatty():
+        click.echo("This waits for the VS Code extension on its standard input; Ctrl-C ends it.", err=True)
+    status = run()
+    if status == ExitCode.FOUND:
+        click.echo("The sidecar ended: its standard input is not what the VS Code extension sends.", err=True)
+    sys.exit(status)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,11 @@ import click
 from rich.markup import escape
 
 from partstream.cli.console import make_console
+from partstream.cli.recordings import UnreadableRecordingError
+from partstream.cli.rendering import printable
+from partstream.cli.upstream_options import check_variable
 from partstream.errors import CallerError
+from partstream.protocols.recording import RecordingError, read_recording
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
@@ -92,16 +95,35 @@ def command(
             replay=replay,
             pace=pace_ms / 1000,
             fault=fault,
-            token=None if token_env is None else _token(token_env),
+            token=None if token_env is None else check_variable("--token-env", token_env, "a token"),
         )
     except CallerError as error:
         raise click.UsageError(str(error)) from error
+    if replay is not None:
+        _check_recording(replay)
     announce, report = _json_log() if as_json else _console_log()
     try:
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
             asyncio.run(_run(upstream, announce, report))
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
+
+
+def _check_recording(path: Path) -> None:
+    """Refuses a file of which no protocol that is served understands anything: its clients would not either.
+
+    Raises:
+        UnreadableRecordingError: It is such a file.
+    """
+    failures: list[RecordingError] = []
+    for protocol in BASE_PATHS:
+        try:
+            next(read_recording(path.read_bytes(), str(path), protocol), None)
+        except RecordingError as error:
+            failures.append(error)
+        else:
+            return
+    raise UnreadableRecordingError(printable(str(failures[0])))
 
 
 async def _run(
@@ -111,13 +133,6 @@ async def _run(
     async with upstream:
         announce({protocol: upstream.base_url_of(protocol) for protocol in BASE_PATHS})
         await asyncio.Event().wait()
-
-
-def _token(variable: str) -> str:
-    token = os.environ.get(variable)
-    if not token:
-        raise click.UsageError(f"--token-env: got no value in the environment variable {variable}, expected a token")
-    return token
 
 
 def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
 
 import click
 
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
+from partstream.cli.rendering import printable
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.kinds import Form
+from partstream.settings.secrecy import shown_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +21,14 @@ if TYPE_CHECKING:
     from partstream.configuration import Configuration, Setting
     from partstream.upstreams import GatewayConfiguration
 
-__all__ = ["UnusableConfigurationError", "configuration_of", "gateway_of", "header_of", "upstream_options"]
+__all__ = [
+    "UnusableConfigurationError",
+    "check_variable",
+    "configuration_of",
+    "gateway_of",
+    "header_of",
+    "upstream_options",
+]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -27,7 +37,7 @@ _Result = TypeVar("_Result")
 class UnusableConfigurationError(click.ClickException):
     """A setting is invalid; the exit code is 2, as for wrong options."""
 
-    exit_code = 2
+    exit_code = ExitCode.UNUSABLE
 
 
 def _option(row: Setting) -> Callable[[Any], Any]:
@@ -71,9 +81,12 @@ def gateway_of(
     """
     configuration = configuration_of(more, defaults=defaults, **options)
     if "baseUrl" not in configuration.resolved.values:
+        odd = "".join(f"; {note}" for note in configuration.resolved.notes)
         raise click.UsageError(
-            f"no base URL: give --base-url, or set PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}"
+            f"no base URL: give --base-url, or set PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}{odd}"
         )
+    for note in configuration.resolved.notes:
+        click.echo(f"Note: {printable(note)}", err=True)
     try:
         return configuration.gateway()
     except CallerError as error:
@@ -100,8 +113,8 @@ def configuration_of(
         UnusableConfigurationError: A setting is invalid, in whichever place.
     """
     variable = options.get("apiKeyEnv")
-    if variable is not None and not os.environ.get(variable, "").strip():
-        raise click.UsageError(f"--api-key-env: got no value in the environment variable {variable}, expected a key")
+    if variable is not None:
+        check_variable("--api-key-env", variable, "a key")
     given = {name: Given(value, SETTINGS[name].option) for name, value in options.items() if value is not None}
     if header_variables:
         given["headers"] = Given(dict(header_of(pair) for pair in header_variables), "--header-env")
@@ -124,10 +137,19 @@ def header_of(pair: str) -> tuple[str, str]:
     """
     name, equals, variable = pair.partition("=")
     if not equals:
-        raise click.UsageError(f"--header-env: got {pair!r}, expected HEADER=VARIABLE")
-    value = os.environ.get(variable, "").strip()
-    if not value:
-        raise click.UsageError(
-            f"--header-env: got no value in the environment variable {variable}, expected the value of {name}"
-        )
-    return name, value
+        raise click.UsageError("--header-env: got no equals sign, expected HEADER=VARIABLE")
+    return name, check_variable("--header-env", variable, f"the value of {name}")
+
+
+def check_variable(option: str, variable: str, expected: str) -> str:
+    """The value of an environment variable that an option names; a key in the place of the name is not repeated.
+
+    Raises:
+        UsageError: It has no value.
+    """
+    if value := os.environ.get(variable, "").strip():
+        return value
+    shown = shown_variable(variable)
+    if shown != variable:
+        expected = "the name of a variable that has one; a key itself does not belong into a command"
+    raise click.UsageError(f"{option}: got no value in the environment variable {shown}, expected {expected}")

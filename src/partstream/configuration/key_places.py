@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.places import is_readable_by_all
+from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.credentials import CredentialError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def read_variable(name: str, environment: Mapping[str, str]) -> str:
     """
     text = environment.get(name, "")
     if not text.strip():
-        raise CredentialError(f"the environment variable {name}", "no value", "a key in it")
+        raise CredentialError(f"the environment variable {shown_variable(name)}", "no value", "a key in it")
     return text
 
 

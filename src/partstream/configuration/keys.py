@@ -12,6 +12,7 @@ from partstream.configuration.key_places import read_command, read_file, read_ke
 from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
+from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.configuration import GatewayConfiguration
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _variable(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[
     async def read() -> str:
         return read_variable(value, surroundings.environment)
 
-    return f"the environment variable {value}", read
+    return f"the environment variable {shown_variable(value)}", read
 
 
 def _file(value: Path, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:

@@ -26,6 +26,7 @@ __all__ = [
     "secrets_held",
     "secrets_in",
     "shown",
+    "shown_variable",
 ]
 
 HIDDEN: Final = "***"
@@ -34,6 +35,10 @@ SHORTEST_SECRET: Final = 4
 """Characters; anything shorter is no key, and would blot out half of every text."""
 SHORTEST_KEY: Final = 8
 """The same where a text may be a key or any other word."""
+_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
+_LONGEST_VARIABLE: Final = 60
+_LONGEST_WORD: Final = 12
+"""Characters of a name without an underscore; some keys are capitals and digits alone, and longer."""
 PLAIN_WORD: Final = re.compile(r"[a-z]{1,12}")
 """What is no key there, such as the name of a provider."""
 SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
@@ -71,6 +76,12 @@ def hidden_url(url: str) -> str:
     host = f"{HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
     query = re.sub(r"=[^&]*", f"={HIDDEN}", address.query)
     return urlunsplit((address.scheme, host, address.path, query, ""))
+
+
+def shown_variable(name: str) -> str:
+    """The name of an environment variable; hidden where it may be a key that stands in the place of the name."""
+    is_name = _VARIABLE.fullmatch(name) and len(name) <= _LONGEST_VARIABLE
+    return name if is_name and ("_" in name or len(name) <= _LONGEST_WORD) else HIDDEN
 
 
 def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterator[str]:

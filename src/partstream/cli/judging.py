@@ -1,0 +1,124 @@
+"""Judges one recorded stream by the contract; prints nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from partstream.contract import RULES, CheckMode, ContractChecker, Evidence, Level, Rule, Violation
+from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.protocols.recording import read_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Judgement", "Verdict", "judge"]
+
+_MAX_DETAILS: Final = 3
+_CHUNK_SIZE: Final = 65536  # bytes at a time, so that only the recording itself is held whole
+
+
+class Verdict(StrEnum):
+    """What is said of one rule."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    WARNING = "warning"
+    NOT_JUDGED = "not judged"
+
+
+class _Details(dict[str, list[str]]):
+    """The first few violations of each broken rule, as sentences, by the id of the rule."""
+
+    def add(self, violation: Violation) -> None:
+        kept = self.setdefault(violation.rule.id, [])
+        if len(kept) < _MAX_DETAILS:
+            place = "at the end" if violation.index is None else f"part {violation.index}"
+            kept.append(f"{place}: {violation.detail}")
+
+
+@dataclass(slots=True)
+class Judgement:
+    """The findings of one recording.
+
+    Attributes:
+        checker: What has judged it.
+        details: The first violations of each broken rule, as sentences, by the id of the rule.
+        finish: How the stream ended.
+        parts: The number of parts by class.
+        unmapped: The number of events without a part by type.
+    """
+
+    checker: ContractChecker
+    details: dict[str, list[str]]
+    finish: Finish
+    parts: Counter[str] = field(default_factory=Counter)
+    unmapped: Counter[str] = field(default_factory=Counter)
+
+    def verdict(self, rule: Rule) -> Verdict:
+        """The verdict on one rule."""
+        if self.count(rule):
+            return Verdict.BROKEN if rule.level is Level.MUST else Verdict.WARNING
+        if self.is_vacuous and rule.needs is not Evidence.FAILURE:
+            return Verdict.NOT_JUDGED
+        return Verdict.KEPT if self.checker.judges(rule) else Verdict.NOT_JUDGED
+
+    def count(self, rule: Rule) -> int:
+        """How often a rule was broken."""
+        return self.checker.counts[rule.id]
+
+    @property
+    def broken(self) -> list[tuple[Rule, int]]:
+        """The rules that were broken, and how often."""
+        return [(rule, count) for rule in RULES.values() if (count := self.count(rule))]
+
+    @property
+    def kept(self) -> bool:
+        """Whether no MUST is broken."""
+        return all(self.verdict(rule) is not Verdict.BROKEN for rule in RULES.values())
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether there was nothing to judge: a stream that failed or broke before its first part."""
+        return not self.parts and self.finish.error is not None
+
+
+def judge(data: bytes, path: str, protocol: str | None, tools: Iterable[str] | None) -> Judgement:
+    """Judges a recording.
+
+    Args:
+        data: The whole recording.
+        path: Where it came from.
+        protocol: The name of its protocol, or None to tell it from its events.
+        tools: The names of the request's tools, or None where they are not known.
+
+    Raises:
+        RecordingError: It cannot be read, or is of no known protocol.
+    """
+    options = StreamOptions()
+    details = _Details()
+    checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=options.call_id_prefix)
+    parts: Counter[str] = Counter()
+    unmapped: Counter[str] = Counter()
+    finish: Finish | None = None
+    for output in read_recording(data, path, protocol, options, _CHUNK_SIZE):
+        if isinstance(output, Finish):
+            finish = output
+            _end(checker, output)
+        elif isinstance(output, Unmapped):
+            unmapped[output.type] += 1
+        else:
+            parts[type(output).__name__] += 1
+            checker.check(output)
+    if finish is None:
+        raise AssertionError("every stream ends with a Finish")
+    return Judgement(checker, details, finish, parts, unmapped)
+
+
+def _end(checker: ContractChecker, finish: Finish) -> None:
+    if finish.error is None:
+        checker.complete()
+    else:
+        checker.fail(finish.error)

@@ -1,0 +1,15 @@
+"""What becomes of the output of a command whose reader has gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+__all__ = ["drop_output"]
+
+
+def drop_output() -> None:
+    """Sends what is still to be written nowhere: without a reader, Python itself would complain at its end."""
+    with suppress(OSError, ValueError):  # in a test, the output is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

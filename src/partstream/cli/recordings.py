@@ -1,0 +1,46 @@
+"""What commands that read recorded streams have in common: their argument, their option, their words for a bad file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.protocols.recording import RecordingError
+from partstream.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["UnreadableRecordingError", "protocol_option", "read_file"]
+
+
+class UnreadableRecordingError(click.ClickException):
+    """A recording cannot be read."""
+
+    exit_code = ExitCode.UNUSABLE
+
+
+def protocol_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option that names the protocol of a recording."""
+    return click.option(
+        "--protocol",
+        type=click.Choice(sorted(PROTOCOLS)),
+        help="Protocol of the recording. Default: told from its events.",
+    )(function)
+
+
+def read_file(file: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`.
+
+    Raises:
+        RecordingError: It cannot be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise RecordingError(file, error.strerror or str(error)) from error
