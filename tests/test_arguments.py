@@ -11,13 +11,22 @@ from partstream import (
     CallerError,
     ChatMessage,
     DataPart,
+    Finish,
+    FinishReason,
     InvalidArgumentError,
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    ModelOverride,
+    ModelSelection,
+    Outcome,
     RequestOptions,
     Role,
+    StreamOptions,
     TextPart,
     ThinkingPart,
     Tool,
     ToolCallPart,
+    ToolFunction,
     ToolMode,
     ToolResultPart,
 )
@@ -62,6 +71,26 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
         {"tool_mode": "auto"},
         "RequestOptions.tool_mode: got 'auto' (str), expected ToolMode.AUTO or",
     ),
+    (
+        Finish,
+        ("completed",),
+        {},
+        "Finish.outcome: got 'completed' (str), expected an Outcome, such as Outcome.COMPLETED",
+    ),
+    (Finish, (Outcome.COMPLETED, "stop"), {}, "Finish.reason: got 'stop' (str), expected a FinishReason, or None"),
+    (Finish, (Outcome.FAILED,), {"error": OSError()}, "Finish.error: got OSError, expected a LanguageModelError, or"),
+    (FinishReason, ("stop",), {}, "FinishReason.unified: got 'stop' (str), expected a UnifiedFinishReason, such as"),
+    (StreamOptions, ("text",), {}, "StreamOptions.thinking: got 'text' (str), expected a ThinkingMode, such as"),
+    (ModelOverride, (5,), {}, "ModelOverride.name: got 5 (int), expected a text (str), or None"),
+    (ModelOverride, (), {"context_window": "8K"}, "ModelOverride.context_window: got '8K' (str), expected a whole num"),
+    (ModelOverride, (), {"reasoning_efforts": "low"}, "ModelOverride.reasoning_efforts: got 'low' (str), expected a l"),
+    (ModelSelection, ("gpt-*",), {}, "ModelSelection.allow: got 'gpt-*' (str), expected a list or a tuple, each item"),
+    (ModelSelection, (), {"overrides": [1]}, "ModelSelection.overrides: got list, expected a mapping, such as a dict"),
+    (ToolFunction, ("look", len), {}, "ToolFunction.tool: got 'look' (str), expected a Tool"),
+    (ToolFunction, (LOOK, "look"), {}, "ToolFunction.call: got 'look' (str), expected a function of the call's input"),
+    (LanguageModelChatInformation, ("", *"Nfv", 1, 1), {}, "LanguageModelChatInformation.id: got '' (str), expected a"),
+    (LanguageModelChatInformation, (*"inf1", 0, 1), {}, "LanguageModelChatInformation.max_input_tokens: got 0 (int),"),
+    (LanguageModelChatCapabilities, ("yes",), {}, "LanguageModelChatCapabilities.image_input: got 'yes' (str), expec"),
     (RequestOptions, (), {"model_options": []}, "RequestOptions.model_options: got list, expected a mapping"),
 ]
 
@@ -95,6 +124,8 @@ def test_lists_are_taken_where_tuples_are_kept() -> None:
     assert ChatMessage(Role.USER, [TEXT]) == ChatMessage(Role.USER, (TEXT,)) == ChatMessage.user("text")
     assert ChatMessage(Role.USER, "text") == ChatMessage.user(part for part in [TEXT])
     assert ToolResultPart("c", [TEXT]) == ToolResultPart("c", (TEXT,))
+    assert ModelSelection(["a*"]) == ModelSelection(("a*",))
+    assert ModelOverride(reasoning_efforts=["low"]) == ModelOverride(reasoning_efforts=("low",))
     assert RequestOptions([LOOK]) == RequestOptions(tools=(LOOK,))
     assert (RequestOptions().model_options, RequestOptions(tool_mode=ToolMode.REQUIRED).tools) == ({}, ())
 

@@ -1,6 +1,11 @@
 """What the package and its modules offer by name: all of it is there, in order, and nothing is forgotten."""
 
 import ast
+import builtins
+import collections.abc
+import inspect
+import re
+import typing
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -108,3 +113,31 @@ def test_names_that_are_loaded_late_are_those_that_type_checkers_see() -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error_that_names_it() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         partstream.Nothing  # noqa: B018
+
+
+NOT_FOR_CALLERS = {"Counters", "EventDecoder", "Ledger", "Logger", "Path", "Registration", "RunningRequest"}
+"""Names in signatures: of the standard library, and of objects that only Partstream and its hosts make."""
+
+
+def _needed(name: str) -> Iterator[str]:
+    """The names that somebody writes who calls it or catches its errors."""
+    value = getattr(partstream, name)
+    called = [value, *vars(value).values()] if isinstance(value, type) else [value]
+    for one in called:
+        function = getattr(one, "__func__", one)
+        documented = re.search(r"Raises:\n((?:    .*\n?)+)", inspect.getdoc(function) or "")
+        yield from re.findall(r"^    ([A-Z]\w+):", documented[1], re.MULTILINE) if documented else ()
+    made = value.__init__ if isinstance(value, type) else value
+    if inspect.isfunction(made):
+        annotations = (text for parameter, text in made.__annotations__.items() if parameter != "return")
+        yield from re.findall(r"\b[A-Z]\w+", " ".join(map(str, annotations)))
+
+
+def test_what_the_public_names_take_and_raise_is_public_too() -> None:
+    everywhere = {*vars(builtins), *vars(typing), *vars(collections.abc)} | NOT_FOR_CALLERS
+    assert_none(
+        f"partstream.{name} needs {needed}"
+        for name in partstream.__all__
+        for needed in _needed(name)
+        if needed not in partstream.__all__ and needed not in everywhere
+    )

@@ -20,6 +20,7 @@ __all__ = [
     "check",
     "check_fields",
     "described",
+    "instance_of",
     "optional",
     "refuse",
     "sequence_of",
@@ -74,6 +75,11 @@ MAPPING: Final = Expectation("a mapping, such as a dict", lambda value: isinstan
 def optional(expectation: Expectation) -> Expectation:
     """The same values, or None."""
     return Expectation(f"{expectation.description}, or None", lambda value: value is None or expectation.fits(value))
+
+
+def instance_of(kind: type, description: str = "") -> Expectation:
+    """The instances of a class."""
+    return Expectation(description or f"a {kind.__name__}", lambda value: isinstance(value, kind))
 
 
 def refuse(where: str, value: object, expected: str) -> NoReturn:

@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from partstream.arguments import TEXT, check_fields, instance_of, optional
+from partstream.errors import LanguageModelError
 from partstream.parts import ResponsePart
 from partstream.settings.kinds import Choice
+from partstream.usage import FinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.errors import LanguageModelError
     from partstream.messages import ChatMessage, RequestOptions
-    from partstream.usage import FinishReason, Usage
 
 __all__ = [
     "Asked",
@@ -76,6 +77,9 @@ class Finish:
     error: LanguageModelError | None = None
     provider_metadata: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self, _FINISH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,9 @@ class StreamOptions:
     citations: CitationMode = CitationMode.INLINE
     call_id_prefix: str = "gw-"
     files: FileMode = FileMode.LINK
+
+    def __post_init__(self) -> None:
+        check_fields(self, _STREAM_OPTIONS)
 
 
 Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
@@ -246,3 +253,17 @@ class ResponseWriter(Protocol):
             AdapterUsageError: The :class:`Finish` has already been written.
         """
         ...
+
+
+_FINISH: Final = {
+    "outcome": instance_of(Outcome, "an Outcome, such as Outcome.COMPLETED"),
+    "reason": optional(instance_of(FinishReason)),
+    "usage": optional(instance_of(Usage)),
+    "error": optional(instance_of(LanguageModelError)),
+}
+_STREAM_OPTIONS: Final = {
+    "thinking": instance_of(ThinkingMode, "a ThinkingMode, such as ThinkingMode.TEXT"),
+    "citations": instance_of(CitationMode, "a CitationMode, such as CitationMode.END"),
+    "files": instance_of(FileMode, "a FileMode, such as FileMode.LINK"),
+    "call_id_prefix": TEXT,
+}

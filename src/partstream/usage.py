@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.arguments import TEXT, check_fields, instance_of, optional
 from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.parts import DataPart
 
@@ -82,6 +83,15 @@ class FinishReason:
 
     unified: UnifiedFinishReason
     raw: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _FINISH_REASON)
+
+
+_FINISH_REASON: Final = {
+    "unified": instance_of(UnifiedFinishReason, "a UnifiedFinishReason, such as UnifiedFinishReason.STOP"),
+    "raw": optional(TEXT),
+}
 
 
 def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:

@@ -6,9 +6,9 @@ The counterpart of `vscode.lm` and its objects; runs on asyncio and opens no fil
 from partstream.consumer.language_model_chat import LanguageModelChat
 from partstream.consumer.language_models import LanguageModels
 from partstream.consumer.response import LanguageModelChatResponse
-from partstream.consumer.selector import LanguageModelChatSelector
+from partstream.consumer.selector import LanguageModelChatSelector, SelectorFields
 from partstream.consumer.settings import ConsumerLimits, ProviderErrorListener, ViolationListener
-from partstream.consumer.tool_execution import ToolFunction, tool_result_content
+from partstream.consumer.tool_execution import ToolCallable, ToolFunction, tool_result_content
 from partstream.consumer.tool_loop import DEFAULT_MAX_ROUNDS, run_tool_loop, stream_tool_loop
 from partstream.consumer.tool_loop_events import (
     LoopFinished,
@@ -31,7 +31,9 @@ __all__ = [
     "PartReceived",
     "ProviderErrorListener",
     "RoundStarted",
+    "SelectorFields",
     "ToolCallStarted",
+    "ToolCallable",
     "ToolFunction",
     "ToolLoopEvent",
     "ToolLoopResult",

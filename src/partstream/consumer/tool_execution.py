@@ -6,16 +6,15 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from partstream import json_codec
+from partstream.arguments import Expectation, check_fields, instance_of
 from partstream.errors import CallerError
+from partstream.messages import Tool
 from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultContent, ToolResultPart
 
-if TYPE_CHECKING:
-    from partstream.messages import Tool
-
-__all__ = ["ToolFunction", "ToolOutcome", "execute_tool_call", "tool_result_content"]
+__all__ = ["ToolCallable", "ToolFunction", "ToolOutcome", "execute_tool_call", "tool_result_content"]
 
 ToolCallable: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[object] | object]
 """Takes the call's input and returns the result, or an awaitable of the result."""
@@ -35,6 +34,15 @@ class ToolFunction:
 
     tool: Tool
     call: ToolCallable
+
+    def __post_init__(self) -> None:
+        check_fields(self, _TOOL_FUNCTION)
+
+
+_TOOL_FUNCTION = {
+    "tool": instance_of(Tool),
+    "call": Expectation("a function of the call's input", callable),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,21 @@ from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.arguments import (
+    BOOLEAN,
+    COUNT,
+    MAPPING,
+    TEXT,
+    check_fields,
+    instance_of,
+    optional,
+    sequence_of,
+)
 from partstream.models.limits import LimitSettings
 from partstream.models.records import Fact, ModelRecord, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["ModelOverride", "ModelSelection", "OfferedModel", "is_allowed", "matches", "offered_models"]
 
@@ -30,7 +40,7 @@ class ModelOverride:
         max_output_tokens: The most tokens of an answer.
         image_input: Whether prompts may hold images.
         tool_calling: Whether the model calls tools.
-        reasoning_efforts: The reasoning levels in the model picker; an empty tuple offers none.
+        reasoning_efforts: The reasoning levels in the model picker; an empty one offers none.
     """
 
     name: str | None = None
@@ -42,7 +52,13 @@ class ModelOverride:
     max_output_tokens: int | None = None
     image_input: bool | None = None
     tool_calling: bool | None = None
-    reasoning_efforts: tuple[str, ...] | None = None
+    reasoning_efforts: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _OVERRIDE)
+        if self.reasoning_efforts is not None:
+            efforts = sequence_of("ModelOverride.reasoning_efforts", self.reasoning_efforts, str, "a level (str)")
+            object.__setattr__(self, "reasoning_efforts", efforts)
 
     def applied_to(self, record: ModelRecord) -> ModelRecord:
         """The record with the person's facts instead of the server's."""
@@ -63,6 +79,13 @@ _FACTS: Final = (
 )
 """The fields of an override that are facts of a record."""
 
+_OVERRIDE: Final = {
+    **dict.fromkeys(("name", "family", "version", "detail"), optional(TEXT)),
+    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), optional(COUNT)),
+    **dict.fromkeys(("image_input", "tool_calling"), optional(BOOLEAN)),
+}
+_SELECTION: Final = {"default": optional(TEXT), "overrides": MAPPING, "limits": instance_of(LimitSettings)}
+
 _NO_OVERRIDE: Final = ModelOverride()
 
 
@@ -79,12 +102,18 @@ class ModelSelection:
         limits: How limits are determined.
     """
 
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    hidden: Sequence[str] = ()
     default: str | None = None
     overrides: Mapping[str, ModelOverride] = field(default_factory=dict)
     limits: LimitSettings = field(default_factory=LimitSettings)
+
+    def __post_init__(self) -> None:
+        check_fields(self, _SELECTION)
+        for name in ("allow", "deny", "hidden"):
+            globs = sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
+            object.__setattr__(self, name, globs)
 
 
 @dataclass(frozen=True, slots=True)
