@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.hosts.vscode.session import Session
+from partstream.json_codec import is_json
 from partstream.rpc.connection import Connection, Notification, Response
 from partstream.rpc.outbox import Outbox
 
@@ -23,6 +25,7 @@ class Peer:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
+        self.not_json: list[Any] = []
         self.status: int | None = None
         self._reader = Connection()
         self._outbox = Outbox()
@@ -93,7 +96,9 @@ class Peer:
 
     def _read(self) -> None:
         while data := self._outbox.take():
-            self.messages += self._reader.receive(data)
+            received = self._reader.receive(data)
+            self.not_json += [message for message in received if not is_json(asdict(message))]
+            self.messages += received
         self._news.set()
 
     def _exited(self, status: int) -> None:
@@ -102,7 +107,7 @@ class Peer:
 
 @asynccontextmanager
 async def serving(*providers: object) -> AsyncIterator[Peer]:
-    """A session with these providers, closed afterwards; each request must have been answered once."""
+    """A session with these providers, closed afterwards; each request must have been answered once, and in JSON."""
     peer = Peer()
     await peer.call("initialize", initialization(*providers))
     try:
@@ -111,6 +116,7 @@ async def serving(*providers: object) -> AsyncIterator[Peer]:
         await peer.session.aclose()
     await asyncio.sleep(0)
     assert peer.answered() == Counter(range(1, peer._next_id + 1))
+    assert peer.not_json == []  # the readers of Python take NaN and Infinity, those of other peers do not
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
