@@ -165,7 +165,7 @@ export class Application {
     this.#saidOnSetting = sentence;
   }
 
-  #start(plan: Plan, { limit, abandoned }: Start): Promise<Sidecar> {
+  async #start(plan: Plan, { limit, abandoned }: Start): Promise<Sidecar> {
     const { executable, version, source } = plan.python;
     this.#log.info(`starting Python ${version} at ${executable} (${source})`);
     const libraries = join(this.context.extensionPath, "bundled", "libs");
@@ -177,11 +177,14 @@ export class Application {
         this.#counts.forget(models.map((model) => modelKey(group, model))),
       didAnswer: (usage: DidAnswerParams) => this.#usage.answered(usage),
     };
-    return Sidecar.start(command, this.#initializeParams(plan), listener, {
+    const sidecar = await Sidecar.start(command, this.#initializeParams(plan), listener, {
       limit,
       abandoned,
       children: this.#children,
     });
+    const following = api.followLogLevel(this.#channel, (level) => sidecar.notify("setLogLevel", { level }));
+    void sidecar.ended.then(() => void following.dispose());
+    return sidecar;
   }
 
   #initializeParams({ configuration }: Plan): InitializeParams {

@@ -452,6 +452,11 @@ export interface LogParams {
   source: string;
 }
 
+/** The least severe messages that the output channel shows. */
+export interface SetLogLevelParams {
+  level: LogLevel;
+}
+
 /** Names the request to cancel. */
 export interface CancelParams {
   id: number | string;
@@ -500,6 +505,8 @@ export interface NotificationsToSidecar {
   "exit": null;
   /** Cancels a request: its response is RequestCancelled, sent at once, and no progress follows. */
   "$/cancelRequest": CancelParams;
+  /** Says which messages the output channel shows: sent behind initialize, and when the level changes. */
+  "setLogLevel": SetLogLevelParams;
 }
 
 /** Notifications to the extension. */

@@ -247,6 +247,23 @@ const WRITE: Record<LogLevel, (channel: vscode.LogOutputChannel, line: string) =
   error: (channel, line) => channel.error(line),
 };
 
+/** VS Code's own levels by number; nothing is shown at `Off`, whatever is written. */
+const LEVELS: Readonly<Record<vscode.LogLevel, LogLevel>> = {
+  [vscode.LogLevel.Off]: "error",
+  [vscode.LogLevel.Trace]: "trace",
+  [vscode.LogLevel.Debug]: "debug",
+  [vscode.LogLevel.Info]: "info",
+  [vscode.LogLevel.Warning]: "warning",
+  [vscode.LogLevel.Error]: "error",
+};
+
+/** Tells which messages a channel shows: at once, and whenever the person chooses another level. */
+export function followLogLevel(channel: vscode.LogOutputChannel, tell: (level: LogLevel) => void): vscode.Disposable {
+  const follow = (level: vscode.LogLevel): void => tell(LEVELS[level]);
+  follow(channel.logLevel);
+  return channel.onDidChangeLogLevel(follow);
+}
+
 export function writeLog(channel: vscode.LogOutputChannel, level: LogLevel, line: string): void {
   WRITE[level](channel, line);
 }

@@ -214,3 +214,14 @@ test("the texts of the tools are all keys and strings of their descriptions", ()
   const expected = ["a", "b", "description", "enum", "inputSchema", "list", "lists", "name", "path", "properties"];
   assert.deepEqual([...toolTexts()].sort(), expected);
 });
+
+test("Python logs what the output channel shows, at the start and when the person chooses another level", async () => {
+  set("python", NEW);
+  world.logLevel = 1;
+  const provider = start();
+  await models(provider);
+  await until(() => world.lines.includes("[fake] the level is trace"));
+  world.logLevelChanged.fire(4);
+  await until(() => world.lines.includes("[fake] the level is warning"));
+  world.logLevel = 3;
+});

@@ -14,6 +14,7 @@ import {
   PROTOCOL_VERSION,
   type ResponseParams,
   type ResponseProgress,
+  type SetLogLevelParams,
   type TokenCountParams,
 } from "../src/protocol.generated";
 
@@ -191,6 +192,9 @@ connection.onRequest("languageModels/information", () => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   void connection.sendNotification("languageModels/didChange", { group: null });
   return { models: [MODEL], errors: [] };
+});
+connection.onNotification("setLogLevel", ({ level }: SetLogLevelParams) => {
+  void connection.sendNotification("log", { level: "info", source: "fake", message: `the level is ${level}` });
 });
 connection.onRequest("languageModels/usage", () => ({
   answers: [ANSWER.answer],

@@ -43,6 +43,12 @@ test("it says what runs, and passes on log lines and changes", async () => {
   await sidecar.stop();
 });
 
+test("a process that has ended is told no level, and nothing fails because of it", async () => {
+  const sidecar = await startFake();
+  await sidecar.stop();
+  sidecar.notify("setLogLevel", { level: "trace" });
+});
+
 test(
   "a process that dies fails what is in flight with a clear error, and what comes later too",
   { timeout: 5000 },

@@ -35,6 +35,9 @@ export const world = {
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
   trustGranted: new EventEmitter<undefined>(),
   windowState: new EventEmitter<{ focused: boolean }>(),
+  /** The level that the person chose for the output channel. */
+  logLevel: 3,
+  logLevelChanged: new EventEmitter<number>(),
   /** What the status bar shows of ours, its text and the name of its background; undefined while it is hidden. */
   status: undefined as { text: string; background: string | undefined } | undefined,
   /** The text of the page that was opened last. */
@@ -74,6 +77,7 @@ class StatusBarItem {
   }
 }
 
+export const LogLevel = { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 };
 export const StatusBarAlignment = { Right: 2 };
 export class ThemeColor {
   constructor(readonly id: string) {}
@@ -97,6 +101,10 @@ export const window = {
     warn: line,
     error: line,
     show: () => world.opened.push("log"),
+    get logLevel(): number {
+      return world.logLevel;
+    },
+    onDidChangeLogLevel: world.logLevelChanged.event,
     dispose: () => undefined,
   }),
   showErrorMessage: (message: string, ...buttons: string[]) => {

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from partstream.outputs import StreamOptions
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol, WireRequest
+    from partstream.protocols.tapped_reader import Tap
 
 __all__ = ["Exchange"]
 
@@ -36,9 +37,17 @@ class Exchange:
     options: StreamOptions
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
-    def make_reader(self) -> StreamReader:
-        """A new reader, for one attempt."""
-        return StreamReader(self.protocol, self.options)
+    def make_reader(self, tap: Tap | None = None) -> StreamReader:
+        """A new reader, for one attempt.
+
+        Args:
+            tap: Sees what is read; None for a reader that shows it to nobody.
+        """
+        if tap is None:
+            return StreamReader(self.protocol, self.options)
+        from partstream.protocols.tapped_reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
+
+        return TappedReader(tap, self.protocol, self.options)
 
     @property
     def takes_documents(self) -> bool:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing, suppress
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -25,6 +26,7 @@ from partstream.upstreams.documents import AnswerForm, form_of, read_document, r
 from partstream.upstreams.http import HTTPRequest
 from partstream.upstreams.redacted_outputs import redacted_outputs
 from partstream.upstreams.request_body import body_document
+from partstream.upstreams.trace import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import Exchange
     from partstream.upstreams.http import HTTPAnswer, UpstreamHTTP
+    from partstream.upstreams.trace import AnswerTrace
 
 __all__ = ["Transport"]
 
@@ -56,6 +59,7 @@ class Transport:
         self._http = http
         self._timeouts = timeouts
         self._retry = retry
+        self._numbers = count(1)
 
     async def stream(
         self, exchange: Exchange, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
@@ -79,9 +83,10 @@ class Transport:
         request = self._request(exchange)
         attempt = 1
         while True:
-            reader = exchange.make_reader()
+            trace = open_trace(next(self._numbers))
+            reader = exchange.make_reader(trace)
             try:
-                async with aclosing(self._attempt(exchange, request, reader)) as answer:
+                async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
                     async for outputs in answer:
                         yield outputs
             except UpstreamError as error:
@@ -107,11 +112,13 @@ class Transport:
         )
 
     async def _attempt(
-        self, exchange: Exchange, request: HTTPRequest, reader: StreamReader
+        self, exchange: Exchange, request: HTTPRequest, reader: StreamReader, trace: AnswerTrace | None
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
         deadlines = Deadlines(self._timeouts, loop.time())
         async with aclosing(await self._send(request, deadlines)) as answer:
+            if trace is not None:
+                trace.redactor = answer.redactor
             form = form_of(answer, exchange)
             if form is AnswerForm.REFUSAL:
                 raise await refusal(answer, exchange)

@@ -207,3 +207,28 @@ def test_vs_codes_proxy_is_a_setting_and_the_groups_own_is_stronger(tmp_path):
     for group, expected in (({}, "http://editor:1"), ({"proxy": "http://group:1"}, "http://group:1")):
         provider = GatewayLoader({"baseUrl": "https://h/v1", **group}, surroundings).load()
         assert (provider._configuration.proxy, provider._configuration.verify_certificates) == (expected, False)
+
+
+def _traced(sidecar, group):
+    """Whether an answer of a group is traced."""
+    before = len(sidecar.messages)
+    request_id = sidecar.respond("text", "Hello", group=group)
+    assert sidecar.wait(request_id).error is None
+    sidecar.call("languageModels/usage")  # whatever is logged of the answer has come by now
+    logged = [message for message in sidecar.messages[before:] if getattr(message, "method", "") == "log"]
+    return "trace" in {message.params["level"] for message in logged}
+
+
+def test_the_level_of_the_output_channel_and_that_of_a_group_say_whether_an_answer_is_traced():
+    with serving() as upstream, running() as sidecar:
+        plain = group_of(upstream)
+        assert not _traced(sidecar, plain)
+        sidecar.notify("setLogLevel", {"level": "trace"})
+        assert _traced(sidecar, plain)
+        assert not _traced(sidecar, group_of(upstream, logLevel="debug"))
+        sidecar.notify("setLogLevel", {"level": "info"})
+        assert not _traced(sidecar, plain)
+        assert _traced(sidecar, group_of(upstream, logLevel="trace"))
+        sidecar.notify("setLogLevel", {"level": "loud"})
+        sidecar.until_logged("ignored the notification 'setLogLevel'")
+        assert not _traced(sidecar, plain)

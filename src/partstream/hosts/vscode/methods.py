@@ -157,6 +157,12 @@ _ROWS = (
         wire.DidAnswerParams,
         "Announces the usage of an answer that has ended.",
     ),
+    _notification(
+        "setLogLevel",
+        Direction.TO_SIDECAR,
+        wire.SetLogLevelParams,
+        "Says which messages the output channel shows: sent behind initialize, and when the level changes.",
+    ),
     _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
 )
 

@@ -7,15 +7,18 @@ import logging
 import os
 import sys
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.hosts.vscode.logs import ChannelHandler
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.hosts.vscode.session import Session
 from partstream.hosts.vscode.stall_watch import STALL_SECONDS, StallWatch
-from partstream.log_level import LevelFilter, LogLevel
+from partstream.log_level import TRACE, LevelFilter, LogLevel
 from partstream.rpc.outbox import Outbox
 from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["run"]
 
@@ -68,8 +71,8 @@ async def _serve(reading: int, writing: int) -> int:
     outbox.on_waiting = writer.wake
     redactor = Redactor()
     handler = ChannelHandler(loop, outbox.open_minor(), redactor)
-    _route_logs(handler)
-    session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with)
+    set_level = _route_logs(handler)
+    session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with, on_log_level=set_level)
     writer.start()
     StallWatch(loop, STALL_SECONDS).start()
     Reader(reading, loop, session.receive, session.end_of_input).start()
@@ -81,15 +84,28 @@ async def _serve(reading: int, writing: int) -> int:
     return status
 
 
-def _route_logs(handler: logging.Handler) -> None:
-    root = logging.getLogger()
-    handler.addFilter(LevelFilter(LogLevel.INFO))
+def _route_logs(handler: logging.Handler) -> Callable[[LogLevel], None]:
+    """Has everything that is logged written by a handler.
+
+    Returns:
+        Sets the least level of messages that are written; the level of a group's own setting goes before it.
+    """
+    root, level = logging.getLogger(), LevelFilter(LogLevel.INFO)
+    handler.addFilter(level)
     root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    logging.getLogger("partstream").setLevel(logging.DEBUG)  # how much of it is written, the groups say
+    # How much of it is written, the filter says: it may be more for one group than for another.
+    logging.getLogger("partstream").setLevel(TRACE)
     logging.captureWarnings(capture=True)
-    # httpx logs the URL of every request, which nobody asked for.
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    # They log the URL of every request, and headers, which nobody asked for.
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+    def set_level(least: LogLevel) -> None:
+        level.default = least
+        root.setLevel(max(least.number, logging.DEBUG))
+
+    set_level(LogLevel.INFO)
+    return set_level
 
 
 async def _flush(writer: Writer) -> None:

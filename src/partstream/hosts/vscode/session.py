@@ -22,6 +22,7 @@ from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
 from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
 from partstream.hosts.vscode.validation import InvalidParamsError, check
+from partstream.log_level import LogLevel, logging_from
 from partstream.rpc.connection import (
     Connection,
     Malformed,
@@ -100,6 +101,7 @@ class Session:
         redactor: Learns the secrets that come in, and removes them from every error.
         on_ready: Called once when the connection is open.
         on_exit: Called with the exit status of the process, when the peer sends `exit` or has gone.
+        on_log_level: Called with the least level of messages that the peer shows, whenever it says one.
         connection: Decodes the peer's bytes.
     """
 
@@ -110,12 +112,15 @@ class Session:
         *,
         on_ready: Callable[[], None],
         on_exit: Callable[[int], None],
+        on_log_level: Callable[[LogLevel], None] = lambda level: None,
         connection: Connection | None = None,
     ) -> None:
         self._outbox = outbox
         self._redactor = redactor
         self._on_ready = on_ready
         self._on_exit = on_exit
+        self._on_log_level = on_log_level
+        self._log_level = LogLevel.INFO
         self._connection = connection or Connection()
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
@@ -141,6 +146,7 @@ class Session:
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
             "$/cancelRequest": self._cancel_request,
             "languageModels/forgetGroup": self._forget_group,
+            "setLogLevel": self._set_log_level,
             "exit": self._exit,
         }
 
@@ -180,7 +186,8 @@ class Session:
             self._state = _State.SHUT_DOWN
         running = _Running(request.id)
         self._running[request.id] = running
-        running.task = asyncio.create_task(self._serve(running, request), name=_name(request))
+        with logging_from(self._log_level):
+            running.task = asyncio.create_task(self._serve(running, request), name=_name(request))
         self._tasks.add(running.task)
         running.task.add_done_callback(self._tasks.discard)
 
@@ -310,6 +317,10 @@ class Session:
             _logger.warning("ignored the notification %r: %s", notification.method, error)
             return
         handler(notification.params)
+
+    def _set_log_level(self, params: wire.SetLogLevelParams) -> None:
+        self._log_level = LogLevel(params["level"])
+        self._on_log_level(self._log_level)
 
     def _cancel_request(self, params: wire.CancelParams) -> None:
         running = self._running.get(params["id"])

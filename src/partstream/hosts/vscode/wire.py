@@ -69,6 +69,7 @@ __all__ = [
     "ResponseProgress",
     "ResponseResult",
     "ServerInfo",
+    "SetLogLevelParams",
     "SidecarConfiguration",
     "TextPart",
     "ThinkingPart",
@@ -416,6 +417,12 @@ class LogParams(TypedDict):
     level: LogLevel
     message: str
     source: str
+
+
+class SetLogLevelParams(TypedDict):
+    """The least severe messages that the output channel shows."""
+
+    level: LogLevel
 
 
 class CancelParams(TypedDict):
