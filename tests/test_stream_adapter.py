@@ -9,10 +9,24 @@ from typing import Any
 
 import pytest
 
-from partstream import StreamAdapter, StreamUsage
-from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream import (
+    CancellationTokenSource,
+    ErrorMode,
+    FileMode,
+    InvalidArgumentError,
+    StreamAdapter,
+    StreamUsage,
+    ThinkingMode,
+)
+from partstream.errors import (
+    LanguageModelError,
+    TruncatedStreamError,
+    UpstreamAbortedError,
+    UpstreamFailureError,
+    UpstreamProtocolError,
+)
 from partstream.outputs import Finish, Outcome
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.registry import chunk_protocols
 from partstream.usage import FinishReason, UnifiedFinishReason
 from protocols.ai_sdk.wire import WRITERS, Chunk
@@ -91,16 +105,151 @@ def test_reasoning_can_be_left_out() -> None:
     assert not [part for part in parts if isinstance(part, ThinkingPart)]
 
 
+@pytest.mark.parametrize(("thinking", "shown"), [("part", ""), ("text", "> hm\n\n"), ("off", "")])
+def test_reasoning_is_shown_as_it_is_wanted(thinking: str, shown: str) -> None:
+    adapter = StreamAdapter(enable_reasoning=False, thinking=ThinkingMode(thinking))
+    parts, _ = _process(WRITERS["full stream"].write(ANSWER), adapter)
+    assert "".join(part.value for part in parts if isinstance(part, TextPart)) == f"{shown}Hi there"
+    assert [part.value for part in parts if isinstance(part, ThinkingPart)] == (["hm"] if thinking == "part" else [])
+
+
 def test_chunks_without_a_place_go_to_the_callback_and_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
     unknown: list[Mapping[str, Any]] = []
     odd = {"type": "new-thing", "value": 1}
     whole = WRITERS["full stream"].write(ANSWER)
     adapter = StreamAdapter(on_unknown_chunk=unknown.append)
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.DEBUG):
         _, usage = _process([*whole[:2], odd, odd, *whole[2:]], adapter)
     assert unknown == [odd, odd]
     assert usage.unmapped == {"new-thing": 2}
     assert caplog.text.count("new-thing") == 1
+
+
+def test_ignored_chunks_and_ends_are_logged_at_debug_and_errors_at_error(caplog: pytest.LogCaptureFixture) -> None:
+    chunks = [{"type": "raw", "rawValue": 1}, {"type": "error", "error": "Overloaded"}, {"type": "finish"}]
+    logger = logging.getLogger("of-the-program")
+    with caplog.at_level(logging.DEBUG, "of-the-program"), pytest.raises(UpstreamFailureError):
+        _process(chunks, StreamAdapter(logger=logger))
+    assert [(record.name, record.levelname, record.getMessage().split(":")[0]) for record in caplog.records] == [
+        ("of-the-program", "DEBUG", "no part can represent chunks of type raw (logged once per stream)"),
+        ("of-the-program", "DEBUG", "the stream ended"),
+        ("of-the-program", "ERROR", "the stream failed"),
+    ]
+
+
+def test_the_usage_of_each_stream_is_known_while_it_goes_on() -> None:
+    adapter = StreamAdapter()
+    step = {"type": "finish-step", "finishReason": "stop", "usage": {"inputTokens": 7, "outputTokens": 3}}
+    chunks: list[Chunk] = [
+        {"type": "text-delta", "id": "t", "text": "a"}, step, {"type": "text-delta", "id": "t", "text": "b"}
+    ]  # fmt: skip
+
+    async def run() -> None:
+        first, second = adapter.adapt_stream(_stream(chunks)), adapter.adapt_stream(_stream(chunks))
+        assert await anext(first) == TextPart("a")
+        assert first.get_usage() == StreamUsage()
+        assert await anext(first) == TextPart("b")
+        usage = first.get_usage()
+        assert (usage.input_tokens, usage.output_tokens, usage.finish) == (7, 3, None)
+        assert second.get_usage() == adapter.get_usage() == StreamUsage()
+        await first.aclose()
+        await second.aclose()
+        assert first.get_usage() == usage
+
+    asyncio.run(run())
+
+
+def test_a_program_that_has_its_chunks_one_by_one_maps_them_one_by_one() -> None:
+    chunks = WRITERS["full stream"].write(ANSWER)
+    mapper = StreamAdapter().open()
+    parts = [part for chunk in chunks for part in mapper.map_chunk(chunk)]
+    assert (mapper.finished, mapper.end(), mapper.end()) == (True, [], [])
+    assert parts == _process(chunks)[0]
+    assert mapper.get_usage() == _process(chunks)[1]
+    cut = StreamAdapter().open()
+    for chunk in BEFORE_IT_BROKE[2:4]:
+        cut.map_chunk(chunk)
+    assert [type(part) for part in cut.end()] == [ThinkingPart, ToolCallPart]
+    assert cut.finish is not None
+    assert isinstance(cut.finish.error, TruncatedStreamError)
+
+
+ABORTED: list[Chunk] = [{"type": "text-delta", "id": "t", "text": "so far"}, {"type": "abort", "reason": "stopped"}]
+
+
+def test_an_abort_that_nobody_asked_for_is_an_error_of_its_own_type() -> None:
+    progress = _Kept()
+    with pytest.raises(UpstreamAbortedError, match="stopped"):
+        asyncio.run(StreamAdapter().process_stream(_stream(ABORTED), progress, CancellationTokenSource().token))
+    assert progress.parts == [TextPart("so far")]
+
+
+@pytest.mark.parametrize("last", [ABORTED[1], {"type": "error", "error": "aborted"}, None])
+def test_an_answer_that_the_caller_cancelled_resolves_with_what_is_known(last: Chunk | None) -> None:
+    async def chunks(source: CancellationTokenSource) -> AsyncIterator[Chunk]:
+        yield ABORTED[0]
+        yield {"type": "finish-step", "usage": {"inputTokens": 7, "outputTokens": 3}}
+        source.cancel()
+        if last is None:
+            raise ConnectionAbortedError
+        yield last
+        yield {"type": "text-delta", "id": "t", "text": "late"}
+
+    async def run() -> None:
+        source, progress = CancellationTokenSource(), _Ended()
+        usage = await StreamAdapter().process_stream(chunks(source), progress, source.token)
+        assert usage.input_tokens == 7
+        assert progress.parts == [TextPart("so far")]
+        source = CancellationTokenSource()
+        stream = StreamAdapter().adapt_stream(chunks(source), source.token)
+        assert [part async for part in stream] == [TextPart("so far")]
+        assert stream.get_usage().input_tokens == 7
+
+    asyncio.run(run())
+
+
+def test_cancelling_ends_a_stream_that_is_silent_and_closes_it() -> None:
+    async def run() -> None:
+        source, waits = CancellationTokenSource(), asyncio.Event()
+
+        class Silent(_Closable):
+            async def __anext__(self) -> Any:
+                waits.set()
+                await asyncio.Event().wait()
+
+        stream = Silent([])
+        processing = asyncio.create_task(StreamAdapter().process_stream(stream, _Kept(), source.token))
+        await waits.wait()
+        source.cancel()
+        assert await asyncio.wait_for(processing, 30) == StreamUsage()
+        assert stream.closed
+
+    asyncio.run(run())
+
+
+def test_an_error_is_a_text_of_the_answer_where_a_program_wants_that() -> None:
+    chunks = [{"type": "text-delta", "id": "t", "text": "so far"}, {"type": "error", "error": "Overloaded"}]
+    parts, usage = _process(chunks, StreamAdapter(errors=ErrorMode.TEXT))
+    assert parts[0] == TextPart("so far")
+    assert parts[1].value.startswith("\n\n**Error:** ")
+    assert "Overloaded" in parts[1].value
+    assert usage.finish is not None
+    assert isinstance(usage.finish.error, UpstreamFailureError)
+
+
+def test_ids_of_calls_have_the_prefix_that_is_wanted() -> None:
+    parts, _ = _process(WRITERS["full stream"].write(ANSWER), StreamAdapter(call_id_prefix="gw-"))
+    assert [part.call_id for part in parts if isinstance(part, ToolCallPart)] == ["gw-call_2"]
+
+
+def test_an_adapter_fetches_no_file() -> None:
+    file = {"type": "file", "mediaType": "image/png", "url": "https://e.org/a.png"}
+    chunks = [file, {"type": "finish", "finishReason": "stop"}]
+    assert _process(chunks)[0] == [TextPart("\n\n[a.png](https://e.org/a.png)\n\n")]
+    address = DataPart(b"https://e.org/a.png", "text/uri-list")
+    assert _process(chunks, StreamAdapter(files=FileMode.ADDRESS))[0] == [address]
+    with pytest.raises(InvalidArgumentError, match="a stream adapter fetches nothing"):
+        StreamAdapter(files=FileMode.FETCH)
 
 
 def test_an_error_is_raised_after_what_came_before_it() -> None:

@@ -65,6 +65,7 @@ from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 if TYPE_CHECKING:
     from partstream.answer_functions import UnknownKeywordError
     from partstream.checked_progress import CheckedProgress
+    from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
     from partstream.connecting import connect
     from partstream.consumer import (
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     )
     from partstream.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
     from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
+    from partstream.error_text import ErrorMode
     from partstream.log_level import LogLevel
     from partstream.models.filters import ModelOverride, ModelSelection
     from partstream.models.limits import LimitPolicy, LimitSettings
@@ -109,7 +111,7 @@ if TYPE_CHECKING:
     from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError
     from partstream.reading import read_stream
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
-    from partstream.stream_adapter import StreamAdapter, StreamUsage
+    from partstream.stream_adapter import StreamAdapter
     from partstream.tokens import CountSource, TokenCount
     from partstream.upstreams import (
         ConfigurationError,
@@ -120,7 +122,6 @@ if TYPE_CHECKING:
         Timeouts,
     )
     from partstream.upstreams.credentials import CredentialError, CredentialSource
-    from partstream.upstreams.error_text import ErrorMode
 
 __all__ = [
     "PROTOCOLS",
@@ -258,6 +259,7 @@ _LAZY = {
     "CheckedProgress": "partstream.checked_progress",
     "Chunk": "partstream.chunk_sources",
     "Chunks": "partstream.chunk_sources",
+    "StreamUsage": "partstream.chunk_mapping",
     "connect": "partstream.connecting",
     "ConsumerLimits": "partstream.consumer",
     "LanguageModelChat": "partstream.consumer",
@@ -315,7 +317,6 @@ _LAZY = {
     "text_of": "partstream.simple",
     "user_request": "partstream.simple",
     "StreamAdapter": "partstream.stream_adapter",
-    "StreamUsage": "partstream.stream_adapter",
     "CountSource": "partstream.tokens",
     "TokenCount": "partstream.tokens",
     "ConfigurationError": "partstream.upstreams",
@@ -326,7 +327,7 @@ _LAZY = {
     "Timeouts": "partstream.upstreams",
     "CredentialError": "partstream.upstreams.credentials",
     "CredentialSource": "partstream.upstreams.credentials",
-    "ErrorMode": "partstream.upstreams.error_text",
+    "ErrorMode": "partstream.error_text",
 }
 
 

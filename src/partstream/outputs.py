@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.arguments import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
@@ -33,6 +33,7 @@ __all__ = [
     "Finish",
     "Outcome",
     "Reply",
+    "ReportingStream",
     "ResponseStream",
     "ResponseWriter",
     "Sink",
@@ -197,6 +198,16 @@ class ResponseStream(Protocol):
     @property
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still send more about it."""
+        ...
+
+
+@runtime_checkable
+class ReportingStream(Protocol):
+    """An adapter that tells what it knows of the tokens before the end, see :class:`ResponseStream`."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that the upstream has reported so far, or None."""
         ...
 
 

@@ -7,53 +7,30 @@ Feeds an adapter from any asynchronous iterable of chunks and reports its output
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from partstream.chunk_sources import as_chunk, chunks_of
-from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.protocols.life import State
-from partstream.protocols.likeness import likeness
+from partstream.answering import run_until_cancelled
+from partstream.arguments import refuse
+from partstream.chunk_mapping import ChunkMapper, MappingSettings, StreamUsage
+from partstream.chunk_sources import chunks_of
+from partstream.error_text import ErrorMode
+from partstream.outputs import CitationMode, FileMode, StreamOptions, ThinkingMode
 from partstream.protocols.registry import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, chunk_protocols
+from partstream.protocols.thinking_text import open_response
 from partstream.provider import FinishingProgress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
-    from partstream.chunk_sources import Chunk, Chunks
-    from partstream.errors import LanguageModelError
-    from partstream.outputs import ResponseStream
+    from partstream.cancellation import CancellationToken
+    from partstream.chunk_sources import Chunks
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
-    from partstream.usage import FinishReason, Usage
 
-__all__ = ["StreamAdapter", "StreamUsage"]
+__all__ = ["AdaptedStream", "StreamAdapter"]
 
 _logger = logging.getLogger("partstream.stream_adapter")
-
-
-@dataclass(frozen=True, slots=True)
-class StreamUsage:
-    """The tokens of one stream, and how it ended. A field is None if the stream did not report it.
-
-    Attributes:
-        input_tokens: All tokens of the prompt.
-        output_tokens: All tokens of the answer.
-        usage: All reported counts.
-        finish_reason: Why the model stopped.
-        provider_metadata: The provider's facts about the whole response.
-        unmapped: The number of chunks that no part can represent, by their type.
-    """
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    usage: Usage | None = None
-    finish_reason: FinishReason | None = None
-    provider_metadata: Mapping[str, Any] = field(default_factory=dict)
-    unmapped: Mapping[str, int] = field(default_factory=dict)
 
 
 class StreamAdapter:
@@ -62,16 +39,23 @@ class StreamAdapter:
     Args:
         enable_reasoning: Whether the model's reasoning becomes thinking parts; otherwise it is left out.
         on_unknown_chunk: Called with every chunk that no part can represent, as it came.
-        logger: Logs the type of such chunks, once per type and stream; by default `partstream.stream_adapter`.
+        logger: By default `partstream.stream_adapter`. Takes the type of such chunks, once per type and stream, and
+            the end of each stream at the level debug; an error that ended a stream at the level error.
         dialect: The kind of stream, a name of :func:`partstream.protocols.registry.chunk_protocols`; by default, the
             chunks of `fullStream`.
+        thinking: How to render reasoning, such as :attr:`ThinkingMode.TEXT` for a quote in the text; None for what
+            `enable_reasoning` says.
         citations: How to render sources.
-        call_id_prefix: The prefix of every call id.
+        call_id_prefix: The prefix of every call id. Empty by default: the results go back to the program's own SDK,
+            which knows its ids without a prefix.
+        files: How to render files of which the stream gives only the address; an adapter fetches none.
+        errors: What becomes of an error that ends a stream: raised, or a text part that says it.
 
     Raises:
         ValueError: `dialect` is unknown.
+        InvalidArgumentError: `files` is :attr:`FileMode.FETCH`.
 
-    Source: RFC 003. Unlike RFC 003, an error is raised after the parts before it, and never becomes text.
+    Source: RFC 003. Unlike RFC 003, an error is raised after the parts before it, unless `errors` wants a text.
     """
 
     def __init__(
@@ -81,161 +65,142 @@ class StreamAdapter:
         logger: logging.Logger | None = None,
         *,
         dialect: str = DEFAULT_CHUNK_PROTOCOL,
+        thinking: ThinkingMode | None = None,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
+        files: FileMode = FileMode.LINK,
+        errors: ErrorMode = ErrorMode.REJECT,
     ) -> None:
         if dialect not in chunk_protocols():
             raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}")
-        thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
-        self._dialect = dialect
-        self._options = StreamOptions(thinking, citations, call_id_prefix)
-        self._on_unknown_chunk = on_unknown_chunk
-        self._logger = logger or _logger
-        self._open = PROTOCOLS[dialect].read_response().open
-        self._last_usage = StreamUsage()
+        if files is FileMode.FETCH:
+            refuse("files", files, "FileMode.LINK or FileMode.ADDRESS: a stream adapter fetches nothing")
+        if thinking is None:
+            thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
+        self._options = StreamOptions(thinking, citations, call_id_prefix, files)
+        self._settings = MappingSettings(dialect, errors, logger or _logger, on_unknown_chunk)
+        self._corner = PROTOCOLS[dialect].read_response()
+        self._last: ChunkMapper | None = None
 
-    async def process_stream(self, stream: Chunks, progress: Progress) -> StreamUsage:
+    def open(self) -> ChunkMapper:
+        """A mapper for one stream, for a program that has its chunks one by one: `mapChunk` of RFC 003."""
+        self._last = ChunkMapper(open_response(self._corner, self._options), self._settings)
+        return self._last
+
+    async def process_stream(
+        self, stream: Chunks, progress: Progress, token: CancellationToken | None = None
+    ) -> StreamUsage:
         """Reports the parts of a stream as they come, and its end to a `FinishingProgress`; returns its usage.
 
-        Raises:
-            LanguageModelError: The stream reported an error, broke off or is invalid.
-            Exception: The error that the stream itself raised, unchanged, after all parts before it.
-        """
-        run = _Run(self._open(self._options), self._unknown, self._dialect)
-        async with aclosing(run.batches(stream)) as batches:
-            async for parts in batches:
-                for part in parts:
-                    progress.report(part)
-        if isinstance(progress, FinishingProgress):
-            progress.finish(run.finish)
-        return self._end(run)
-
-    async def adapt_stream(self, stream: Chunks) -> AsyncGenerator[ResponsePart]:
-        """Yields the parts of a stream as they come. A caller that stops before the end closes the generator
-        (`aclose`, or `contextlib.aclosing`), which also closes the stream.
+        Args:
+            stream: The chunks.
+            progress: Takes the parts.
+            token: Cancelling it ends the reading at once, closes the stream, and returns the usage so far; nothing is
+                raised then, also if the stream ends with `abort` or an error because of it.
 
         Raises:
-            LanguageModelError: The stream reported an error, broke off or is invalid.
+            UpstreamAbortedError: The stream ended with `abort`, and nobody cancelled the token.
+            LanguageModelError: The stream reported another error, broke off or is invalid.
             Exception: The error that the stream itself raised, unchanged, after all parts before it.
         """
-        run = _Run(self._open(self._options), self._unknown, self._dialect)
-        async with aclosing(run.batches(stream)) as batches:
-            async for parts in batches:
-                for part in parts:
-                    yield part
-        self._end(run)
+        mapper = self.open()
+        reading = self._process(mapper, stream, progress, token)
+        if token is None:
+            await reading
+        else:
+            await run_until_cancelled(reading, token)
+        return mapper.get_usage()
+
+    def adapt_stream(self, stream: Chunks, token: CancellationToken | None = None) -> AdaptedStream:
+        """The parts of a stream as they come. A caller that stops before the end closes the result (`aclose`, or
+        `contextlib.aclosing`), which also closes the stream.
+
+        Args:
+            stream: The chunks.
+            token: Once it is cancelled, no part follows and no error is raised.
+
+        Raises:
+            The iteration raises what :meth:`process_stream` raises.
+        """
+        mapper = self.open()
+        return AdaptedStream(mapper, self._parts(mapper, stream, token))
 
     def get_usage(self) -> StreamUsage:
-        """The usage of the stream that ended last. For several streams at once, use :meth:`process_stream`'s result."""
-        return self._last_usage
+        """The usage so far of the stream that was begun last; for several at once, ask the object of each stream."""
+        return StreamUsage() if self._last is None else self._last.get_usage()
 
-    def _end(self, run: _Run) -> StreamUsage:
-        finish = run.finish
-        usage = finish.usage
-        self._last_usage = StreamUsage(
-            None if usage is None else usage.input_tokens,
-            None if usage is None else usage.output_tokens,
-            usage,
-            finish.reason,
-            finish.provider_metadata,
-            run.unmapped,
-        )
-        if run.raised is not None:
-            raise run.raised
-        if finish.error is not None:
-            raise finish.error
-        return self._last_usage
+    async def _process(
+        self, mapper: ChunkMapper, stream: Chunks, progress: Progress, token: CancellationToken | None
+    ) -> None:
+        broken: Exception | None = None
+        async with aclosing(self._parts(mapper, stream, token)) as parts:
+            while True:
+                try:
+                    part = await anext(parts)
+                except StopAsyncIteration:
+                    break
+                except Exception as error:  # raised when the progress knows the end
+                    broken = error
+                    break
+                progress.report(part)
+        if isinstance(progress, FinishingProgress) and mapper.finish is not None and not _is_cancelled(token):
+            progress.finish(mapper.finish)
+        if broken is not None:
+            raise broken
 
-    def _unknown(self, output: Unmapped, *, first: bool) -> None:
-        if first:
-            self._logger.warning("no part can represent chunks of type %s (logged once per stream)", output.type)
-        if self._on_unknown_chunk is not None:
-            self._on_unknown_chunk(output.data)
-
-
-class _Run:
-    """One stream and its adapter.
-
-    Attributes:
-        finish: How the stream ended; valid after :meth:`batches` has ended.
-        raised: The error that the stream itself raised, or None.
-        unmapped: The number of chunks that no part can represent, by their type.
-    """
-
-    def __init__(self, adapter: ResponseStream, unknown: Callable[..., None], dialect: str) -> None:
-        self.finish = Finish(Outcome.TRUNCATED)
-        self.raised: Exception | None = None
-        self.unmapped: dict[str, int] = {}
-        self._adapter = adapter
-        self._unknown = unknown
-        self._dialect = dialect
-        self._looked_at: list[Mapping[str, Any]] = []
-        self._chunk: Chunk | None = None
-        self._has_parts = False
-
-    async def batches(self, stream: Chunks) -> AsyncGenerator[list[ResponsePart]]:
-        """The parts of each chunk that has any; the end, of whatever kind, brings the parts that were held back."""
-        adapter, chunks = self._adapter, chunks_of(stream)
+    async def _parts(
+        self, mapper: ChunkMapper, stream: Chunks, token: CancellationToken | None
+    ) -> AsyncGenerator[ResponsePart]:
+        raised: Exception | None = None
+        chunks = chunks_of(stream)
         async with _closed(chunks):
-            while not adapter.finished:
+            while not mapper.finished and not _is_cancelled(token):
                 try:
                     chunk = await anext(chunks)
                 except StopAsyncIteration:
                     break
                 except Exception as error:  # other people's streams may raise anything; raised again after the parts
-                    self.raised = error
+                    raised = error
                     break
-                self._chunk = chunk
-                parts = self._parts(_fed(adapter, chunk))
-                if parts:
-                    self._has_parts = True
-                    yield parts
-        if self.raised is not None:
-            reason = UpstreamFailureError(f"{type(self.raised).__name__}: {self.raised}")
-            yield self._parts(adapter.fail(reason))
-        yield self._parts(adapter.end())
-
-    def _parts(self, outputs: list[StreamOutput]) -> list[ResponsePart]:
-        parts: list[ResponsePart] = []
-        for output in outputs:
-            if isinstance(output, Finish):
-                self.finish = self._explained(output)
-            elif isinstance(output, Unmapped):
-                if len(self._looked_at) < _LOOKED_AT:
-                    self._looked_at.append(output.data)
-                self._unknown(output, first=output.type not in self.unmapped)
-                self.unmapped[output.type] = self.unmapped.get(output.type, 0) + 1
-            else:
-                parts.append(output)
-        return parts
-
-    def _explained(self, finish: Finish) -> Finish:
-        """The end of the stream; if no chunk was understood, with an error that names what the chunks look like."""
-        events = [dict(chunk) for chunk in (*self._looked_at, self._chunk) if isinstance(chunk, Mapping)]
-        if self._has_parts or not events or not _is_nothing_understood(finish.error):
-            return finish
-        like = likeness(events)
-        if like is None or like == self._dialect:
-            return finish
-        advice = f"; for those, give StreamAdapter dialect={like!r}" if like in chunk_protocols() else ""
-        wrong = UpstreamProtocolError(
-            event_type=next(iter(self.unmapped), None),
-            field=None,
-            got=f"an event of {like}",
-            expected=f"chunks of {self._dialect}{advice}",
-        )
-        return replace(finish, outcome=Outcome.FAILED, error=wrong)
+                for part in mapper.map_chunk(chunk):
+                    if _is_cancelled(token):
+                        return
+                    yield part
+        held = mapper.end() if raised is None else mapper.fail(raised)
+        if _is_cancelled(token):
+            return
+        for part in held:
+            yield part
+        finish = mapper.finish
+        failure = raised if raised is not None else None if finish is None else finish.error
+        if failure is not None and self._settings.errors is ErrorMode.REJECT:
+            raise failure
 
 
-_LOOKED_AT: Final = 20
-"""Chunks without a part that are kept, to tell what they look like."""
+class AdaptedStream:
+    """The parts of one stream, as an asynchronous iterator; :meth:`StreamAdapter.adapt_stream` makes it."""
+
+    def __init__(self, mapper: ChunkMapper, parts: AsyncGenerator[ResponsePart]) -> None:
+        self._mapper = mapper
+        self._parts = parts
+
+    def __aiter__(self) -> AdaptedStream:
+        return self
+
+    async def __anext__(self) -> ResponsePart:
+        return await anext(self._parts)
+
+    def get_usage(self) -> StreamUsage:
+        """The tokens that the stream has reported so far, also in the middle of it and after it was closed."""
+        return self._mapper.get_usage()
+
+    async def aclose(self) -> None:
+        """Ends the iteration and closes the stream of chunks."""
+        await self._parts.aclose()
 
 
-def _is_nothing_understood(error: LanguageModelError | None) -> bool:
-    """Whether no answer has begun, or what came is no chunk at all."""
-    if isinstance(error, TruncatedStreamError):
-        return error.state == State.IDLE.name
-    return isinstance(error, UpstreamProtocolError)
+def _is_cancelled(token: CancellationToken | None) -> bool:
+    return token is not None and token.is_cancellation_requested
 
 
 @asynccontextmanager
@@ -247,14 +212,3 @@ async def _closed(chunks: AsyncIterator[Any]) -> AsyncGenerator[None]:
         close = getattr(chunks, "aclose", None)
         if close is not None:
             await close()
-
-
-def _fed(adapter: ResponseStream, chunk: Chunk) -> list[StreamOutput]:
-    """The outputs of a chunk."""
-    if type(chunk) is dict:
-        return adapter.feed(chunk)
-    try:
-        event = as_chunk(chunk)
-    except UpstreamProtocolError as error:
-        return adapter.fail(error)
-    return adapter.feed(event)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.outputs import ThinkingMode, Unmapped
+from partstream.outputs import ReportingStream, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.outputs import ResponseStream, Sink, StreamOptions, StreamOutput
     from partstream.protocols.protocol import ReadResponse
+    from partstream.usage import Usage
 
 __all__ = ["ThinkingAsText", "open_response"]
 
@@ -81,6 +82,11 @@ class ThinkingAsText:
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still say more about it."""
         return self._stream.failing
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that were reported so far, or None."""
+        return self._stream.usage if isinstance(self._stream, ReportingStream) else None
 
     def _shown(self, outputs: Iterable[StreamOutput]) -> list[StreamOutput]:
         shown: list[StreamOutput] = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from partstream.conversation.settings import EXTRA_BODY, RequestSettings
+from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
@@ -17,7 +18,6 @@ from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
-from partstream.upstreams.error_text import ErrorMode
 from partstream.upstreams.settings import check_extra_body, check_protocol, own_settings_of, upstream_rows
 
 if TYPE_CHECKING:

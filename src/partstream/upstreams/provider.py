@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
 from partstream.conversation.digest import short_digest
+from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
 from partstream.log_level import logging_from
@@ -16,7 +17,6 @@ from partstream.protocols.registry import asking
 from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_progress import AnswerProgress
-from partstream.upstreams.error_text import ErrorMode, error_text
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
+from partstream.error_text import ErrorMode
 from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
@@ -27,7 +28,6 @@ from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
-from partstream.upstreams.error_text import ErrorMode
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:

@@ -93,6 +93,11 @@ class Ending:
         """Whether nothing was cut, as far as anybody said."""
         return not self.interrupted and (self.reason is None or self.reason.unified not in _CUTTING)
 
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that were reported so far, or None."""
+        return _sum(self._totals) or _sum(self._steps) or self._message_usage
+
     def outcome(self) -> Outcome:
         """How a response ended that said how."""
         if self.reason is None:
@@ -107,7 +112,7 @@ class Ending:
         return Finish(
             outcome,
             reason,
-            _sum(self._totals) or _sum(self._steps) or self._message_usage,
+            self.usage,
             self._response_id or self._message_id,
             self._model,
             error,

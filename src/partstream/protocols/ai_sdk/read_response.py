@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.outputs import Sink
+    from partstream.usage import Usage
 
 __all__ = ["CHUNKS", "FREQUENT", "THROWN", "AISDKStream", "Dialect", "Row", "kind_of"]
 
@@ -98,6 +99,11 @@ class AISDKStream:
     def failing(self) -> bool:
         """Whether an error was reported and the end has not come yet."""
         return self._error is not None and not self.finished
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that were reported so far, or None."""
+        return self._ending.usage
 
     def feed(self, event: Mapping[str, Any]) -> Outputs:
         """Takes the next chunk and returns what it means, in order."""
