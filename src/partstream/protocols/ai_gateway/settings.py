@@ -24,7 +24,7 @@ SPECIFICATION_VERSIONS: Final = (2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class AIGatewaySettings:
-    """What only the AI Gateway has a place for.
+    """The request settings of the AI Gateway alone.
 
     Attributes:
         specification_version: The version of the specification that requests are written in; None for the one that the

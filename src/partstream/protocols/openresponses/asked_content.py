@@ -1,4 +1,4 @@
-"""Reads the content of messages and tool outputs: text, images and files; knows no item.
+"""Reads the content of messages and tool outputs: text, images and files.
 
 Source: OpenResponses specification 2026-04-24, the content parts of `ItemParam`.
 """
@@ -26,7 +26,7 @@ _UNKNOWN: Final = "application/octet-stream"
 
 
 def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
-    """The parts of a content field; a string is one text, and empty text is none.
+    """The parts of a content field; a string is one text, and an empty text gives no part.
 
     Raises:
         InvalidRequestError: A part has the wrong form.

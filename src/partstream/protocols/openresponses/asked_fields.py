@@ -38,7 +38,7 @@ def described(value: object) -> str:
 
 
 def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: str, where: str = "") -> Any:
-    """The value of a field, or None where it is missing or null.
+    """The value of a field; None if it is missing or null.
 
     Raises:
         InvalidRequestError: It has another type.
@@ -50,7 +50,7 @@ def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: st
 
 
 def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
-    """The string in a field; missing and null are empty.
+    """The string in a field; empty if it is missing or null.
 
     Raises:
         InvalidRequestError: It has another type.
@@ -59,7 +59,7 @@ def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
 
 
 def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
-    """The string in a field, not empty.
+    """The non-empty string in a field.
 
     Raises:
         InvalidRequestError: It is missing or empty, or has another type.

@@ -1,4 +1,4 @@
-"""Reads the items of a request into messages; knows no option and no tool.
+"""Reads the input items of a request into messages.
 
 Neighbouring items of the model are one message, as its answer was, and neighbouring results of tools are one message of
 the user. Opaque state of reasoning goes where :mod:`partstream.conversation.reasoning` looks for it.
@@ -166,7 +166,7 @@ class _Answer:
         self._text_after_call = False
 
     def think(self, shown: str, part_id: str | None, state: dict[str, str]) -> None:
-        """Takes an item with opaque state; the metadata of its part lists all items so far, each with its place."""
+        """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
         item: Mapping[str, Any] | None = state
         beside: Mapping[str, Any] = {}
         sealed = read_sealed(state.get("encrypted_content", ""))

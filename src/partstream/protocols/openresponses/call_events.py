@@ -1,4 +1,4 @@
-"""The events of function calls: their arguments, and where a call is handed out; knows no text and no order."""
+"""Handles the events of function calls: collects arguments, and hands each call out once."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class CallEvents:
         self._calls = ToolCalls()
 
     def arguments_delta(self, event: Wire, _outputs: list[StreamOutput], _argument: None) -> Sink:
-        """A piece of the arguments; gives the short way for more of them."""
+        """Adds a piece of the arguments; returns the fast path for further pieces."""
         self._call(event).deltas.append(text(event, "delta"))
         return self._calls.sink
 
     def arguments_done(self, event: Wire, outputs: list[StreamOutput], _argument: None) -> None:
-        """The whole arguments."""
+        """Takes the whole arguments."""
         self._release(outputs)
         call = self._call(event)
         call.say_arguments("done", event.get("arguments"))
@@ -62,7 +62,7 @@ class CallEvents:
         self._emit(call, ITEM_DONE, outputs)
 
     def pair(self, snapshot: list[tuple[int, Wire]], status: str) -> dict[int, Close]:
-        """What closes each call of the final snapshot of a response of that status, by its place."""
+        """Closes each call in the final snapshot of a response with this status, by its place."""
         return {place: partial(self._in_snapshot, call, status) for place, call in self._calls.pair(snapshot).items()}
 
     def _in_snapshot(self, call: ToolCall, status: str, _event: Wire, outputs: list[StreamOutput], item: Wire) -> None:
@@ -75,8 +75,11 @@ class CallEvents:
         self._emit(call, RESPONSE_DONE, outputs)
 
     def at_end(self, status: str, event: Wire, outputs: list[StreamOutput]) -> None:
-        """Calls that no closing event closed. A response that completed has completed them; one that was cut short
-        has not, and half a call is never handed out."""
+        """Hands out the calls that no event closed.
+
+        A completed response has completed them too; one that was cut has not, and half a call is never handed
+        out.
+        """
         for call in self._calls.all:
             if self._calls.was_emitted(call):
                 continue
@@ -90,7 +93,7 @@ class CallEvents:
 
     @property
     def any_emitted(self) -> bool:
-        """Whether a call was handed out."""
+        """Tells whether a call was handed out."""
         return any(call.emitted for call in self._calls.all)
 
     def _call(self, event: Wire) -> ToolCall:

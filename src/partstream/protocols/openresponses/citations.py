@@ -1,4 +1,4 @@
-"""Reads the annotations of OpenResponses; how a citation is shown is in :mod:`partstream.protocols.citations`.
+"""Reads the annotations of OpenResponses; :mod:`partstream.protocols.citations` renders them.
 
 OpenResponses has `url_citation`; OpenAI also sends citations of files, which have no address to link to.
 """
@@ -31,7 +31,7 @@ def citation_of(annotation: Wire) -> Citation:
 
 
 def key_of(annotation: Wire, text: SaidText) -> tuple[Any, ...]:
-    """What is the same when closing events say an annotation of `text` again."""
+    """The key by which an annotation of `text` is recognized when closing events repeat it."""
     return (
         id(text),
         identifier(annotation, "type"),

@@ -1,4 +1,4 @@
-"""The document that a server sends in place of a stream, as the events that it stands for.
+"""Turns the document that a server sends in place of a stream into events.
 
 Source: OpenResponses specification 2026-04-24, `ResponseResource`, and "Errors" for a body that holds an error alone.
 """
@@ -29,7 +29,7 @@ _CANCELLED: Final = {"code": "cancelled", "message": "the response was cancelled
 
 
 def events_of(document: Wire) -> Sequence[Wire]:
-    """The events that a document stands for.
+    """The events that say what a document says.
 
     Each item is opened and closed, so that two that say the same are two. What is neither a response nor an error comes
     out as it is, for the adapter to refuse.

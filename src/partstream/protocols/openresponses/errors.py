@@ -1,4 +1,4 @@
-"""The errors of OpenResponses: what a refusal is about, and how failures of ours are said in its words.
+"""The errors of OpenResponses: recognizes refusals of carried state, and writes our own failures in its form.
 
 Source: OpenResponses specification 2026-04-24, "Errors"; the codes are those that OpenAI sends with the same status.
 """
@@ -29,13 +29,13 @@ __all__ = [
 
 
 def _refused(error: UpstreamError) -> Carried:
-    """Which carried state an error refuses."""
+    """The carried state that an error refuses."""
     response = Carried.RESPONSE if refuses_response_id(error) else Carried.NOTHING
     return response | (Carried.REASONING if refuses_reasoning(error) else Carried.NOTHING)
 
 
 def refuses_response_id(error: UpstreamError) -> bool:
-    """Whether an upstream says that it does not know the stored response that a request goes on from."""
+    """Tells whether an upstream does not know the stored response that a request continues."""
     if error.provider_code in {"previous_response_not_found", "response_not_found"}:
         return True
     # "No tool call found for function call output": it has the response, and not what the response said.
@@ -44,12 +44,12 @@ def refuses_response_id(error: UpstreamError) -> bool:
 
 
 def refuses_reasoning(error: UpstreamError) -> bool:
-    """Whether an upstream does not take encrypted reasoning back: another account's key, a model that was replaced."""
+    """Tells whether an upstream refuses encrypted reasoning, for instance of another account or of a replaced model."""
     return error.provider_code == "invalid_encrypted_content" or "encrypted content" in _said(error).replace("_", " ")
 
 
 def _said(error: UpstreamError) -> str:
-    """What a refusal says, in lower case; nothing where the request is not what is wrong."""
+    """The words of a refusal in lower case; empty for errors that do not blame the request."""
     if isinstance(error, UpstreamHTTPError) and error.http_status not in {400, 404, 422}:
         return ""
     return error.message.lower()

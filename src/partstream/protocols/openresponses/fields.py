@@ -1,4 +1,4 @@
-"""Reads fields of wire events with care: what is missing is None, what has the wrong type is the upstream's error."""
+"""Reads fields of wire events: a missing field is None, and a field of the wrong type is an error of the upstream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Wire: TypeAlias = dict[str, Any]
 
 
 def text(event: Wire, name: str) -> str:
-    """The string in a field; null and missing are empty.
+    """The string in a field; empty if it is null or missing.
 
     Raises:
         UpstreamProtocolError: The field holds something else.
@@ -30,7 +30,7 @@ def text(event: Wire, name: str) -> str:
 
 
 def mapping(event: Wire, name: str) -> Wire:
-    """The object in a field; null and missing are an empty one.
+    """The object in a field; empty if it is null or missing.
 
     Raises:
         UpstreamProtocolError: The field holds something else.
@@ -44,7 +44,7 @@ def mapping(event: Wire, name: str) -> Wire:
 
 
 def sequence(event: Wire, name: str) -> list[Wire]:
-    """The objects in a list field; null and missing are an empty list (Ollama sends `output: null`).
+    """The objects in a list field; empty if it is null or missing (Ollama sends `output: null`).
 
     Raises:
         UpstreamProtocolError: The field holds something else, or the list holds something other than objects.
@@ -58,7 +58,7 @@ def sequence(event: Wire, name: str) -> list[Wire]:
 
 
 def index(event: Wire, name: str) -> int | None:
-    """The integer in a field, or None: some servers leave indices out, and a wrong one is as good as none."""
+    """The integer in a field, or None. Some servers leave indices out; an index of the wrong type counts as missing."""
     value = event.get(name)
     return value if type(value) is int else None
 

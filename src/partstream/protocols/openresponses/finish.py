@@ -1,4 +1,4 @@
-"""How a response ended: usage, finish reason and error, from the wire's words to ours."""
+"""The end of a response: reads usage, finish reason and error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INCOMPLETE_REASONS: Final = {
 
 
 def usage(response: Wire) -> Usage | None:
-    """The tokens that a response reports, or None when it reports none."""
+    """The usage that a response reports, or None."""
     raw = response.get("usage")
     if not isinstance(raw, dict):
         return None
@@ -41,7 +41,7 @@ def usage(response: Wire) -> Usage | None:
 
 
 def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishReason:
-    """Why the model stopped, when it did not fail; `status` is the one that the terminal event stands for."""
+    """The finish reason of a response that did not fail; `status` is that of the terminal event."""
     if status == "incomplete":
         raw = identifier(mapping(response, "incomplete_details"), "reason") or status
         return FinishReason(INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
@@ -49,7 +49,7 @@ def finish_reason(response: Wire, status: str, has_tool_calls: bool) -> FinishRe
 
 
 def incomplete_reason(reason: FinishReason | None) -> str:
-    """The word for why a response is incomplete; another provider's own word where this protocol has none."""
+    """The word for why a response is incomplete; the provider's own word if this protocol has none."""
     if reason is None:
         return "other"
     words = {unified: word for word, unified in INCOMPLETE_REASONS.items()}
@@ -57,7 +57,7 @@ def incomplete_reason(reason: FinishReason | None) -> str:
 
 
 def failure(*reports: Wire) -> UpstreamFailureError:
-    """One failure from everything that reported it, the later report first choice.
+    """Merges all reports of a failure into one error; later reports win.
 
     A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
     documentation), or the `error` object of a failed response.

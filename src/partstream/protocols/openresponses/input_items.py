@@ -1,4 +1,4 @@
-"""Turns as the input items of OpenResponses; knows no option and no tool.
+"""Writes turns as the input items of OpenResponses.
 
 Source: OpenResponses specification 2026-04-24, `ItemParam`; which part may stand in which role is said there.
 """
@@ -98,7 +98,7 @@ _WRITERS: Final[dict[TurnRole, Callable[[_Writer, Turn], None]]] = {
 
 
 def _output(result: Result) -> str | list[Wire]:
-    """What a tool gave: a string, which every server takes, where a string can say it."""
+    """The output of a tool: a string if a string can hold it, because every server takes one."""
     pieces = [_input(piece) for piece in result.content]
     if result.is_error:  # the protocol has no field for it
         pieces.insert(0, {"type": "input_text", "text": FAILED if pieces else FAILED_SILENTLY})

@@ -1,4 +1,4 @@
-"""Finds the output item that an event belongs to, whatever the server left out, rotated or used twice; emits nothing.
+"""Finds the output item of an event, whatever the server left out, rotated or used twice.
 
 facts: `function_call_arguments.*` carry no call id, only `item_id` and `output_index`. GitHub Copilot rotates item
 ids on every event while `output_index` stays; Ollama and LiteLLM use one `output_index` for several items; llama.cpp
@@ -57,7 +57,7 @@ def same_place(item: Item, place: int, _wire: Wire) -> bool:
 
 
 def in_order(_item: Item, _place: int, _wire: Wire) -> bool:
-    """A rule for :meth:`Items.match_snapshot`: the first one left."""
+    """A rule for :meth:`Items.match_snapshot`: takes the first item that is left."""
     return True
 
 
@@ -73,8 +73,10 @@ class Items(Generic[ItemT]):
         self.all: list[ItemT] = []
 
     def announce(self, item_id: str | None, output_index: int | None) -> ItemT:
-        """The item that `output_item.added` introduces: new, unless it is known already under the same id, or events
-        that came too early have implied it."""
+        """The item that `output_item.added` introduces.
+
+        It is new unless its id is known, or earlier events have implied it.
+        """
         known = self._by_id.get(item_id) if item_id is not None else None
         if known is not None and None not in (output_index, known.output_index) and known.output_index != output_index:
             known = None  # one id for two items: the index tells them apart
@@ -86,11 +88,11 @@ class Items(Generic[ItemT]):
         return item
 
     def find(self, item_id: str | None, output_index: int | None) -> ItemT:
-        """The item that an event names; implied anew when none fits."""
+        """The item that an event names; a new, implied item if none fits."""
         return self.known(item_id, output_index) or self._add(item_id, output_index)
 
     def known(self, item_id: str | None, output_index: int | None) -> ItemT | None:
-        """The item that an event names, or None when none fits."""
+        """The item that an event names; None if none fits."""
         by_id = self._by_id.get(item_id) if item_id is not None else None
         if output_index is None:
             return by_id or self._only_candidate(item_id)

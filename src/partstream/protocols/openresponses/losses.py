@@ -1,4 +1,4 @@
-"""What OpenResponses has no place for, as a table; see :mod:`partstream.protocols.losses`."""
+"""The table of what OpenResponses has no place for; see :mod:`partstream.protocols.losses`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _data(form: ResponseForm) -> ResponseForm:
 
 
 def _sources(form: ResponseForm) -> ResponseForm:
-    """Each source as the annotation that it becomes, once for the same words of a message."""
+    """Turns each source into its annotation, once for the same words of a message."""
     parts: list[ResponsePart] = []
     length = 0
     cited: set[tuple[Any, ...]] = set()
@@ -60,7 +60,7 @@ def _thoughts(form: ResponseForm) -> ResponseForm:
 
 
 class _Thoughts:
-    """The thoughts of one answer as items, each with the metadata that its reader gives it."""
+    """Turns the thoughts of one answer into items, each with the metadata that a reader gives it."""
 
     def __init__(self) -> None:
         self._parts: list[ResponsePart] = []

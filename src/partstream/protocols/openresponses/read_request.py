@@ -1,4 +1,4 @@
-"""Reads a request of OpenResponses as its server does; knows nothing of the answer, nor of a socket.
+"""Reads a request of OpenResponses, as its server does.
 
 What an answer depends on is read with care: the wrong type of it is refused with its place. What the specification has
 and VS Code has no place for, and every item, content part and tool of an unknown type, is counted in
@@ -96,7 +96,7 @@ _READ_FIELDS: Final = frozenset(
 
 
 def _of_the_server(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked of the server itself; nobody behind :class:`partstream.outputs.Asked` can do it."""
+    """The options that ask the server itself for something; no provider can do it."""
     return {
         name: body[name]
         for name, nothing in _OF_THE_SERVER.items()
@@ -105,7 +105,10 @@ def _of_the_server(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The effort, and as an option what is said beside it: a summary is asked for by itself with every effort."""
+    """The reasoning effort, and the other fields of `reasoning` as an option.
+
+    Every effort asks for a summary by itself.
+    """
     reasoning = body.get("reasoning") or {}
     said = {name: value for name, value in reasoning.items() if value is not None}
     effort = optional_text(reasoning, "effort", "reasoning")
@@ -146,7 +149,7 @@ _TOOL_MODES: Final = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": 
 
 
 def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that `tool_choice` leaves, which the specification makes binding, and whether one must be called."""
+    """The tools that `tool_choice` allows, as the specification demands, and whether one must be called."""
     mode = choice
     if isinstance(choice, dict):
         mode, names = _named(choice, counts)
@@ -163,7 +166,7 @@ def _choose(tools: tuple[Tool, ...], choice: object, counts: Counts) -> tuple[tu
 
 
 def _named(choice: Mapping[str, Any], counts: Counts) -> tuple[Any, frozenset[str] | None]:
-    """The mode and the names of the tools that an object as `tool_choice` leaves; None for all of them."""
+    """The mode of a `tool_choice` object and the names of the tools that it allows; None allows all."""
     kind = choice.get("type")
     if kind == "function":
         return "required", frozenset({required_text(choice, "name", "tool_choice")})

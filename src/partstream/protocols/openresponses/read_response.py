@@ -54,7 +54,7 @@ class OpenResponsesStream:
 
     @property
     def failing(self) -> bool:
-        """Whether an error was reported whose `response.failed` has not come yet."""
+        """Whether an error was reported and its `response.failed` is still missing."""
         return self._state is State.FAILING
 
     def feed(self, event: Mapping[str, Any]) -> _Outputs:
@@ -156,7 +156,7 @@ class OpenResponsesStream:
         )
 
     def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: _Outputs) -> None:
-        """Takes from the final snapshot what the stream left out; many servers leave the snapshot itself empty."""
+        """Takes from the final snapshot what the stream left out. Many servers leave the snapshot empty."""
         by_type: dict[str | None, list[tuple[int, Wire]]] = {}
         for place, item in enumerate(output):
             by_type.setdefault(identifier(item, "type"), []).append((place, item))
@@ -193,8 +193,10 @@ class OpenResponsesStream:
 
 
 class _CountedItems:
-    """Items that nobody here runs or reads: hosted tools (web search, code interpreter, MCP, ...) run at the upstream
-    and are never handed to the consumer as calls. They and all unknown items are counted, once each."""
+    """Hosted tools (web search, code interpreter, MCP, ...) run at the upstream, so they are no calls for the consumer.
+
+    Their items and all unknown items are counted once each.
+    """
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, int | str | None]] = set()
@@ -222,21 +224,24 @@ _Handler: TypeAlias = "Callable[[OpenResponsesStream, Any, _Outputs, Any], Sink 
 
 
 def _of_texts(handler: Callable[[TextEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
-    """A handler of the texts as one of the stream that has them."""
+    """Makes a handler of the stream from a handler of its texts."""
     return lambda stream, event, outputs, argument: handler(stream._texts, event, outputs, argument)
 
 
 def _of_calls(handler: Callable[[CallEvents, Any, _Outputs, Any], Sink | None]) -> _Handler:
-    """A handler of the calls as one of the stream that has them."""
+    """Makes a handler of the stream from a handler of its calls."""
     return lambda stream, event, outputs, argument: handler(stream._calls, event, outputs, argument)
 
 
 def _nothing(*_: object) -> None:
-    """The handler of events that mean nothing here."""
+    """The handler of events without effect."""
 
 
 class ItemRow(NamedTuple):
-    """A type of item: the handlers of `output_item.added` and `output_item.done`, whose argument is the item."""
+    """The row of a type of item.
+
+    The handlers of `output_item.added` and `output_item.done`. Their argument is the item.
+    """
 
     added: _Handler
     done: _Handler
@@ -254,7 +259,10 @@ ITEMS: Final[Mapping[str | None, ItemRow]] = {
 
 
 class Row(NamedTuple):
-    """An event type: what it means for the life of a response, its handler, and what the handler is given beside it."""
+    """The row of an event type.
+
+    Its meaning for the life of a response, its handler, and the handler's second argument.
+    """
 
     kind: EventKind
     handler: _Handler
@@ -320,14 +328,17 @@ FREQUENT: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def claims(kind: str | None, event: Wire) -> Claim:
-    """Whether an event of a recording is of this protocol; its only type without the prefix others have as well."""
+    """Tells whether an event of a recording belongs to this protocol.
+
+    Its one type without the prefix exists in other protocols too.
+    """
     if kind is not None and kind.startswith("response."):
         return Claim.SURE
     return Claim.POSSIBLE if kind == "error" and not isinstance(event.get("error"), str) else Claim.NO
 
 
 def _dispatch(state: State) -> dict[str, tuple[State, _Handler, Channel | str | None]]:
-    """EVENTS and TRANSITIONS put together for one state, so that an event costs one look-up."""
+    """Combines EVENTS and TRANSITIONS for one state, so that an event costs one look-up."""
     entries: dict[str, tuple[State, _Handler, Channel | str | None]] = {}
     for name, row in EVENTS.items():
         step = TRANSITIONS[state].get(row.kind)

@@ -1,4 +1,4 @@
-"""What a request loses on its way over OpenResponses, with the settings that nobody changed."""
+"""What a request loses on its way over OpenResponses with default settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pictures(asked: Asked) -> Asked:
 
 
 class _Pictures:
-    """Images and files of one request that wait for the next words of the user."""
+    """The images and files of one request that wait for the next message of the user."""
 
     def __init__(self) -> None:
         self._messages: list[ChatMessage] = []

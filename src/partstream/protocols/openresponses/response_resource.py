@@ -1,4 +1,4 @@
-"""The response object that events and documents hold, and what it repeats of the request; knows no output item.
+"""The response object in events and documents, and the fields of the request that it repeats.
 
 Source: OpenResponses specification 2026-04-24, `ResponseResource`, all of whose fields are required. A field of the
 request with a value that the schema does not have is not repeated.
@@ -35,7 +35,7 @@ def new_response(asked: Asked, response_id: str, created_at: int) -> dict[str, A
 
 
 def written_usage(finish: Finish) -> dict[str, Any] | None:
-    """The tokens that a response reports; None where input or output is not known.
+    """The usage in its form on the wire; None if input or output is unknown.
 
     The schema demands the details as well: those that are not known are 0.
     """
@@ -56,7 +56,7 @@ def written_usage(finish: Finish) -> dict[str, Any] | None:
 
 
 class _Echo(NamedTuple):
-    """A field of the request that the response repeats.
+    """The row of a request field that the response repeats.
 
     Attributes:
         types: The types that the schema of the response has for it.
@@ -67,7 +67,7 @@ class _Echo(NamedTuple):
     default: Any = None
 
     def of(self, value: Any) -> Any:
-        """What the response says for a value of the request."""
+        """The value in the response for a value of the request."""
         return value if type(value) in self.types else self.default
 
 

@@ -21,7 +21,7 @@ _OWN: Final = frozenset({"type", "id", "encrypted_content"})
 
 
 class Sealed(NamedTuple):
-    """What the metadata of thinking says of one item.
+    """The entry of one item in the metadata of thinking.
 
     Attributes:
         item: The item, or None where the metadata lists none.
@@ -33,7 +33,7 @@ class Sealed(NamedTuple):
 
 
 def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
-    """The `encrypted_content` that carries an item; None where there is nothing to carry.
+    """The `encrypted_content` that carries an item; None if there is nothing to carry.
 
     Args:
         item: The item, or None where the metadata lists none.
@@ -53,7 +53,7 @@ def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, 
 
 
 def read_sealed(text: str) -> Sealed | None:
-    """What :func:`opaque_text` sealed; None for the state of an OpenResponses server."""
+    """Opens what :func:`opaque_text` sealed; None for the state of an OpenResponses server."""
     sealed = unseal(text)
     if not isinstance(sealed, dict):
         return None

@@ -13,7 +13,7 @@ __all__ = ["OWN_SETTINGS", "EncryptedReasoning", "OpenResponsesSettings", "Trunc
 
 
 class EncryptedReasoning(Choice):
-    """Whether the server is asked for its reasoning in encrypted form, to be sent back in later requests."""
+    """Whether a request asks for encrypted reasoning, which later requests send back."""
 
     AUTO = (
         "auto",
@@ -24,7 +24,7 @@ class EncryptedReasoning(Choice):
 
 
 class Truncation(Choice):
-    """What a server does with a conversation that is too long."""
+    """The server's behaviour for a conversation that is too long."""
 
     AUTO = "auto", "It drops items from the middle"
     DISABLED = "disabled", "It refuses the request"
@@ -32,7 +32,7 @@ class Truncation(Choice):
 
 @dataclass(frozen=True, slots=True)
 class OpenResponsesSettings:
-    """What only OpenResponses has a place for.
+    """The request settings of OpenResponses alone.
 
     Attributes:
         encrypted_reasoning: Whether the server is asked for encrypted reasoning.

@@ -1,4 +1,4 @@
-"""One text that arrives as deltas and is said again, whole, by closing events; knows no event.
+"""One text that arrives as deltas and is repeated whole by closing events.
 
 What was emitted cannot be taken back, so a closing text only ever adds its missing suffix. To know that suffix
 without keeping the text, its length and checksum are kept: memory does not grow with the answer.
@@ -22,7 +22,7 @@ _RECENT: Final = 4096
 
 
 class StreamedText:
-    """What was emitted of one text.
+    """The part of one text that was emitted.
 
     The marks that close a sentence are held back until the next event: a server may say in its closing event that
     the sentence went on (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
@@ -45,7 +45,7 @@ class StreamedText:
         self.closed = False
 
     def push(self, delta: str) -> str:
-        """Takes a delta; returns what to emit now."""
+        """Adds a delta; returns the text to emit now."""
         delta = self.held + delta
         emitted = delta.rstrip(_CLOSING_MARKS)
         self.held = delta[len(emitted) :]
@@ -56,7 +56,7 @@ class StreamedText:
         return delta
 
     def release(self) -> str:
-        """Takes back what was held; returns it to be emitted."""
+        """Releases the held text; returns it for emission."""
         held, self.held = self.held, ""
         if held:
             self.pieces.append(held)
@@ -102,7 +102,7 @@ class StreamedText:
         return words in self._recent
 
     def fold(self) -> None:
-        """Takes the pieces into length and checksum."""
+        """Adds the pieces to length and checksum."""
         text = "".join(self.pieces)
         self.pieces.clear()
         self._length += len(text)

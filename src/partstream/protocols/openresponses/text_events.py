@@ -1,4 +1,4 @@
-"""The events of messages and reasoning: text, refusals, thinking and citations; knows no function call and no state."""
+"""Handles the events of messages and reasoning: text, refusals, thinking and citations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TextEvents:
     # Events of texts
 
     def delta(self, event: Wire, outputs: Outputs, channel: Channel) -> Sink | None:
-        """A piece of a text; gives the short way for more of it."""
+        """Emits a piece of a text; returns the fast path for further pieces."""
         delta = text(event, "delta")
         if not delta:
             return None
@@ -65,7 +65,7 @@ class TextEvents:
         return slot.sink
 
     def text_done(self, event: Wire, outputs: Outputs, channel: Channel) -> None:
-        """A whole text."""
+        """Takes a whole text and emits what is missing of it."""
         self._close(self._slot(event, channel), text(event, channel.whole_field), event, outputs)
 
     def part_added(self, event: Wire, outputs: Outputs, _argument: None) -> None:
@@ -119,8 +119,10 @@ class TextEvents:
         self._close_reasoning(known, event, outputs, item)
 
     def compaction_done(self, _event: Wire, outputs: Outputs, item: Wire) -> None:
-        """A summary of the conversation that only the upstream can read. It is no reasoning, but goes the same way
-        back: in the metadata of thinking, among the items of the answer, each once."""
+        """A summary of the conversation that only the upstream can read.
+
+        It goes back like reasoning: once, in the metadata of thinking, among the items of the answer.
+        """
         self.compacted = True
         self.release(outputs)
         fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
@@ -142,15 +144,15 @@ class TextEvents:
                 outputs.append(slot.make(said))
 
     def pair_messages(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
-        """What closes each message of the final snapshot, given with its place."""
+        """Closes each message of the final snapshot, by its place."""
         return self._pair(self._messages, snapshot, self._close_message)
 
     def pair_reasoning(self, snapshot: list[tuple[int, Wire]]) -> dict[int, Close]:
-        """What closes each reasoning item of the final snapshot, given with its place."""
+        """Closes each reasoning item of the final snapshot, by its place."""
         return self._pair(self._reasoning, snapshot, self._close_reasoning)
 
     def at_end(self, outputs: Outputs) -> None:
-        """Emits what stands at the end of an answer."""
+        """Emits the text for the end of an answer."""
         outputs.extend(self._citations.at_end())
 
     @staticmethod
@@ -205,7 +207,7 @@ class TextEvents:
         return slot
 
     def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
-        """Emits what a closing event says beyond what the slot has emitted."""
+        """Emits what a closing event adds to the slot's text."""
         if slot.is_empty and whole:
             slot = self._items(slot.channel).saying(slot, whole) or slot
         self._activate(slot, outputs)

@@ -1,4 +1,4 @@
-"""Items whose content is text, messages and reasoning, and the slots that their texts stream into; emits nothing.
+"""Messages and reasoning items, and the slots that their texts stream into.
 
 A slot is one content part: its text arrives as deltas and is said again by up to four closing events.
 """
@@ -96,7 +96,7 @@ class Slot(StreamedText):
         self.sink = self._make_sink()
 
     def _make_sink(self) -> Sink:
-        """The short way: nearly all events of a response are deltas for the slot that the one before went to.
+        """The fast path: nearly all events of a response are deltas for the slot of the event before.
 
         Everything is a local name here, because this function costs more than all others together.
         """
@@ -151,7 +151,7 @@ class TextItem(Item):
         return None
 
     def add(self, slot: Slot) -> Slot:
-        """Takes a new slot, which is the open one of its channel from now on."""
+        """Adds a new slot and makes it the open one of its channel."""
         slot.item = self
         self.slots[slot.channel, slot.part_index] = slot
         self._current[slot.channel] = slot
@@ -176,7 +176,7 @@ class TextItems(Items[TextItem]):
         super().__init__(TextItem)
 
     def saying(self, empty: Slot, whole: str) -> Slot | None:
-        """The slot whose text `whole` says again though it came for the slot `empty`, or None.
+        """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
 
         LiteLLM closes a message under an id that was never opened, vLLM a part under an index that was never opened
         (facts 7.1, 7.2). What was announced is itself: two messages may say the same.

@@ -1,4 +1,4 @@
-"""Function calls of one response: assembled from fragments, handed out once each, whole; knows no event.
+"""Assembles the function calls of one response from fragments; hands each out once, whole.
 
 A call can be known to be complete at three points, and what counts as complete differs: a table says how. Nothing is
 handed out before its arguments are a JSON object.
@@ -20,7 +20,7 @@ __all__ = ["ARGUMENTS_DONE", "ITEM_DONE", "RESPONSE_DONE", "CompleteCall", "Tool
 
 
 class EmissionPoint(NamedTuple):
-    """When a call may be handed out.
+    """The points at which a call may be handed out.
 
     Attributes:
         empty_is_complete: Whether no arguments at all mean `{}`. At `function_call_arguments.done` they do not:
@@ -69,12 +69,12 @@ class ToolCall(Item):
         self._arguments: dict[str, str | dict[str, Any]] = {}
 
     def say_arguments(self, source: str, arguments: object) -> None:
-        """Takes the whole arguments as one of the sources of :data:`_PRECEDENCE` says them."""
+        """Takes the whole arguments from one of the sources in :data:`_PRECEDENCE`."""
         if isinstance(arguments, dict) or (isinstance(arguments, str) and arguments.strip()):
             self._arguments[source] = arguments
 
     def read(self, item: Wire) -> None:
-        """Takes the identity from a function call item; a later item corrects an earlier one."""
+        """Takes name and ids from a function call item; a later item corrects an earlier one."""
         self.call_id = identifier(item, "call_id") or self.call_id
         self.id = self.id or identifier(item, "id")
         self.name = identifier(item, "name") or self.name
@@ -82,7 +82,7 @@ class ToolCall(Item):
 
     @property
     def arguments(self) -> str | dict[str, Any]:
-        """The arguments as the most trusted source that there is says them; empty when none said any.
+        """The arguments of the most trusted source; empty if no source gave any.
 
         Some servers send ciphertext in the deltas and plain text in the end (GitHub Copilot), some send no deltas
         (LM Studio), some say nothing in the end: facts 7.3.
@@ -95,7 +95,7 @@ class ToolCall(Item):
         return ""
 
     def complete(self, point: EmissionPoint) -> CompleteCall | None:
-        """The call, when it is known to be complete at `point`.
+        """The call, if it is complete at `point`; else None.
 
         Raises:
             ToolArgumentsError: It will never be: the point is the last one and something is missing or wrong.
@@ -118,7 +118,7 @@ class ToolCall(Item):
 
 
 def _parsed(arguments: str | dict[str, Any]) -> dict[str, Any] | None:
-    """The object that the arguments are, or None."""
+    """The arguments as an object, or None if they are none."""
     if isinstance(arguments, str):
         try:
             value = loads(arguments) if arguments.strip() else {}
@@ -143,7 +143,7 @@ class ToolCalls(Items[ToolCall]):
         self._emitted: set[str] = set()
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The short way for argument deltas, see :class:`partstream.outputs.ResponseStream`."""
+        """The fast path for argument deltas; see :class:`partstream.outputs.ResponseStream`."""
         call = self._by_index.get(event.output_index)
         delta = event.delta
         if call is None or call.closed or type(delta) is not str:
@@ -152,7 +152,7 @@ class ToolCalls(Items[ToolCall]):
         return True
 
     def take(self, call: ToolCall, point: EmissionPoint) -> CompleteCall | None:
-        """Hands out `call` if it is complete at `point` and no call of its id was handed out before.
+        """Hands out `call` if it is complete at `point` and its id was not handed out before.
 
         Raises:
             ToolArgumentsError: It will never be complete.
@@ -171,7 +171,7 @@ class ToolCalls(Items[ToolCall]):
         return call.emitted or call.call_id in self._emitted
 
     def closing(self, item_id: str | None, output_index: int | None, item: Wire) -> ToolCall:
-        """The call that an `output_item.done` closes: another one, if the one found was closed under another id."""
+        """The call that an `output_item.done` closes; a new one if the call found was closed under another id."""
         found = self.find(item_id, output_index)
         call_id = identifier(item, "call_id")
         if found.closed and call_id is not None and call_id != found.call_id:

@@ -1,4 +1,4 @@
-"""A request as the body of OpenResponses: only the wire; what is asked was worked out in `partstream.conversation`.
+"""Writes a request as the body of OpenResponses; `partstream.conversation` has prepared it.
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`. The protocol has no place for
 cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
@@ -72,7 +72,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 
 def _chosen(request: ChatRequest) -> dict[str, Any]:
-    """What somebody chose: in the configuration of the model, or, which goes first, in the options of the request."""
+    """The chosen value: from the options of the request, else from the configuration of the model."""
     settings = request.settings
     options = {OPTION_NAMES.get(name, name): value for name, value in request.options.items()}
     chosen: dict[str, Any] = {}

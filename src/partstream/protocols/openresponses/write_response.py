@@ -1,4 +1,4 @@
-"""Writes an answer as the events of OpenResponses, part by part, or as one document; knows no socket.
+"""Writes an answer as the events of OpenResponses, part by part, or as one document.
 
 Every event is valid by the published schema and stands in the order that the specification asks for ("Streaming",
 version 2026-04-24): `output_item.added`, `content_part.added`, deltas, the `.done` of each, `output_item.done`; the
@@ -57,7 +57,7 @@ class OpenResponsesWriter:
         self._state = State.IDLE
 
     def write(self, output: StreamOutput) -> list[dict[str, Any]]:
-        """Takes the next output and returns the events that say it.
+        """Takes the next output and returns its events.
 
         Raises:
             AdapterUsageError: The Finish was written before.
@@ -90,7 +90,10 @@ class OpenResponsesWriter:
             self._carry(part.id, part.metadata)
 
     def _carry(self, part_id: str | None, metadata: Mapping[str, Any]) -> None:
-        """Writes what the upstream wants back: metadata lists all items so far, and each closes one."""
+        """Writes the state that the upstream wants back.
+
+        Metadata lists all items so far, and each metadata closes one.
+        """
         listed = metadata.get(ITEMS)
         new: Sequence[Any] = [None]
         if isinstance(listed, list | tuple):
@@ -116,13 +119,13 @@ class OpenResponsesWriter:
         write_call(part, self._reply.argument_size, self._items, self._events)
 
     def _data(self, part: DataPart) -> None:
-        """Only sources have a place among the events."""
+        """Writes sources; other data has no place among the events."""
         source = source_of(part)
         if source is not None:
             self._message().cite(source, self._events)
 
     def _nothing(self, _output: Unmapped) -> None:
-        """What the upstream said and no part holds has no place here either."""
+        """Writes nothing: what no part holds has no place among the events either."""
 
     def _finish(self, finish: Finish) -> None:
         self._state = State.FINISHED
@@ -141,7 +144,7 @@ class OpenResponsesWriter:
         self._events.add("response.incomplete", response=self._snapshot("incomplete"))
 
     def _failed(self, finish: Finish) -> None:
-        """An item that is open stays open: nobody knows how it would have gone on."""
+        """Leaves an open item open, because its end is unknown."""
         error = error_of(finish.error)
         self._events.add("error", error=error_payload(error))
         self._response["error"] = error
@@ -159,7 +162,7 @@ class OpenResponsesWriter:
             self._open = None
 
     def _name(self, finish: Finish) -> None:
-        """Takes the names that the upstream gave, in place of those made here."""
+        """Takes the names of the upstream in place of the generated ones."""
         self._response["id"] = finish.response_id or self._response["id"]
         self._response["model"] = finish.model or self._response["model"]
 
@@ -185,7 +188,7 @@ _ENDINGS: Final[dict[Outcome, Callable[[OpenResponsesWriter, Finish], None]]] = 
 
 
 def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """What a client gets that wants no stream: the response of the terminal event, or its failure."""
+    """The document for a client that wants no stream: the response of the terminal event, or its failure."""
     response: dict[str, Any] = events[-1]["response"]
     if response["status"] == "failed":
         return 500, {"error": error_payload(response["error"])}

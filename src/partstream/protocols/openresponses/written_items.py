@@ -1,4 +1,4 @@
-"""The output items of a response as it is written: messages, reasoning, calls; each with its events, in order.
+"""The output items of a response that is written: messages, reasoning and calls, each with its events in order.
 
 Source: OpenResponses specification 2026-04-24, "Streaming" and `ItemField`.
 """
@@ -37,7 +37,9 @@ _ANNOTATION: Final = "url_citation"
 
 
 class Identifiers:
-    """Makes the identifiers of one reply, which are its own and the same each time it is written.
+    """Makes the identifiers of one reply.
+
+    No other reply has them, and they are the same each time the reply is written.
 
     Args:
         identity: What makes the reply unlike another to the same request.
@@ -58,7 +60,7 @@ MADE_UP: Final = re.compile(r"[a-z]+_partstream[0-9a-f]{16}")
 
 
 class Events:
-    """The events that are not handed out yet, numbered from the first of the response."""
+    """The events that wait to be handed out, numbered from the first of the response."""
 
     __slots__ = ("_events", "_number")
 
@@ -111,7 +113,7 @@ class OutputItems:
         return place, item_id
 
     def close(self, place: int, item: dict[str, Any], events: Events) -> None:
-        """Writes the end of an item, which is whole now."""
+        """Writes the end of a whole item."""
         events.add("response.output_item.done", output_index=place, item=item)
         self.done.append(item)
 
@@ -140,7 +142,7 @@ class Message:
         events.add("response.output_text.delta", **self._where, delta=text, logprobs=[])
 
     def cite(self, source: Citation, events: Events) -> None:
-        """Writes a source of the text; where nobody says which words it belongs to, it stands behind the last."""
+        """Writes a source of the text. A source without a position stands behind the last word."""
         annotation = annotation_of(source, self._length)
         events.add(
             "response.output_text.annotation.added",
@@ -169,7 +171,7 @@ def source_of(part: DataPart) -> Citation | None:
 
 
 def annotation_of(source: Citation, length: int) -> Wire:
-    """A citation as an annotation; one that does not say which words it belongs to stands behind all of them.
+    """A citation as an annotation. A citation without a position stands behind the whole text.
 
     Args:
         source: The citation, with an address.
@@ -185,7 +187,7 @@ def annotation_of(source: Citation, length: int) -> Wire:
 
 
 class WrittenReasoning:
-    """An item of reasoning that a summary streams into: the one channel of reasoning that every known client reads.
+    """A reasoning item with a streamed summary, the only channel of reasoning that every known client reads.
 
     Attributes:
         part_id: The identifier of the thinking parts that it is made of, or None.
@@ -251,7 +253,7 @@ COMPACTION: Final = "compaction"
 
 
 def write_compaction(item_id: Any, state: str, items: OutputItems, events: Events) -> None:
-    """Writes the item that stands for a conversation that the upstream summarised."""
+    """Writes the item of a conversation that the upstream summarised."""
     item = {"type": COMPACTION, "id": "", "encrypted_content": state}
     place, _ = items.open("cmp", item, events, item_id)
     items.close(place, item, events)
