@@ -13,7 +13,7 @@ from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
 from partstream.testing.asked import user_text
-from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace
+from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request
@@ -197,10 +197,11 @@ class Answering:
         if header is None:
             asked = read_pace(said)
             return self._pace if asked is None else min(asked, _MAX_PACE_SECONDS)
-        if not (header.isdecimal() and int(header) <= _MAX_PACE_SECONDS * 1000):
+        milliseconds = whole_number(header, int(_MAX_PACE_SECONDS * 1000))
+        if milliseconds is None:
             most = f"{_MAX_PACE_SECONDS * 1000:g}"
-            raise _HTTPError(400, f"header {PACE_HEADER}: got {header!r}, expected milliseconds from 0 to {most}")
-        return int(header) / 1000
+            raise _HTTPError(400, f"header {PACE_HEADER}: got {header[:40]!r}, expected milliseconds from 0 to {most}")
+        return milliseconds / 1000
 
 
 def error_document(status: int, message: str, *headers: tuple[str, str], path: str = DEFAULT_PATH) -> tuple[Step, ...]:
@@ -232,4 +233,8 @@ def _read_body(request: HTTPRequest) -> dict[str, Any]:
         raise _HTTPError(400, f"got {got}, expected a JSON object") from error
     if not isinstance(body, dict):
         raise _HTTPError(400, f"got JSON of type {type(body).__name__}, expected an object")
+    try:
+        dumps(body)
+    except TypeError as error:  # NaN and Infinity, which some decoders take
+        raise _HTTPError(400, f"got what JSON cannot represent ({error}), expected a JSON object") from error
     return body

@@ -103,6 +103,7 @@ class ServerConnection:
         self._writer = writer
         self._limits = limits
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
+        self._answers_head = False
         # drain() then waits until the kernel has the last byte, so that a reset loses nothing that was sent before it.
         writer.transport.set_write_buffer_limits(high=0)
 
@@ -133,10 +134,13 @@ class ServerConnection:
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
+        _refuse_version(head.http_version)
+        self._answers_head = head.method == b"HEAD"
         headers: dict[str, str] = {}
         for raw_name, raw_value in head.headers:
             name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        _refuse_framing(headers, head.http_version)
         self._refuse_large_body(int(headers.get("content-length", 0)))
         body = bytearray()
         while isinstance(event := await self._next_event(), h11.Data):
@@ -199,7 +203,8 @@ class ServerConnection:
                     self._write(h11.Response(status_code=status, headers=list(headers)))
                 case Send(data):
                     delivery.events_sent += step.is_event
-                    self._write(h11.Data(data=data))
+                    if not self._answers_head:  # RFC 9110 section 9.3.2: its answer ends behind the headers
+                        self._write(h11.Data(data=data))
                 case Stall(seconds):
                     # Ends with the task, when the client disconnects or the server stops.
                     await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
@@ -253,3 +258,29 @@ class ServerConnection:
             self._writer.transport.abort()
         finally:
             self._writer.close()
+
+
+def _refuse_version(version: bytes) -> None:
+    """Refuses another major version of HTTP: its messages have another form.
+
+    Raises:
+        BadHTTPRequestError: It is one.
+    """
+    if not version.startswith(b"1."):
+        raise BadHTTPRequestError(505, f"got HTTP/{version.decode('latin-1')}, expected HTTP/1.1")
+
+
+def _refuse_framing(headers: Mapping[str, str], version: bytes) -> None:
+    """Refuses a request whose end two readers would find in two places: what stands behind it may be smuggled.
+
+    RFC 9112 section 6.1: such a request is probably an attack, and its connection must not be used again.
+
+    Raises:
+        BadHTTPRequestError: It is one.
+    """
+    if "transfer-encoding" not in headers:
+        return
+    if "content-length" in headers:
+        raise BadHTTPRequestError(400, "got Content-Length and Transfer-Encoding, expected one of them")
+    if version == b"1.0":
+        raise BadHTTPRequestError(400, "got Transfer-Encoding in HTTP/1.0, expected Content-Length")

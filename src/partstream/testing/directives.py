@@ -10,7 +10,16 @@ import json
 import re
 from typing import Any, Final, NamedTuple
 
-__all__ = ["AskedCall", "NamedValue", "parse_choices", "read_calls", "read_faults", "read_pace", "read_scenario"]
+__all__ = [
+    "AskedCall",
+    "NamedValue",
+    "parse_choices",
+    "read_calls",
+    "read_faults",
+    "read_pace",
+    "read_scenario",
+    "whole_number",
+]
 
 
 class NamedValue(NamedTuple):
@@ -38,6 +47,14 @@ _PACE: Final = re.compile(r"\bpace:(\d{1,6})\b")
 _CALL: Final = re.compile(r"\bcall:([A-Za-z_][\w-]*)(?=\{)")
 
 
+def whole_number(text: str, most: int) -> int | None:
+    """The number from 0 to `most` that a text is in decimal digits, or None."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(most)):
+        return None
+    number = int(text)
+    return number if number <= most else None
+
+
 def read_scenario(text: str) -> NamedValue | None:
     """The last scenario in `text`, or None."""
     found = _SCENARIO.findall(text)
@@ -61,7 +78,7 @@ def read_calls(text: str) -> tuple[AskedCall, ...]:
     for match in _CALL.finditer(text):
         try:
             arguments, _ = json.JSONDecoder().raw_decode(text, match.end())
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or more levels of it than anybody sends
             continue
         calls.append(AskedCall(match[1], arguments))
     return tuple(calls)

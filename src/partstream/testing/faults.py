@@ -83,7 +83,7 @@ def apply_faults(steps: Iterable[Step], faults: Iterable[NamedValue], situation:
             raise UnknownFaultError(str(choice), name + fault.value)
         try:
             steps = fault.apply(steps, value, situation)
-        except ValueError as error:
+        except (ValueError, OverflowError, OSError) as error:  # a number, or a date too far away
             raise UnknownFaultError(str(choice), name + fault.value) from error
     return steps
 

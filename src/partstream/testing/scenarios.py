@@ -14,7 +14,7 @@ from partstream.errors import CallerError, UpstreamFailureError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.testing.asked import new_images, tool_outputs, user_text
-from partstream.testing.directives import AskedCall, read_calls
+from partstream.testing.directives import AskedCall, read_calls, whole_number
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -170,9 +170,10 @@ _SECTION: Final = (
 
 
 def _long(asked: Asked, value: str) -> Outputs:
-    if value and not (value.isdecimal() and 0 < int(value) <= MAX_LONG_PIECES):
-        raise UnknownScenarioError(f"long={value}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
-    return _sections(int(value) if value else DEFAULT_LONG_PIECES)
+    count = whole_number(value, MAX_LONG_PIECES) if value else DEFAULT_LONG_PIECES
+    if not count:
+        raise UnknownScenarioError(f"long={value:.40}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
+    return _sections(count)
 
 
 def _sections(count: int) -> Outputs:
