@@ -4,12 +4,13 @@ Put the path of this file into the setting `partstream.providers`.
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 
-from partstream.simple import chat_model, user_request
+from partstream import ChatMessage, RequestOptions, chat_model, user_request
 
 
 @chat_model(name="Echo", family="echo")
-async def provider(messages, options):
+async def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str]:
     """Says what it heard, one word at a time."""
     for word in user_request(messages).split():
         yield word + " "

@@ -8,18 +8,19 @@ Run it with the output of a Node program that prints one chunk of `streamText(â€
 import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator
+from typing import Any
 
-from partstream import StreamAdapter
-from partstream.parts import TextPart, ToolCallPart
+from partstream import StreamAdapter, TextPart, ToolCallPart
 
 
-async def chunks():
+async def chunks() -> AsyncIterator[dict[str, Any]]:
     """The chunks that arrive on standard input, one JSON object a line."""
     while line := await asyncio.to_thread(sys.stdin.readline):
         yield json.loads(line)
 
 
-async def main():
+async def main() -> None:
     """Prints the answer as it streams, then what it took."""
     adapter = StreamAdapter(enable_reasoning=False, on_unknown_chunk=lambda chunk: print("other:", chunk["type"]))
     async for part in adapter.adapt_stream(chunks()):
@@ -28,6 +29,8 @@ async def main():
                 print(value, end="", flush=True)
             case ToolCallPart(name=name, input=arguments):
                 print(f"\ncall: {name} {dict(arguments)}")
+            case _:
+                pass
     usage = adapter.get_usage()
     print(f"\n{usage.input_tokens} tokens in, {usage.output_tokens} out")
 

@@ -8,13 +8,22 @@ Say `run NAME {"key": "value"}` to have a tool run.
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 from uuid import uuid4
 
-from partstream import ToolCallPart, ToolResultPart
-from partstream.simple import chat_model, user_request
+from partstream import (
+    ChatMessage,
+    RequestOptions,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    chat_model,
+    user_request,
+)
 
 
-def agent(request, results, tools):
+def agent(request: str, results: Sequence[str], tools: Sequence[str]) -> str | tuple[str, dict[str, Any]]:
     """Any callable: it knows nothing of VS Code, and may block (it runs in a thread)."""
     if results:
         return "The tool said: " + results[-1]
@@ -26,10 +35,10 @@ def agent(request, results, tools):
 
 
 @chat_model(name="Agent with tools", family="example-agent", tool_calling=True)
-async def provider(messages, options):
+async def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str | ToolCallPart]:
     """Gives the callable what it needs and turns what it returns into parts."""
     results = [
-        "".join(getattr(item, "value", "") for item in part.content)
+        "".join(item.value for item in part.content if isinstance(item, TextPart))
         for part in messages[-1].content
         if isinstance(part, ToolResultPart)
     ]

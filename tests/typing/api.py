@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import assert_type
 
 from partstream import (
     CancellationToken,
     CancellationTokenSource,
     ChatMessage,
+    CheckMode,
     DataPart,
+    Finish,
     FinishReason,
     GatewayConfiguration,
     GatewayProvider,
     LanguageModelChat,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
+    LanguageModelError,
     LanguageModels,
+    Outcome,
     Progress,
     RequestOptions,
     ResponsePart,
+    Role,
+    StreamAdapter,
     TextPart,
     Tool,
     ToolCallPart,
     ToolMode,
+    ToolResultContent,
     ToolResultPart,
     Usage,
     chat_model,
@@ -56,6 +63,28 @@ class OwnProvider(LanguageModelChatProvider):
         return len(text) if isinstance(text, str) else len(text.content)
 
 
+@chat_model(name="Function", isUserSelectable=False, extra={"later": 1})
+async def iterator_provider(
+    messages: Sequence[ChatMessage], options: RequestOptions
+) -> AsyncIterator[str | ResponsePart | Finish]:
+    yield "text"
+    yield Finish(Outcome.COMPLETED)
+
+
+@chat_model
+async def bare_provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str]:
+    yield "text"
+
+
+chat_model(name="A", tols=True)  # type: ignore[call-overload]
+chat_model(name="A", max_input_tokens="x")  # type: ignore[call-overload]
+ChatMessage("user", "hi")  # type: ignore[arg-type]
+assert_type(ChatMessage(Role.USER, [TextPart("hi")]), ChatMessage)
+assert_type(ToolResultPart("call", [TextPart("done")]).content, tuple[ToolResultContent, ...])
+assert_type(RequestOptions(tools=[Tool("tool", "Does it.")]).tools, tuple[Tool, ...])
+assert_type(LanguageModelError.blocked("No."), LanguageModelError)
+
+
 @chat_model(name="Function")
 async def function_provider(
     messages: Sequence[ChatMessage], options: RequestOptions
@@ -71,6 +100,8 @@ async def consume(configuration: GatewayConfiguration) -> None:
         models.register_language_model_chat_provider("own", OwnProvider()).dispose()
         models.register_language_model_chat_provider("function", function_provider)
         models.register_language_model_chat_provider("gateway", GatewayProvider(configuration))
+        await models.select_chat_models({"vendor": "own"})
+        await models.select_chat_models({"vendr": "own"})  # type: ignore[arg-type]
         found = await models.select_chat_models()
         assert_type(found, list[LanguageModelChat])
         response = await found[0].send_request([ChatMessage.user("hello")], options, source.token)
@@ -92,3 +123,8 @@ async def ask(configuration: GatewayConfiguration) -> None:
     async with connect(configuration, model="model") as model:
         assert_type(model.id, str)
     connect(configuration, api_key="key")  # type: ignore[call-overload]
+    async with connect(iterator_provider, contract_mode=CheckMode.STRICT) as model:
+        assert_type(model, LanguageModelChat)
+    assert_type([piece async for piece in bare_provider([])], list[str | ResponsePart | Finish])
+    async for part in StreamAdapter().adapt_stream([{"type": "finish"}]):
+        assert_type(part, ResponsePart)
