@@ -1,12 +1,17 @@
 """Providers that raise anything anywhere: each request is answered once, and the other providers go on."""
 
 import asyncio
+import gc
+import logging
+import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from .in_process import Peer, run, serving
+from .sidecar import PATIENCE
 
 HOSTILE = """
 from partstream.errors import LanguageModelError, UpstreamError
@@ -408,3 +413,34 @@ def test_imports_that_never_end_hold_up_no_other_import(write: Write, monkeypatc
             monkeypatch.setattr(asyncio, "stop_waiting", True)
 
     run(main())
+
+
+@pytest.mark.parametrize("edit", ["# edited", "raise RuntimeError('broken')"])
+def test_a_module_that_was_replaced_is_freed_without_pythons_own_collections(
+    write: Write, edit: str, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.CRITICAL + 1)  # pytest keeps the records, and they keep the frames of errors
+
+    async def main():
+        freed = asyncio.Event()
+        path = write(GOOD + "class Large:\n    pass\nLARGE = Large()\n", "good.py")
+        text = path.read_text()
+        async with serving(path) as peer:
+            await _still_answers(peer)
+            [module] = [one for one in sys.modules.values() if getattr(one, "__file__", None) == str(path)]
+            weakref.finalize(module.LARGE, freed.set)
+            del module
+            path.write_text(f"{text}\n{edit}\n")
+            await peer.information()
+            path.write_text(f"{text}\n# mended\n")
+            await _still_answers(peer)
+            path.write_text(f"{text}\n# edited once more\n")
+            await _still_answers(peer)
+            async with asyncio.timeout(PATIENCE):
+                await freed.wait()
+
+    gc.disable()
+    try:
+        run(main())
+    finally:
+        gc.enable()

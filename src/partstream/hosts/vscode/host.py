@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import LanguageModelError, UnknownModelError
@@ -21,6 +21,7 @@ from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.loading import SourceLoader, default_name
+from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
@@ -77,6 +78,7 @@ class ProviderHost:
         self._listener = listener
         self._book = UsageBook()
         self._ends = AnswerEnds()
+        self._replaced = ReplacedModules()
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
         self._groups: dict[str, _HostedGroup] = {}
@@ -191,7 +193,11 @@ class ProviderHost:
         return self._host(group["id"], "", gateway.name, gateway)
 
     def _host(self, group: str | None, prefix: str, name: str, loader: ProviderLoader) -> HostedProvider:
+        loads = count()
+
         def did_load(problem: wire.LoadProblem | None) -> None:
+            if next(loads):
+                self._replaced.collect_soon()
             if not loader.is_own:
                 return  # its settings are wrong, which the list of its group says
             file = None if loader.file is None else str(loader.file)
