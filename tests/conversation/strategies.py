@@ -16,7 +16,11 @@ FILES = [
     DataPart(PDF, "application/pdf"),
     DataPart(b"\x00\x01", "application/octet-stream"),
 ]
-DOCUMENTS = st.sampled_from(FILES)
+LINKED = [
+    DataPart(b"https://example.org/a.png?size=1", "text/uri-list"),
+    DataPart(b"https://example.org/a.pdf", "text/uri-list"),
+]
+DOCUMENTS = st.sampled_from([*FILES, *LINKED])
 PRINTABLE = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=12)
 SAID = st.builds(DataPart.text, PRINTABLE) | st.builds(DataPart.json, st.dictionaries(WORDS, WORDS, max_size=2))
 MARKS = st.builds(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import JPEG, PDF, PNG
 from partstream import DataPart
-from partstream.conversation.media import MediaKind, data_url, file_name, read_media, sniff
+from partstream.conversation.media import Media, MediaKind, data_url, file_name, read_media, sniff
 from partstream.parts import unchecked_part
 
 BITMAP = b"BM" + (20).to_bytes(4, "little") + bytes(14)
@@ -38,7 +38,7 @@ def test_other_bytes_tell_nothing(data: bytes):
 
 @pytest.mark.parametrize("label", ["image/jpeg", "image/*", "image/gif", "application/octet-stream", "", "IMAGE/JPG"])
 def test_an_image_has_the_type_of_its_bytes_under_any_label(label: str):
-    assert read_media(unchecked_part(DataPart, PNG, label)) == (MediaKind.IMAGE, "image/png", "")
+    assert read_media(unchecked_part(DataPart, PNG, label)) == Media(MediaKind.IMAGE, "image/png")
 
 
 LABELLED = {
@@ -59,7 +59,7 @@ LABELLED = {
 
 @pytest.mark.parametrize(("data", "label", "media"), LABELLED.values(), ids=LABELLED)
 def test_bytes_and_label_together(data: bytes, label: str, media: tuple[MediaKind, str, str]):
-    assert read_media(DataPart(data, label)) == media
+    assert read_media(DataPart(data, label)) == Media(*media)
 
 
 @given(st.binary(max_size=40), st.sampled_from(["text/plain", "application/json", "image/png", "x/y", ""]))

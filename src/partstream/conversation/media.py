@@ -6,9 +6,11 @@ that are not text never become text, whatever their label.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from partstream.parts import DataPart
@@ -31,11 +33,13 @@ class Media(NamedTuple):
         kind: The kind of input.
         media_type: The true media type, without parameters, in lower case.
         text: The text, for :attr:`MediaKind.TEXT`; otherwise empty.
+        url: The address of an image or a file whose bytes are somewhere else; otherwise empty.
     """
 
     kind: MediaKind
     media_type: str
     text: str = ""
+    url: str = ""
 
 
 URI_LIST: Final = "text/uri-list"
@@ -89,6 +93,21 @@ _CONTROLS: Final = dict.fromkeys([*range(9), 11, *range(14, 27), *range(28, 32)]
 """Characters that text does not contain; tab, line ends, form feed and the terminal's escape character are text."""
 
 
+_LINKED: Final = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "avif": "image/avif",
+    "heic": "image/heic",
+    "pdf": "application/pdf",
+}
+"""What the name of a file at a URL says of it: the only source, because nothing is fetched."""
+
+_ADDRESS: Final = re.compile(r"https?://[^\s\x00-\x1f]+", re.IGNORECASE)
+
+
 def sniff(data: bytes) -> str | None:
     """The media type by the first bytes, or None."""
     head = data[:16]
@@ -102,6 +121,8 @@ def read_media(part: DataPart) -> Media:
     """The content of a data part. Never raises: bytes of an unknown kind are a file."""
     label = part.mime_type.partition(";")[0].strip().lower()
     label = _ALIASES.get(label, label)
+    if label == URI_LIST and (linked := _linked(part.data)) is not None:
+        return linked
     if label.startswith("text/") or label.endswith(_TEXT_SUFFIXES):
         text = _as_text(part.data)
         if text is not None:
@@ -113,6 +134,22 @@ def read_media(part: DataPart) -> Media:
     if label.startswith("image/") and label != "image/*":
         return Media(MediaKind.IMAGE, label)
     return Media(MediaKind.FILE, _UNKNOWN if label.endswith("/*") or not label else label)
+
+
+def _linked(data: bytes) -> Media | None:
+    """The image or the file whose address a URI list of one line is, as far as its name tells; otherwise None."""
+    address = (_as_text(data) or "").strip()
+    if not _ADDRESS.fullmatch(address):
+        return None
+    try:
+        name = urlsplit(address).path.rpartition("/")[2]
+    except ValueError:  # no URL after all
+        return None
+    media_type = _LINKED.get(name.rpartition(".")[2].lower()) if "." in name else None
+    if media_type is None:
+        return None
+    kind = MediaKind.IMAGE if media_type.startswith("image/") else MediaKind.FILE
+    return Media(kind, media_type, url=address)
 
 
 def data_url(data: bytes, media_type: str) -> str:

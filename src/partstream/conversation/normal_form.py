@@ -115,4 +115,5 @@ def _content(part: ToolResultContent, where: str, notes: _Notes) -> ResultConten
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
         return Text(media.text, media.media_type.endswith(_JSON_SUFFIXES)) if media.text else None
-    return Attachment(media.kind, media.media_type, part.data, where)
+    data = b"" if media.url else part.data
+    return Attachment(media.kind, media.media_type, data, where, media.url)

@@ -47,14 +47,16 @@ class Attachment:
     Attributes:
         kind: Whether it is an image or a file.
         media_type: The media type of the bytes.
-        data: The bytes.
+        data: The bytes; empty if they are somewhere else.
         where: The place in the messages, such as `messages[2].content[0]`.
+        url: The address of an image or a file whose bytes are somewhere else; otherwise empty.
     """
 
     kind: MediaKind
     media_type: str
     data: bytes
     where: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ def _without_mark(part: MessagePart) -> MessagePart | None:
 
 
 def _with_true_label(part: MessagePart) -> MessagePart:
-    return DataPart(part.data, read_media(part).media_type) if isinstance(part, DataPart) else part
+    if not isinstance(part, DataPart) or (media := read_media(part)).url:
+        return part
+    return DataPart(part.data, media.media_type)
 
 
 def _without_thinking(part: MessagePart) -> MessagePart | None:

@@ -37,21 +37,22 @@ class MediaForms:
     given: Callable[[Attachment], Wire]
 
 
-def _base64(piece: Attachment) -> str:
-    return b64encode(piece.data).decode()
+def _content(piece: Attachment) -> str:
+    """The bytes in base64, or the address: every version takes both in the same place."""
+    return piece.url or b64encode(piece.data).decode()
 
 
 def _tagged(piece: Attachment) -> Wire:
-    return {"type": "data", "data": _base64(piece)}
+    return {"type": "url", "url": piece.url} if piece.url else {"type": "data", "data": _content(piece)}
 
 
 def _named(piece: Attachment) -> Wire:
     """The name of a file: providers tell its format by the ending. Images need none."""
-    return {} if piece.kind is MediaKind.IMAGE else {"filename": file_name(piece.media_type)}
+    return {} if piece.kind is MediaKind.IMAGE or piece.url else {"filename": file_name(piece.media_type)}
 
 
 def _file(piece: Attachment) -> Wire:
-    return {"type": "file", "mediaType": piece.media_type, "data": _base64(piece), **_named(piece)}
+    return {"type": "file", "mediaType": piece.media_type, "data": _content(piece), **_named(piece)}
 
 
 def _tagged_file(piece: Attachment) -> Wire:
@@ -60,17 +61,21 @@ def _tagged_file(piece: Attachment) -> Wire:
 
 def _image_or_file(piece: Attachment) -> Wire:
     if piece.kind is MediaKind.IMAGE:
-        return {"type": "image", "image": _base64(piece), "mediaType": piece.media_type}
+        return {"type": "image", "image": _content(piece), "mediaType": piece.media_type}
     return _file(piece)
 
 
 def _media(piece: Attachment) -> Wire:
-    return {"type": "media", "data": _base64(piece), "mediaType": piece.media_type}
+    if piece.url:  # has a place for bytes only
+        return {"type": "text", "text": piece.url}
+    return {"type": "media", "data": _content(piece), "mediaType": piece.media_type}
 
 
 def _image_data_or_file_data(piece: Attachment) -> Wire:
-    kind = "image-data" if piece.kind is MediaKind.IMAGE else "file-data"
-    return {"type": kind, "data": _base64(piece), "mediaType": piece.media_type, **_named(piece)}
+    what = "image" if piece.kind is MediaKind.IMAGE else "file"
+    if piece.url:
+        return {"type": f"{what}-url", "url": piece.url}
+    return {"type": f"{what}-data", "data": _content(piece), "mediaType": piece.media_type, **_named(piece)}
 
 
 PROMPT_FORMS: Final[Mapping[int, MediaForms]] = {

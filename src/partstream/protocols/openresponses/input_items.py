@@ -118,12 +118,14 @@ def _input_text(piece: Text) -> Wire:
 
 
 def _image(piece: Attachment) -> Wire:
-    url = data_url(piece.data, piece.media_type)
+    url = piece.url or data_url(piece.data, piece.media_type)
     _check_size(url, _MAX_IMAGE_URL, piece)
     return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
 def _file(piece: Attachment) -> Wire:
+    if piece.url:
+        return {"type": "input_file", "file_url": piece.url}
     url = data_url(piece.data, piece.media_type)
     _check_size(url, _MAX_FILE_DATA, piece)
     return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}

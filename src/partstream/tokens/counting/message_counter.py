@@ -140,7 +140,9 @@ def _count_data(counter: MessageCounter, part: DataPart) -> TokenCount:
     if media.kind is MediaKind.TEXT:
         return counter.count_text(media.text)
     if media.kind is MediaKind.IMAGE:
-        return counter.count_image(part.data)
+        return counter.count_image(b"" if media.url else part.data)
+    if media.url:
+        return counter.count_text(media.url)
     tokens = estimate_file_tokens(counter.family, media.media_type, part.data)
     return TokenCount(tokens, CountSource.ESTIMATED)
 
