@@ -15,7 +15,10 @@ from typing import Final, Protocol, TypeAlias
 from partstream.errors import EventTooLargeError
 from partstream.framing import DEFAULT_MAX_EVENT_SIZE, LineSplitter
 
-__all__ = ["EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
+__all__ = ["SHORT_EVENT", "EventDecoder", "JSONLinesDecoder", "SSEDecoder", "ServerSentEvent"]
+
+SHORT_EVENT: Final = 512
+"""Bytes. A shorter event has no room for what takes a reader long, such as hundreds of levels of brackets."""
 
 ServerSentEvent: TypeAlias = tuple[bytes, bytes]
 """One event as it came: the value of its last `event:` line in UTF-8 (empty without such a line), and the values of its
@@ -40,7 +43,7 @@ class EventDecoder(Protocol):
         ...
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The event's data, if `data` is exactly one event with the name of the event before.
+        """The event's data, if `data` is exactly one short event with the name of the event before.
 
         Otherwise None; then `data` was not taken, and the caller must feed it.
         """
@@ -63,24 +66,26 @@ class SSEDecoder:
 
     __slots__ = (
         "_at_border",
+        "_data",
         "_event",
         "_limit",
+        "_short",
         "_size",
         "_splitter",
         "_usual_name",
         "_usual_size",
         "_usual_start",
-        "_values",
         "error",
     )
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter()
         self._limit = max_event_size
+        self._short = min(max_event_size, SHORT_EVENT)
         self._at_border = False  # whether the next byte starts an event
         self._expect(b"")
         self._event = b""
-        self._values: list[bytes] = []
+        self._data: bytes | bytearray | None = None  # the values of the event's data lines so far
         self._size = 0
         self.error: EventTooLargeError | None = None
 
@@ -89,16 +94,20 @@ class SSEDecoder:
         value = self.repeated(data)
         if value is not None:
             return [(self._usual_name, value)]
-        return self._read(data) if len(data) <= _ONE_READ else self._read_large(data)
+        if len(data) > _ONE_READ:
+            return self._read_large(data)
+        return (self._usual_events(data) if len(data) > self._short else None) or self._read(data)
 
     def repeated(self, data: bytes) -> bytes | None:
         """The short way: nearly every chunk of a live response is one event with the name of the event before."""
         size = self._usual_size
-        if data[:size] == self._usual_start and self._at_border and len(data) <= self._limit:
+        if data[:size] == self._usual_start and self._at_border and len(data) <= self._short:
             value, _, rest = data[size:].partition(b"\n")
-            if rest == b"\r\n":  # the lines end with both
-                value, rest = value.removesuffix(b"\r"), b"\n"
-            if rest == b"\n" and _CARRIAGE_RETURN not in value:
+            if rest != b"\n":
+                if rest != b"\r\n":
+                    return None
+                value = value.removesuffix(b"\r")  # the lines end with both
+            if _CARRIAGE_RETURN not in value:
                 return value or None
         return None
 
@@ -156,10 +165,10 @@ class SSEDecoder:
         if self.error is not None:
             return
         if not line:
-            if self._values and (data := b"\n".join(self._values)):
-                events.append((self._event, data))
+            if self._data:
+                events.append((self._event, bytes(self._data)))
             self._event = b""
-            self._values = []
+            self._data = None
             self._size = 0
             return
         self._size += len(line)
@@ -167,21 +176,35 @@ class SSEDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._values.append(value)
+            self._add(value)
         elif name == b"event":
             self._event = value
+
+    def _add(self, value: bytes) -> None:
+        """Takes one more data line. All but the first go into one buffer: an event may have millions of them."""
+        if self._data is None:
+            self._data = value
+            return
+        if isinstance(self._data, bytes):
+            self._data = bytearray(self._data)
+        self._data += b"\n"
+        self._data += value
 
     def _check_size(self, pending: int) -> None:
         if self._size + pending > self._limit and self.error is None:
             self.error = EventTooLargeError(self._size + pending, self._limit)
             self._size += pending  # never 0 again: no event follows
-            self._values = []
+            self._data = None
         if self.error is not None:
             self._splitter.drop_pending()
 
 
 class JSONLinesDecoder:
     """Decodes recordings that hold the data of one event per line.
+
+    Only a line feed ends a line. A carriage return is a blank, as JSON says (RFC 8259 section 2): before the line feed,
+    where some programs write it, and between two tokens. So do the readers of such lines in the AI SDK, and the
+    descriptions of JSON Lines (https://jsonlines.org) and NDJSON (https://github.com/ndjson/ndjson-spec).
 
     Args:
         max_event_size: The most bytes that one line may have.
@@ -190,11 +213,12 @@ class JSONLinesDecoder:
         error: Set once a line exceeds the limit; no event is returned after it.
     """
 
-    __slots__ = ("_at_border", "_limit", "_splitter", "error")
+    __slots__ = ("_at_border", "_limit", "_short", "_splitter", "error")
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
-        self._splitter = LineSplitter()
+        self._splitter = LineSplitter(carriage_returns=False)
         self._limit = max_event_size
+        self._short = min(max_event_size, SHORT_EVENT)
         self._at_border = False  # whether the next byte starts a line that may be returned
         self.error: EventTooLargeError | None = None
 
@@ -203,11 +227,12 @@ class JSONLinesDecoder:
         return self._events(self._splitter.split(data)) if self.error is None else []
 
     def repeated(self, data: bytes) -> bytes | None:
-        """The one line of `data`, if `data` ends with its first line feed; otherwise None, and the caller must feed it.
-        The caller must also feed a line that is no event: carriage returns end lines, too."""
+        """The one line of `data`, if it is short and ends with the first line feed.
+
+        Otherwise None, and the caller must feed it; also a line that is no event, such as a blank one."""
         if self._at_border:
             value, end, rest = data.partition(b"\n")
-            if end and not rest and len(value) <= self._limit:
+            if end and not rest and len(value) <= self._short:
                 return value
         return None
 

@@ -52,5 +52,5 @@ JSON_LINES: Final = Framing(
     media_type="application/x-ndjson",
     looks=re.compile(rb"\{"),
     begins=(b'{"',),
-    event_ends=(b"\n", b"\r"),
+    event_ends=(b"\n",),
 )

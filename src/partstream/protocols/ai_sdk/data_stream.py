@@ -46,7 +46,7 @@ _LINES: Final = Framing(
     media_type="text/plain",
     looks=re.compile(rb'[0-9a-z]:\s*["{\[]'),
     begins=(b"",),
-    event_ends=(b"\n", b"\r"),
+    event_ends=(b"\n",),
 )
 
 PROTOCOL: Final = Protocol(
