@@ -7,24 +7,38 @@ events of a response are of one kind, so the adapter offers a short way for more
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import AdapterUsageError, UpstreamProtocolError
-from partstream.json_codec import DECODE_ERRORS, JSONDecodeError, loads, make_decoder, make_event_decoder
+from partstream.json_codec import (
+    DECODE_ERRORS,
+    MOST_LEVELS,
+    JSONDecodeError,
+    loads,
+    loads_event,
+    make_decoder,
+    make_event_decoder,
+    may_nest_deeply,
+    nests_too_deeply,
+)
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
+from partstream.sse import SHORT_EVENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from partstream.errors import LanguageModelError
     from partstream.outputs import Sink, StreamOutput
     from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import EndMark, Protocol, WireEvent
+    from partstream.protocols.protocol import EndMark, Protocol
     from partstream.sse import ServerSentEvent
 
 __all__ = ["StreamReader"]
+
+_AT_ONCE: Final = 256 * 1024
+"""Bytes. Of more, lines and events are made piece by piece: a few megabytes may unpack to a thousand times as many."""
 
 
 class StreamReader:
@@ -118,7 +132,12 @@ class StreamReader:
                         return outputs
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
-        return self._read(self._decoder.feed(data))
+        if len(data) <= _AT_ONCE:
+            return self._read(self._decoder.feed(data))
+        outputs = []
+        for start in range(0, len(data), _AT_ONCE):
+            outputs += self._read(self._decoder.feed(data[start : start + _AT_ONCE]))
+        return outputs
 
     def feed_document(self, data: bytes) -> list[StreamOutput]:
         """Reads the whole document that a server sent in place of a stream, and returns its outputs.
@@ -130,12 +149,18 @@ class StreamReader:
             raise AdapterUsageError("this protocol has no document in place of a stream")
         self.started = True
         try:
-            document = loads(data)
+            document = None if nests_too_deeply(data) else loads(data)
         except JSONDecodeError:
             document = None
+        outputs: list[StreamOutput] = []
         if not isinstance(document, dict):
             return self._not_an_object(data)
-        return self._feed_events(self._events_of(document))
+        try:
+            for event in self._events_of(document):
+                self._stream.feed_into(event, outputs)
+        except RecursionError:
+            outputs += self._not_an_object(data)
+        return outputs
 
     def end(self) -> list[StreamOutput]:
         """Ends the bytes; the outputs end with the Finish, whatever came before.
@@ -166,16 +191,19 @@ class StreamReader:
             if self._ended:
                 raise AdapterUsageError("fed after the stream was ended")
             return outputs
-        sink, decode = self._sink, self._decode
+        sink, decode, short = self._sink, self._decode, SHORT_EVENT
         for name, data in events:
-            if sink is not None and name == self._sink_name:
+            if sink is not None and name == self._sink_name and (len(data) <= short or not may_nest_deeply(data)):
                 try:
                     if sink(decode(data), outputs):
                         continue
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
-            if not self._read_event(name, data, outputs):
-                return outputs
+            try:
+                if not self._read_event(name, data, outputs):
+                    return outputs
+            except RecursionError:  # the caller has left hardly any stack
+                outputs += self._not_an_object(data)
             sink, decode = self._sink, self._decode
         if self._decoder.error is not None:
             outputs += self._stream.fail(self._decoder.error)
@@ -193,7 +221,7 @@ class StreamReader:
             self._mark(mark, outputs)
             return not self._closed
         try:
-            event = self._decode_any(data)
+            event = None if len(data) > SHORT_EVENT and nests_too_deeply(data) else self._decode_any(data)
         except DECODE_ERRORS:
             if self._is_no_event(data, outputs):
                 return not self._closed
@@ -233,26 +261,19 @@ class StreamReader:
         self._closed = True
         return self._stream.end(whole=whole)
 
-    def _feed_events(self, events: Sequence[WireEvent]) -> list[StreamOutput]:
-        outputs: list[StreamOutput] = []
-        for event in events:
-            self._stream.feed_into(event, outputs)
-        return outputs
-
     def _is_whole(self, _name: bytes, data: bytes) -> bool:
         return data.strip() in self._ends.data or _lenient(data) is not None
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         got = data[:80].decode(errors="replace")
-        return self._stream.fail(
-            UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected="a JSON object")
-        )
+        expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
+        return self._stream.fail(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))
 
 
 def _lenient(data: bytes) -> Any:
-    """The value of JSON text with lone surrogates or broken UTF-8 in it, or None for what is no JSON."""
+    """The value of a JSON text, also with lone surrogates, broken UTF-8 or huge numbers; None for what is no JSON."""
     try:
-        return loads(data.decode(errors="replace"))
+        return None if nests_too_deeply(data) else loads_event(data)
     except JSONDecodeError:
         return None
 

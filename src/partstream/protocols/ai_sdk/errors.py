@@ -20,7 +20,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.json_codec import JSONDecodeError, loads
+from partstream.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.protocols.ai_sdk.fields import Chunk, field, identifier, mapping
 from partstream.protocols.errors import COMMON_ERRORS, routing_attempts
 
@@ -175,7 +175,7 @@ def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
 
 def _parsed(value: str) -> Any:
     """The object that a text is: the UI stream and `responseBody` hold errors as JSON in a string."""
-    if not value.lstrip().startswith("{"):
+    if not value.lstrip().startswith("{") or nests_too_deeply(value):
         return None
     try:
         return loads(value)

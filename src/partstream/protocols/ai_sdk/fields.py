@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
 from partstream.numbers import as_count
+from partstream.protocols.showing import shown
 
 __all__ = [
     "ARGUMENTS_DELTA",
@@ -30,6 +31,7 @@ __all__ = [
     "identifier",
     "is_summary",
     "mapping",
+    "merge",
     "metadata",
     "sequence",
     "take_metadata",
@@ -87,7 +89,7 @@ def text(chunk: Chunk, names: Names) -> str:
     raise UpstreamProtocolError(
         event_type=identifier(chunk, ("type",)),
         field=names[0],
-        got=f"{type(value).__name__} {value!r:.60}",
+        got=f"{type(value).__name__} {shown(value)}",
         expected="a string",
     )
 
@@ -120,7 +122,19 @@ def take_metadata(known: Chunk, chunk: Chunk) -> None:
     """Adds what providers said beside a chunk to what is known already; the later word on a thing wins."""
     for provider, said in metadata(chunk).items():
         if isinstance(said, dict):
-            known[provider] = {**known.get(provider, {}), **said}
+            merge(known, provider, said)
+
+
+def merge(known: Chunk, name: str, said: Any) -> None:
+    """Adds an object to the one that is known under a name, in place; what is no object takes its place.
+
+    In place, because a stream may add a word with each of its chunks. `known` holds copies, so that no chunk changes.
+    """
+    before = known.get(name)
+    if isinstance(before, dict) and isinstance(said, dict):
+        before.update(said)
+    else:
+        known[name] = dict(said) if isinstance(said, dict) else said
 
 
 def sequence(chunk: Chunk, names: Names) -> list[Any]:

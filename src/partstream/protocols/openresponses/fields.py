@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 from partstream.errors import UpstreamProtocolError
+from partstream.protocols.showing import shown
 
 __all__ = ["ENCRYPTED_REASONING", "Wire", "identifier", "index", "mapping", "sequence", "text"]
 
@@ -71,5 +72,8 @@ def identifier(event: Wire, name: str) -> str | None:
 
 def _wrong_type(event: Wire, name: str, value: object, expected: str) -> UpstreamProtocolError:
     return UpstreamProtocolError(
-        event_type=identifier(event, "type"), field=name, got=f"{type(value).__name__} {value!r:.60}", expected=expected
+        event_type=identifier(event, "type"),
+        field=name,
+        got=f"{type(value).__name__} {shown(value)}",
+        expected=expected,
     )
