@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Piece
     from partstream.messages import ChatMessage
 
-__all__ = ["ITEMS", "ORIGIN", "PLACE", "carried_reasoning", "place_reasoning", "usable_items"]
+__all__ = ["ITEMS", "MOST_ITEMS", "ORIGIN", "PLACE", "carried_reasoning", "place_reasoning", "usable_items"]
 
 ITEMS: Final = "reasoning_items"
 """The metadata field of thinking that lists the items of the answer."""
+MOST_ITEMS: Final = 1000
+"""The most items of one answer: each metadata lists all before it, so that twice as many take four times the space."""
 ORIGIN: Final = "origin"
 """The metadata field that names the origin of the items."""
 PLACE: Final = "after"

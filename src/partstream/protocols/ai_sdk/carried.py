@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.reasoning import ITEMS, MOST_ITEMS
 from partstream.json_codec import is_json
-from partstream.outputs import ThinkingMode
+from partstream.outputs import ThinkingMode, Unmapped
 from partstream.parts import ThinkingPart
 
 if TYPE_CHECKING:
@@ -63,5 +64,8 @@ class CarriedItems:
         options = {name: value for name, value in options.items() if name != _OF_THE_GATEWAY and value}
         if not (self.wanted and options and is_json(options)):
             return []
-        self._items.append({**item, "providerOptions": options})
-        return [ThinkingPart("", part_id, {"reasoning_items": list(self._items)})]
+        item = {**item, "providerOptions": options}
+        if len(self._items) >= MOST_ITEMS:
+            return [Unmapped(f"{item['type']} (more than {MOST_ITEMS} items of one answer)", item)]
+        self._items.append(item)
+        return [ThinkingPart("", part_id, {ITEMS: list(self._items)})]

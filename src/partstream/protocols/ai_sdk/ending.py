@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Finish, Outcome
 from partstream.protocols.ai_sdk.applied_edits import applied_edits
-from partstream.protocols.ai_sdk.fields import TOTAL_USAGE, Chunk, Names, count, field, identifier, mapping, metadata
+from partstream.protocols.ai_sdk.fields import (
+    TOTAL_USAGE,
+    Chunk,
+    Names,
+    count,
+    field,
+    identifier,
+    mapping,
+    merge,
+    metadata,
+)
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
@@ -54,16 +64,13 @@ class Ending:
         """Takes what the application says of its message; the UI stream has no other place for tokens."""
         said = mapping(chunk, ("messageMetadata",))
         if said:
-            known = self.provider_metadata.get("messageMetadata", {})
-            self.provider_metadata["messageMetadata"] = {**known, **said}
+            merge(self.provider_metadata, "messageMetadata", said)
             self._message_usage = _usage(mapping(said, TOTAL_USAGE), self.reason) or self._message_usage
 
     def remember(self, by_provider: Chunk) -> None:
         """Takes provider metadata of the whole response; of one provider, the later word on a thing wins."""
         for provider, said in by_provider.items():
-            known = self.provider_metadata.get(provider)
-            both = isinstance(known, dict) and isinstance(said, dict)
-            self.provider_metadata[provider] = {**known, **said} if both else said  # type: ignore[dict-item]
+            merge(self.provider_metadata, provider, said)
 
     def finish_step(self, chunk: Chunk) -> None:
         """Takes the end of a step."""

@@ -32,6 +32,7 @@ from partstream.protocols.ai_sdk.sources import Sources
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.citations import RecentText
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.showing import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,7 +202,7 @@ class AISDKStream:
         elif isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, chunk))
         else:
-            got = "no type" if kind is None else f"type {kind!r:.60}"
+            got = "no type" if kind is None else f"type {shown(kind)}"
             outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
 
     def _show(self, output: StreamOutput, outputs: Outputs) -> None:

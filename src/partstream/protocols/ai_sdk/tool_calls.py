@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
-from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import ToolCallPart, unchecked_part
 from partstream.protocols.ai_sdk.fields import (
@@ -26,6 +25,8 @@ from partstream.protocols.ai_sdk.fields import (
     take_metadata,
     text,
 )
+from partstream.protocols.ai_sdk.named_calls import NamedCalls
+from partstream.protocols.arguments import read_arguments
 
 if TYPE_CHECKING:
     from partstream.protocols.ai_sdk.carried import CarriedItems
@@ -85,6 +86,8 @@ class ToolCalls:
         self._waiting: dict[str, _Call] = {}
         self._line: deque[str | _Later] = deque()
         self._settled: set[str] = set()
+        self._streamed_names = NamedCalls(lambda call_id: self._streamed[call_id].name)
+        self._waiting_names = NamedCalls(lambda call_id: self._waiting[call_id].name)
         self._inputs: dict[str, Any] = {}
         self._asked: dict[str, str | None] = {}
         self.broken: ToolArgumentsError | None = None
@@ -95,7 +98,7 @@ class ToolCalls:
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
         elif not self._is_whole(call_id):
-            self._of(call_id).read(chunk)
+            self._read(call_id, chunk)
 
     def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> bool:
         """Takes a piece of a call's input; returns whether :meth:`sink` can take more of it."""
@@ -105,9 +108,7 @@ class ToolCalls:
             return False
         if self._is_whole(call_id):
             return False
-        streamed = self._of(call_id)
-        streamed.read(chunk)
-        streamed.pieces.append(piece)
+        self._read(call_id, chunk).pieces.append(piece)
         return True
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
@@ -143,13 +144,14 @@ class ToolCalls:
             return
         if arguments is None and streamed.pieces:
             arguments = "".join(streamed.pieces)
-        value = None if streamed.is_text and isinstance(arguments, str) else _parsed(arguments)
+        value = None if streamed.is_text and isinstance(arguments, str) else read_arguments(arguments)
         if chunk.get("invalid") is True or call_id is None or name is None or value is None:
             self._reject(call_id, name, chunk, outputs)
             return
         self._inputs[call_id] = arguments
         take_metadata(streamed.options, chunk)
         self._waiting[call_id] = _Call(call_id, name, value, streamed.options)
+        self._waiting_names.add(name, call_id)
         if not streamed.has_place:
             self._line.append(call_id)
         self._advance(outputs)
@@ -190,12 +192,8 @@ class ToolCalls:
 
     def failed(self, name: str | None, call_id: str | None, outputs: list[StreamOutput]) -> None:
         """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""
-        names: dict[str, str | None] = {known: call.name for known, call in self._waiting.items()}
-        names |= {known: streamed.name for known, streamed in self._streamed.items()}
-        for known, known_name in names.items():
-            if known == call_id or (call_id is None and known_name == name):
-                self._settle(known, outputs)
-                return
+        if call_id is None:
+            call_id = self._waiting_names.first(name) or self._streamed_names.first(name)
         self._settle(call_id, outputs)
 
     @property
@@ -222,7 +220,7 @@ class ToolCalls:
         """Ends all inputs that streamed and were never said whole; hands out those that are, if they are `usable`."""
         for call_id, streamed in [*self._streamed.items()]:
             joined = "".join(streamed.pieces)
-            value = None if streamed.is_text else _parsed(joined)
+            value = None if streamed.is_text else read_arguments(joined)
             if usable and value is not None and streamed.name is not None and not streamed.executed:
                 self._waiting[call_id] = _Call(call_id, streamed.name, value, streamed.options)
                 if not streamed.has_place:
@@ -283,8 +281,11 @@ class ToolCalls:
         """Whether all is said of a call: what comes later of it, in whatever form, is the same call again."""
         return call_id in self._settled or call_id in self._waiting
 
-    def _of(self, call_id: str) -> _Streamed:
-        return self._streamed.setdefault(call_id, _Streamed())
+    def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
+        streamed = self._streamed.setdefault(call_id, _Streamed())
+        streamed.read(chunk)
+        self._streamed_names.add(streamed.name, call_id)
+        return streamed
 
     def _settle(self, call_id: str | None, outputs: list[StreamOutput]) -> None:
         if call_id is not None:
@@ -306,17 +307,6 @@ class ToolCalls:
 def _meant(chunk: Chunk) -> str | None:
     """The call that a question for approval is about: its id, or the whole call."""
     return identifier(chunk, ("toolCallId",)) or identifier(mapping(chunk, ("toolCall",)), CALL_ID)
-
-
-def _parsed(arguments: Any) -> Chunk | None:
-    """The object that an input is, or None. The gateway sends it as JSON text, in which nothing means `{}`."""
-    value = arguments
-    if isinstance(arguments, str):
-        try:
-            value = loads(arguments) if arguments.strip() else {}
-        except JSONDecodeError:
-            return None
-    return value if isinstance(value, dict) and is_json(value) else None
 
 
 def _unmapped(chunk: Chunk, why: str) -> Unmapped:

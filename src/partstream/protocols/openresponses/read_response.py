@@ -21,6 +21,7 @@ from partstream.protocols.openresponses.finish import failure, finish_reason, us
 from partstream.protocols.openresponses.text_events import TextEvents
 from partstream.protocols.openresponses.texts import OUTPUT_TEXT, REASONING, REFUSAL, SUMMARY, Channel
 from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.showing import shown
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class OpenResponsesStream:
             self._texts.release(outputs)
             outputs.append(Unmapped(kind, event))
         else:
-            got = "no type" if kind is None else f"type {kind!r:.60}"
+            got = "no type" if kind is None else f"type {shown(kind)}"
             error = UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
             outputs.extend(self.fail(error))
 
@@ -200,6 +201,7 @@ class _CountedItems:
 
     def __init__(self) -> None:
         self._seen: set[tuple[str, int | str | None]] = set()
+        self._kinds: set[str] = set()
 
     def count(self, item: Wire, output_index: int | None, outputs: _Outputs) -> None:
         """Counts an item of the stream."""
@@ -207,11 +209,12 @@ class _CountedItems:
         key = (kind, output_index if output_index is not None else identifier(item, "id"))
         if key not in self._seen:
             self._seen.add(key)
+            self._kinds.add(kind)
             outputs.append(Unmapped(kind, item))
 
     def in_snapshot(self, item: Wire, place: int, outputs: _Outputs) -> None:
         """Counts an item of the final snapshot, if the stream has named none of its type."""
-        if identifier(item, "type") not in {kind for kind, _ in self._seen}:
+        if identifier(item, "type") not in self._kinds:
             self.count(item, place, outputs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 from zlib import crc32
 
-__all__ = ["FOLD_AT", "HELD_ENDINGS", "StreamedText"]
+__all__ = ["FOLD_AT", "HELD_ENDINGS", "StreamedText", "checksum"]
 
 _CLOSING_MARKS: Final = ".!?…"
 FOLD_AT: Final = 64
@@ -26,7 +26,8 @@ class StreamedText:
 
     The marks that close a sentence are held back until the next event: a server may say in its closing event that
     the sentence went on (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
-    container."), and a full stop that was shown cannot be taken back.
+    container."), and a full stop that was shown cannot be taken back. A delta that follows, of whatever letters, is
+    such an event: of a long row of marks, only those of the last delta wait.
 
     Attributes:
         pieces: What was emitted since the last :meth:`fold`.
@@ -46,14 +47,16 @@ class StreamedText:
 
     def push(self, delta: str) -> str:
         """Adds a delta; returns the text to emit now."""
-        delta = self.held + delta
-        emitted = delta.rstrip(_CLOSING_MARKS)
-        self.held = delta[len(emitted) :]
-        delta = emitted
-        self.pieces.append(delta)
+        if not delta:
+            return ""
+        words = delta.rstrip(_CLOSING_MARKS)
+        said = self.held + words
+        self.held = delta[len(words) :]
+        if said:
+            self.pieces.append(said)
         if len(self.pieces) >= FOLD_AT:
             self.fold()
-        return delta
+        return said
 
     def release(self) -> str:
         """Releases the held text; returns it for emission."""
@@ -83,7 +86,13 @@ class StreamedText:
     def begins(self, whole: str) -> bool:
         """Whether all that was emitted is the beginning of `whole`."""
         self.fold()
-        return _checksum(whole[: self._length]) == self._checksum and len(whole) >= self._length
+        return len(whole) >= self._length and checksum(whole[: self._length]) == self._checksum
+
+    @property
+    def summary(self) -> tuple[int, int]:
+        """The length and the checksum of all that was emitted."""
+        self.fold()
+        return self._length, self._checksum
 
     @property
     def length(self) -> int:
@@ -106,10 +115,11 @@ class StreamedText:
         text = "".join(self.pieces)
         self.pieces.clear()
         self._length += len(text)
-        self._checksum = _checksum(text, self._checksum)
+        self._checksum = checksum(text, self._checksum)
         self._recent = (self._recent + text)[-_RECENT:]
 
 
-def _checksum(text: str, before: int = 0) -> int:
+def checksum(text: str, before: int = 0) -> int:
+    """The checksum of a text, given that of what stands before it."""
     # Lone surrogates are real: servers cut UTF-16 text between two deltas.
     return crc32(text.encode("utf-8", "surrogatepass"), before)

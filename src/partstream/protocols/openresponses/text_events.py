@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from partstream.conversation.reasoning import MOST_ITEMS
 from partstream.outputs import StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, text_part, thinking_part
 from partstream.protocols.citations import Citations
 from partstream.protocols.openresponses import texts
+from partstream.protocols.openresponses.carried_items import CarriedItems
 from partstream.protocols.openresponses.citations import citation_of, key_of
 from partstream.protocols.openresponses.fields import Wire, identifier, index, mapping, sequence, text
-from partstream.protocols.openresponses.items import in_order, same_id, same_place
+from partstream.protocols.openresponses.items import IN_ORDER, SAME_ID, SAME_PLACE
 from partstream.protocols.openresponses.texts import (
     OUTPUT_TEXT,
     PART_CHANNELS,
@@ -33,6 +35,8 @@ __all__ = ["Outputs", "TextEvents"]
 
 Outputs: TypeAlias = list[StreamOutput]
 
+_TOO_MANY: Final = f"reasoning (more than {MOST_ITEMS} items of one answer)"
+
 
 class TextEvents:
     """Handlers of text events, and the items and slots that they fill.
@@ -48,7 +52,7 @@ class TextEvents:
         self._reasoning = TextItems()
         self._citations = Citations(options.citations)
         self._active: Slot | None = None  # the slot of the last delta, the only one that may hold text back
-        self._reasoning_items: list[dict[str, str]] = []
+        self._carried = CarriedItems()
 
     # Events of texts
 
@@ -60,6 +64,7 @@ class TextEvents:
         slot = self._slot(event, channel)
         self._activate(slot, outputs)
         said = slot.push(delta)
+        _mark_said(slot)
         if said and slot.make is not None:
             outputs.append(slot.make(said))
         return slot.sink
@@ -78,7 +83,7 @@ class TextEvents:
             return
         item = self._items(channel).find(identifier(event, "item_id"), index(event, "output_index"))
         part_index = index(event, channel.index_field)
-        if (channel, part_index) not in item.slots:
+        if item.announced_at(channel, part_index) is None:
             self._new_slot(item, channel, part_index).announced = True
 
     def part_done(self, event: Wire, outputs: Outputs, _argument: None) -> None:
@@ -127,11 +132,11 @@ class TextEvents:
         self.release(outputs)
         fields = {name: identifier(item, name) for name in ("type", "id", "encrypted_content")}
         state = {name: value for name, value in fields.items() if value is not None}
-        known = any(one.get("id", one) == state.get("id", state) for one in self._reasoning_items)
-        if known or "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
+        if "encrypted_content" not in state or self._options.thinking is not ThinkingMode.PART:
             return
-        self._reasoning_items.append(state)
-        outputs.append(thinking_part("", None, {"reasoning_items": list(self._reasoning_items)}))
+        if not self._carried.knows(state):
+            listed = self._carried.add(state)
+            outputs.append(Unmapped(_TOO_MANY, item) if listed is None else thinking_part("", None, listed))
 
     # The response
 
@@ -159,7 +164,7 @@ class TextEvents:
     def _pair(
         items: TextItems, snapshot: list[tuple[int, Wire]], close: Callable[[TextItem, Wire, Outputs, Wire], None]
     ) -> dict[int, Close]:
-        pairs = items.match_snapshot(snapshot, (same_id, same_place, in_order))
+        pairs = items.match_snapshot(snapshot, (SAME_ID, SAME_PLACE, IN_ORDER))
         return {place: partial(close, item) for place, item in pairs.items()}
 
     def _close_annotations(self, parts: list[Wire], slot: Slot, outputs: Outputs) -> None:
@@ -204,6 +209,7 @@ class TextEvents:
         if self._active is not slot:
             self.release(outputs)
             self._active = slot
+        self._items(slot.channel).texts.touch(slot, slot.item, slot.channel)
         return slot
 
     def _close(self, slot: Slot, whole: str, event: Wire, outputs: Outputs) -> Slot:
@@ -212,6 +218,8 @@ class TextEvents:
             slot = self._items(slot.channel).saying(slot, whole) or slot
         self._activate(slot, outputs)
         missing, agrees = slot.close(whole)
+        if whole:
+            _mark_said(slot)
         if missing and slot.make is not None:
             outputs.append(slot.make(missing))
         if not agrees:
@@ -220,7 +228,7 @@ class TextEvents:
 
     def _close_parts(self, item: TextItem, groups: dict[Channel, list[Wire]], event: Wire, outputs: Outputs) -> None:
         for channel, parts in groups.items():
-            slots = item.of_channel(channel)
+            slots = item.first_slots(channel, max(len(parts), 1))
             if len(slots) == 1 and len(parts) > 1:
                 # Deltas whose indices did not tell the parts apart: they stream into one slot.
                 slot = self._close(slots[0], texts.joined(channel, parts), event, outputs)
@@ -250,10 +258,10 @@ class TextEvents:
 
     def _close_reasoning(self, item: TextItem, event: Wire, outputs: Outputs, wire: Wire) -> None:
         groups = {SUMMARY: sequence(wire, "summary"), REASONING: sequence(wire, "content")}
-        if not item.is_empty:
+        if item.said:
             # What one channel has said is not said again through the other (xAI, DeepSeek: facts 7.2).
-            groups = {channel: parts for channel, parts in groups.items() if item.of_channel(channel)}
-        if self._active not in item.slots.values():
+            groups = {channel: parts for channel, parts in groups.items() if item.has(channel)}
+        if self._active is None or self._active.item is not item:
             self.release(outputs)
         before = len(outputs)
         self._close_parts(item, groups, event, outputs)
@@ -267,13 +275,21 @@ class TextEvents:
         model call, so it lists the reasoning items before this one as well."""
         identity = {"id": identifier(wire, "id") or item.id, "encrypted_content": identifier(wire, "encrypted_content")}
         known = {name: value for name, value in identity.items() if value is not None}
-        if self._options.thinking is not ThinkingMode.PART or (item.is_empty and "encrypted_content" not in known):
+        if self._options.thinking is not ThinkingMode.PART or (not item.said and "encrypted_content" not in known):
             return
-        self._reasoning_items.append(known)
-        metadata = {**known, "reasoning_items": list(self._reasoning_items)}
+        listed = self._carried.add(known)
+        if listed is None:
+            outputs.append(Unmapped(_TOO_MANY, wire))
+            return
+        metadata = {**known, **listed}
         # Only a part that this very event gave: what came before may have gone out already.
         last = outputs[-1] if len(outputs) > before else None
         if isinstance(last, ThinkingPart):
             outputs[-1] = thinking_part(last.value, last.id, metadata)
         else:
             outputs.append(thinking_part("", item.id, metadata))
+
+
+def _mark_said(slot: Slot) -> None:
+    if slot.item is not None:
+        slot.item.said = True

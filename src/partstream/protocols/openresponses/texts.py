@@ -5,10 +5,12 @@ A slot is one content part: its text arrives as deltas and is said again by up t
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
+from partstream.protocols.openresponses.said_texts import SaidTexts
 from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDINGS, StreamedText
 
 if TYPE_CHECKING:
@@ -70,7 +72,8 @@ class Slot(StreamedText):
         output_index: The item's place as the slot's events say it, or None.
         part_index: The part's place in the item as the slot's events say it, or None.
         make: Makes the part that a fragment becomes, or None when nothing is to be emitted.
-        sink: The short way for deltas, see :class:`partstream.outputs.ResponseStream`.
+        sink: The short way for deltas, see :class:`partstream.outputs.ResponseStream`; None without an `output_index`,
+            because then only the long way tells whose a delta is.
         item: The item that it belongs to, set when it is added to one.
         announced: Whether it is known to be a part of its own, however much its text is like another's.
         annotated: Whether annotations arrived by events of their own; closing events only repeat them.
@@ -93,19 +96,24 @@ class Slot(StreamedText):
         self.item: TextItem | None = None
         self.announced = False
         self.annotated = False
-        self.sink = self._make_sink()
+        self.sink = None if output_index is None else self._make_sink()
 
     def _make_sink(self) -> Sink:
         """The fast path: nearly all events of a response are deltas for the slot of the event before.
 
-        Everything is a local name here, because this function costs more than all others together.
+        Everything is a local name here, because this function costs more than all others together. Small integers are
+        the same object in CPython; others are compared by type as well, because 1.0 and True equal 1 and are no index.
         """
         output_index, part_index = self.output_index, self.part_index
         pieces, add, make, held_endings, fold_at = self.pieces, self.pieces.append, self.make, HELD_ENDINGS, FOLD_AT
 
         def sink(event: Any, outputs: list[StreamOutput]) -> bool:
-            delta = event.delta
-            if event.output_index != output_index or event.part_index != part_index or type(delta) is not str:
+            delta, place, part = event.delta, event.output_index, event.part_index
+            if place is not output_index and (type(place) is not int or place != output_index):
+                return False
+            if part is not part_index and (type(part) is not int or part != part_index):
+                return False
+            if type(delta) is not str:
                 return False
             if self.held or delta[-1:] in held_endings:
                 delta = self.push(delta)
@@ -126,14 +134,15 @@ class TextItem(Item):
     """A message or a reasoning item.
 
     Attributes:
-        slots: Its slots by channel and part index, in order of first appearance.
+        said: Whether one of its slots has emitted anything, or holds something back.
     """
 
-    __slots__ = ("_current", "slots")
+    __slots__ = ("_channels", "_current", "said")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
-        self.slots: dict[tuple[Channel, int | None], Slot] = {}
+        self.said = False
+        self._channels: dict[Channel, dict[int | None, Slot]] = {}
         self._current: dict[Channel, Slot] = {}
 
     def existing(self, channel: Channel, part_index: int | None) -> Slot | None:
@@ -142,7 +151,7 @@ class TextItem(Item):
         An index that no `content_part.added` announced means the slot that is open: vLLM counts `content_index` up
         with every delta, others leave it out (facts 7.1, 7.2).
         """
-        exact = self.slots.get((channel, part_index))
+        exact = self.announced_at(channel, part_index)
         if exact is not None:
             return exact
         current = self._current.get(channel)
@@ -150,30 +159,38 @@ class TextItem(Item):
             return current
         return None
 
+    def announced_at(self, channel: Channel, part_index: int | None) -> Slot | None:
+        """The slot of that very index, or None."""
+        return self._channels.get(channel, {}).get(part_index)
+
     def add(self, slot: Slot) -> Slot:
         """Adds a new slot and makes it the open one of its channel."""
         slot.item = self
-        self.slots[slot.channel, slot.part_index] = slot
+        self._channels.setdefault(slot.channel, {})[slot.part_index] = slot
         self._current[slot.channel] = slot
         return slot
 
-    def of_channel(self, channel: Channel) -> list[Slot]:
-        """The slots of one channel, in order."""
-        return [slot for (owner, _), slot in self.slots.items() if owner is channel]
+    def has(self, channel: Channel) -> bool:
+        """Whether it has a slot of that channel."""
+        return channel in self._channels
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether none of its slots emitted anything."""
-        return all(slot.is_empty for slot in self.slots.values())
+    def first_slots(self, channel: Channel, count: int) -> list[Slot]:
+        """The first slots of one channel, no more than `count`."""
+        return list(islice(self._channels.get(channel, {}).values(), count))
 
 
 class TextItems(Items[TextItem]):
-    """All messages, or all reasoning items, of one response."""
+    """All messages, or all reasoning items, of one response.
 
-    __slots__ = ()
+    Attributes:
+        texts: What their slots have emitted.
+    """
+
+    __slots__ = ("texts",)
 
     def __init__(self) -> None:
         super().__init__(TextItem)
+        self.texts = SaidTexts[Slot]()
 
     def saying(self, empty: Slot, whole: str) -> Slot | None:
         """The slot whose text `whole` repeats, although it came for the slot `empty`; None if there is none.
@@ -181,14 +198,10 @@ class TextItems(Items[TextItem]):
         LiteLLM closes a message under an id that was never opened, vLLM a part under an index that was never opened
         (facts 7.1, 7.2). What was announced is itself: two messages may say the same.
         """
-        for item in reversed(self.all):
-            announced = empty.announced if item is empty.item else empty.item is not None and empty.item.announced
-            if announced:
-                continue
-            for slot in item.of_channel(empty.channel):
-                if not slot.is_empty and slot.begins(whole) and not (slot.closed and slot.length < len(whole)):
-                    return slot
-        return None
+        item = empty.item
+        if item is not None and item.announced:
+            return None if empty.announced else self.texts.find(empty.channel, whole, item, without=None)
+        return self.texts.find(empty.channel, whole, None, without=item if empty.announced else None)
 
 
 def joined(channel: Channel, parts: list[Wire]) -> str:

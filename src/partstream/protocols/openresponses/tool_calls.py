@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
-from partstream.json_codec import JSONDecodeError, is_json, loads
+from partstream.protocols.arguments import read_arguments
 from partstream.protocols.openresponses.fields import Wire, identifier
-from partstream.protocols.openresponses.items import Item, Items, same_id
+from partstream.protocols.openresponses.items import SAME_ID, Item, Items, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from partstream.outputs import StreamOutput
 
 __all__ = ["ARGUMENTS_DONE", "ITEM_DONE", "RESPONSE_DONE", "CompleteCall", "ToolCall", "ToolCalls"]
@@ -54,10 +57,10 @@ class ToolCall(Item):
         name: The function; None until an item said it.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
         emitted: Whether it was handed out.
-        deltas: The pieces of the arguments that arrived.
+        deltas: The pieces of the arguments that arrived; all that came before the last look at them is one.
     """
 
-    __slots__ = ("_arguments", "call_id", "cut", "deltas", "emitted", "name")
+    __slots__ = ("_arguments", "_read", "call_id", "cut", "deltas", "emitted", "name")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
@@ -67,6 +70,7 @@ class ToolCall(Item):
         self.emitted = False
         self.deltas: list[str] = []
         self._arguments: dict[str, str | dict[str, Any]] = {}
+        self._read: tuple[str | dict[str, Any], dict[str, Any] | None] | None = None
 
     def say_arguments(self, source: str, arguments: object) -> None:
         """Takes the whole arguments from one of the sources in :data:`_PRECEDENCE`."""
@@ -88,8 +92,11 @@ class ToolCall(Item):
         (LM Studio), some say nothing in the end: facts 7.3.
         """
         for source in _PRECEDENCE:
-            if source == "deltas" and (joined := "".join(self.deltas)):
-                return joined
+            if source == "deltas" and self.deltas:
+                if len(self.deltas) > 1:
+                    self.deltas[:] = ["".join(self.deltas)]
+                if self.deltas[0]:
+                    return self.deltas[0]
             if source in self._arguments:
                 return self._arguments[source]
         return ""
@@ -102,8 +109,9 @@ class ToolCall(Item):
         """
         if self.emitted or self.cut:
             return None
-        value = _parsed(self.arguments)
-        usable = value is not None and (point.empty_is_complete or bool(self.arguments))
+        arguments = self.arguments
+        value = self._value(arguments)
+        usable = value is not None and (point.empty_is_complete or bool(arguments))
         call_id = self.call_id or (self.id if point.must_be_whole else None)
         if value is not None and usable and call_id is not None and self.name is not None:
             return CompleteCall(call_id, self.name, value)
@@ -111,22 +119,16 @@ class ToolCall(Item):
             raise ToolArgumentsError(
                 call_id=self.call_id,
                 name=self.name,
-                arguments=str(self.arguments),
+                arguments=str(arguments),
                 expected="a JSON object" if self.name else "a name and a call id for these arguments",
             )
         return None
 
-
-def _parsed(arguments: str | dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments as an object, or None if they are none."""
-    if isinstance(arguments, str):
-        try:
-            value = loads(arguments) if arguments.strip() else {}
-        except JSONDecodeError:
-            return None
-    else:
-        value = arguments
-    return value if isinstance(value, dict) and is_json(value) else None
+    def _value(self, arguments: str | dict[str, Any]) -> dict[str, Any] | None:
+        """The object that the arguments are, or None. It is read once, however often an event says that they end."""
+        if self._read is None or self._read[0] is not arguments:
+            self._read = arguments, read_arguments(arguments)
+        return self._read[1]
 
 
 _PRECEDENCE: Final = ("item", "done", "deltas", "added")
@@ -144,8 +146,8 @@ class ToolCalls(Items[ToolCall]):
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
         """The fast path for argument deltas; see :class:`partstream.outputs.ResponseStream`."""
-        call = self._by_index.get(event.output_index)
-        delta = event.delta
+        place, delta = event.output_index, event.delta
+        call = self._by_index.get(place) if type(place) is int else None
         if call is None or call.closed or type(delta) is not str:
             return False
         call.deltas.append(delta)
@@ -182,23 +184,29 @@ class ToolCalls(Items[ToolCall]):
         """Pairs the function calls of the final snapshot, given with their places, with those seen before.
 
         By call id or item id first; then, because some servers give new ids in the snapshot (vLLM), by name and
-        arguments, then by place and name.
+        arguments, then by place and name, the last for calls whose name nobody has said.
         """
-        return self.match_snapshot(snapshot, (_same_call_id, same_id, _same_content, _same_place))
+        return self.match_snapshot(snapshot, _RULES)
 
 
-def _same_call_id(call: ToolCall, _place: int, wire: Wire) -> bool:
-    return call.call_id is not None and call.call_id == wire.get("call_id")
+def _content(name: str | None, arguments: object) -> Hashable | None:
+    """What calls with the same name and arguments have in common, however the JSON of the arguments is written."""
+    value = read_arguments(arguments) if isinstance(arguments, str | dict) else None
+    if value is not None:
+        return name, canonical_json(value)
+    return (name, arguments) if isinstance(arguments, str) else None
 
 
-def _same_content(call: ToolCall, _place: int, wire: Wire) -> bool:
-    if call.name != wire.get("name"):
-        return False
-    arguments = wire.get("arguments") or ""
-    return call.arguments == arguments or (
-        isinstance(arguments, str | dict) and _parsed(call.arguments) == _parsed(arguments) is not None
-    )
-
-
-def _same_place(call: ToolCall, place: int, wire: Wire) -> bool:
-    return call.output_index == place and call.name in (None, wire.get("name"))
+_RULES: Final = (
+    Rule(lambda call: call.call_id, lambda _place, wire: identifier(wire, "call_id")),
+    SAME_ID,
+    Rule(
+        lambda call: _content(call.name, call.arguments),
+        lambda _place, wire: _content(identifier(wire, "name"), wire.get("arguments") or ""),
+    ),
+    Rule(
+        lambda call: None if None in (call.output_index, call.name) else (call.output_index, call.name),
+        lambda place, wire: (place, identifier(wire, "name")),
+    ),
+    Rule(lambda call: call.output_index if call.name is None else None, lambda place, _wire: place),
+)
