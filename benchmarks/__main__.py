@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from benchmarks import cancelling, competitors, imports, machine, race, report, scaling, sidecar, targets, tokens
+from benchmarks import (
+    cancelling,
+    competitors,
+    hostile,
+    imports,
+    machine,
+    race,
+    report,
+    scaling,
+    sidecar,
+    targets,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +74,8 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         peaks = scaling.memory(folder, events)
         status.update("one large event")
         large = scaling.large_event(large_event, rounds)
+        status.update("hostile streams")
+        attacked = hostile.measure(few, divide=max(1, 20_000 // events))
         status.update("import time")
         imported = imports.import_time(few)
         status.update("counting tokens")
@@ -78,11 +92,15 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         grown=grown,
         peaks=peaks,
         large=large,
+        hostile=attacked,
         imported=imported,
         counting=counting,
         cancelled=cancelled,
         sidecar=of_sidecar,
-        targets=targets.judge(raced, grown, peaks, large, imported, counting, cancelled),
+        targets=[
+            *targets.judge(raced, grown, peaks, large, imported, counting, cancelled),
+            *hostile.targets(attacked),
+        ],
     )
 
 

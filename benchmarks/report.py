@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import cancelling, sidecar, tokens
+from benchmarks import cancelling, hostile, sidecar, tokens
 from benchmarks.competitors import FLOOR
 from benchmarks.grids import Grid, draw
 
@@ -36,6 +36,7 @@ class Results:
         grown: Figures by reader and length.
         peaks: Bytes by reader, length and kind.
         large: Nanoseconds a byte.
+        hostile: Streams that once cost more than their length.
         imported: See :func:`benchmarks.imports.import_time`.
         counting: Of tokens.
         cancelled: From cancelling a request to its closed connection.
@@ -50,6 +51,7 @@ class Results:
     grown: Mapping[str, Mapping[int, Figure]]
     peaks: Mapping[str, Mapping[int, Mapping[str, int]]]
     large: Mapping[str, float]
+    hostile: hostile.Hostile
     imported: Mapping[str, Any]
     counting: tokens.Counting
     cancelled: Mapping[str, cancelling.Delay]
@@ -74,6 +76,7 @@ class Results:
                 name: {str(c): dict(p) for c, p in peaks.items()} for name, peaks in self.peaks.items()
             },
             "large_event_nanoseconds_per_byte": dict(self.large),
+            "hostile_streams": self.hostile.as_json(),
             "import": dict(self.imported),
             "counting": self.counting.as_json(),
             "cancelling_milliseconds": cancelling.as_json(self.cancelled),
@@ -89,6 +92,7 @@ def grids(results: Results) -> list[Grid]:
         *_raced(results.raced),
         _grown(results.grown),
         _peaks(results.peaks),
+        hostile.grid(results.hostile),
         *tokens.grids(results.counting),
         cancelling.grid(results.cancelled),
         *sidecar.grids(results.sidecar),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from partstream.protocols.openresponses.items import Item, Items, in_order, same_id, same_place
+from partstream.protocols.openresponses.items import IN_ORDER, SAME_ID, SAME_PLACE, Item, Items
 
 
 def _items(*announced: tuple[str | None, int | None]) -> Items[Item]:
@@ -97,7 +97,7 @@ def test_implied_items_with_other_ids_are_other_items_where_no_index_says_it() -
 def test_the_snapshot_is_paired_rule_by_rule_and_each_item_once() -> None:
     items = _items(("a", 0), ("b", 1), ("c", 2))
     snapshot: Any = [(0, {"id": "b"}), (1, {"id": "x"}), (2, {"id": "y"}), (3, {"id": "z"})]
-    pairs = items.match_snapshot(snapshot, (same_id, same_place, in_order))
+    pairs = items.match_snapshot(snapshot, (SAME_ID, SAME_PLACE, IN_ORDER))
     first, second, third, fourth = (pairs[place] for place in range(4))
     assert first is items.all[1], "by id"
     assert third is items.all[2], "by place"
@@ -108,4 +108,4 @@ def test_the_snapshot_is_paired_rule_by_rule_and_each_item_once() -> None:
 
 def test_without_a_rule_that_fits_everything_in_the_snapshot_is_new() -> None:
     items = _items(("a", 0))
-    assert items.match_snapshot([(0, {"id": "x"})], (same_id,)) == {0: items.all[1]}
+    assert items.match_snapshot([(0, {"id": "x"})], (SAME_ID,)) == {0: items.all[1]}

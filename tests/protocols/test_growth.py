@@ -1,0 +1,175 @@
+"""What a stream costs grows with its length and not with its square, whatever a server makes it of."""
+
+import sys
+import tracemalloc
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+import pytest
+from benchmarks.hostile import CASES, HostileCase, read
+
+from partstream.outputs import CitationMode, StreamOptions, Unmapped
+from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ToolCall
+from partstream.protocols.reader import StreamReader
+from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done
+from protocols.openresponses.wire import read as read_events
+
+SMALL = 60
+MOST_GROWTH = 2.2
+
+
+def _instructions(case: HostileCase, size: int) -> int:
+    """How many instructions of Python run while a stream is read: the same number on every machine."""
+    counted = 0
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal counted
+        if event == "call":
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif event == "opcode":
+            counted += 1
+        return trace
+
+    chunks = list(case.make(size))
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        read(case, chunks)
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_twice_as_many_events_take_twice_the_work(case: HostileCase) -> None:
+    size = SMALL if case.size < 100_000 else 4096
+    _instructions(case, 2)  # what runs only once, at the first use
+    single, double = _instructions(case, size), _instructions(case, 2 * size)
+    assert double <= MOST_GROWTH * single
+
+
+# ---- closing marks ----
+
+
+def test_a_row_of_closing_marks_is_shown_as_it_comes() -> None:
+    reader = StreamReader("openresponses")
+    shown = [reader.feed(chunk) for chunk in sse([delta("Stop"), *[delta("....!")] * 50])]
+    assert shown[0] == [TextPart("Stop")]
+    assert shown[1] == [], "the marks of the last delta wait for what comes next"
+    assert shown[2:] == [[TextPart("....!")]] * 49
+
+
+@pytest.mark.parametrize("marks", [".", "...", "?!"])
+def test_the_last_marks_still_wait_for_a_closing_event_that_goes_on(marks: str) -> None:
+    events = [created(), delta("It ran"), delta(marks), text_done("It ran in the box."), terminal()]
+    assert read_events(events).text == "It ran in the box."
+
+
+def test_a_row_of_marks_is_the_text_that_the_server_closed_with() -> None:
+    result = read_events([created(), *[delta("!")] * 30, text_done("!" * 30), terminal()])
+    assert result.text == "!" * 30
+    assert result.unmapped == {}
+
+
+# ---- the same answers as before ----
+
+
+def test_many_messages_closed_under_other_ids_are_said_once() -> None:
+    count = 200
+    texts = [f"hello {number} " for number in range(count)]
+    opened = [delta(text, number, item_id=f"a{number}") for number, text in enumerate(texts)]
+    closed = [text_done(text, count + number, item_id=f"b{number}") for number, text in enumerate(texts)]
+    result = read_events([created(), *opened, *closed, terminal()])
+    assert result.text == "".join(texts)
+    assert result.unmapped == {}
+
+
+def test_a_text_closed_under_another_id_gets_what_is_missing_of_the_longest_beginning() -> None:
+    opened = [delta(text, number, item_id=f"a{number}") for number, text in enumerate(("He", "Hello", "H", "Bye"))]
+    result = read_events([created(), *opened, text_done("Hello there", 9, item_id="b"), terminal()])
+    assert result.text == "HeHelloHBye there"
+
+
+def test_what_was_announced_is_itself_however_many_others_say_the_same() -> None:
+    count = 30
+    said = [delta("Done", number, item_id=f"a{number}") for number in range(count)]
+    opened = [added({"type": "message", "id": f"b{number}", "content": []}, count + number) for number in range(count)]
+    closed = [text_done("Done", count + number, item_id=f"b{number}") for number in range(count)]
+    result = read_events([created(), *said, *opened, *closed, terminal()])
+    assert result.text == "Done" * 2 * count
+
+
+def test_two_messages_without_an_index_are_told_apart_by_their_ids() -> None:
+    opened = [added({"type": "message", "id": name, "content": []}, OMIT) for name in "ab"]
+    said = [delta(name.upper(), OMIT, 0, name) for name in "abab"]
+    closed = [text_done(name.upper() * 2, OMIT, 0, name) for name in "ab"]
+    result = read_events([created(), *opened, *said, *closed, terminal()])
+    assert result.text == "ABAB"
+    assert result.unmapped == {}
+
+
+@pytest.mark.parametrize("index", [1.0, True, "1"])
+def test_an_index_that_is_no_integer_is_none_in_every_way_of_reading(index: Any) -> None:
+    events = [delta("A", 0, item_id="a"), delta("B", 1, item_id="b"), delta("C", index, item_id="a")]
+    result = read_events([created(), *events, text_done("AC", 0, item_id="a"), terminal()])
+    assert result.text == "ABC"
+    assert result.unmapped == {}
+
+
+def test_arguments_that_end_many_times_are_joined_and_read_once() -> None:
+    call = ToolCall("fc_0", 0)
+    call.deltas += ["[" * 8] * 1000
+    assert [call.complete(ARGUMENTS_DONE) for _ in range(3)] == [None] * 3
+    assert len(call.deltas) == 1
+    first = call.arguments
+    assert call.arguments is first
+
+
+def test_the_thousand_and_first_item_that_a_server_wants_back_is_counted() -> None:
+    items = [done(reasoning(item_id=f"r{number}", encrypted_content="e"), number) for number in range(1002)]
+    result = read_events([created(), *items, terminal()])
+    listed = [len(one.metadata["reasoning_items"]) for one in result.outputs if isinstance(one, ThinkingPart)]  # type: ignore[index]
+    assert listed == list(range(1, 1001))
+    assert result.unmapped == {"reasoning (more than 1000 items of one answer)": 2}
+
+
+# ---- memory ----
+
+
+def _peak(chunks: Iterable[bytes]) -> int:
+    reader = StreamReader("openresponses", StreamOptions(citations=CitationMode.OFF))
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for chunk in chunks:
+            reader.feed(chunk)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return peak - before
+
+
+def test_an_event_byte_by_byte_takes_a_few_times_its_size() -> None:
+    (event,) = sse([delta("x" * 60_000)])
+    assert _peak(event[at : at + 1] for at in range(len(event))) < 8 * len(event)
+
+
+def test_an_event_of_many_empty_lines_takes_less_than_its_size() -> None:
+    piece = b"data:\n" * 100
+    assert _peak([*[piece] * 500, b"\n"]) < 500 * len(piece)
+
+
+def test_what_unpacks_to_millions_of_lines_is_read_piece_by_piece() -> None:
+    unpacked = b": x\n\n" * 300_000
+    assert _peak([unpacked]) < 6 * len(unpacked)
+
+
+def test_events_in_one_piece_of_megabytes_are_those_of_small_pieces() -> None:
+    chunks = sse([created(), *[delta(f"word {number} ") for number in range(9000)], terminal()])
+    whole, pieces = (StreamReader("openresponses") for _ in range(2))
+    outputs = [output for chunk in chunks for output in pieces.feed(chunk)]
+    assert len(b"".join(chunks)) > 1024 * 1024
+    assert whole.feed(b"".join(chunks)) == outputs
+    assert not any(isinstance(output, Unmapped) for output in outputs)
