@@ -56,6 +56,12 @@ test-python: ## Run the tests of Python
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
 	$(call part,tests of Python,$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(TESTS))
 
+# Damaged streams, read in every way: SECONDS is how long; the last lines of a run say how to repeat a fault.
+.PHONY: fuzz
+SECONDS ?= 60
+fuzz: setup ## Read damaged streams for SECONDS=60, and stop at the first fault
+	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS)
+
 lint: setup ## Check style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -1,0 +1,1 @@
+"""Streams as hostile servers send them: made from recordings by damaging them, and what must hold for each."""
