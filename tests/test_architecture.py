@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 60
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "user_folders"}),
-    frozenset({"arguments", "redaction", "visible_text"}),
+    frozenset({"arguments", "error_facts", "redaction", "visible_text"}),
     frozenset({"parts"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),

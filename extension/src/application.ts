@@ -224,7 +224,7 @@ export class Application {
   }
 
   #listFailed(isGroup: boolean, error: string): void {
-    this.#log.warning(error);
+    this.#log.debug(error); // The process has logged it as an error, with the facts.
     // VS Code shows the error beside a group; the providers in the settings have no such place.
     if (!isGroup && this.#backend.state === "running") this.#notifier.tell(error);
   }

@@ -215,6 +215,7 @@ class UpstreamHTTPError(UpstreamError):
         said: As given.
         body: The first 2,000 characters of the response body, for the log.
         generation_id: A gateway's id of the request, to quote to its support; None without one.
+        request_id: The server's id of the request from its headers, to quote to its support; None without one.
         attempts: One sentence for each provider that a gateway tried without success.
     """
 
@@ -230,6 +231,7 @@ class UpstreamHTTPError(UpstreamError):
         attempts: tuple[str, ...] = (),
         said: str | None = None,
         advice: str = "",
+        request_id: str | None = None,
     ) -> None:
         reason = provider_message or said or "it gave no reason"
         tried = [attempt for attempt in attempts if reason not in attempt]
@@ -247,6 +249,7 @@ class UpstreamHTTPError(UpstreamError):
         self.said = said
         self.body = body[:2000]
         self.generation_id = generation_id
+        self.request_id = request_id
         self.attempts = attempts
 
 

@@ -26,6 +26,16 @@ __all__ = ["ContentTypeError", "content_type_error", "http_error", "retry_after"
 _logger = logging.getLogger("partstream.upstreams")
 
 _MAX_SHOWN: Final = 200
+_REQUEST_IDS: Final = (
+    "x-request-id",
+    "request-id",
+    "apim-request-id",
+    "x-amzn-requestid",
+    "x-vercel-id",
+    "x-goog-request-id",
+    "cf-ray",
+)
+"""The headers in which servers name a request; the server's own before that of a proxy."""
 _MAX_TITLE: Final = 80
 _MAX_START: Final = 60
 _TITLE: Final = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
@@ -81,6 +91,7 @@ def http_error(
         body=text,
         generation_id=read.generation_id,
         attempts=read.attempts,
+        request_id=next((headers[name][:_MAX_SHOWN] for name in _REQUEST_IDS if headers.get(name)), None),
         said=said,
         advice="" if message else advice,
     )

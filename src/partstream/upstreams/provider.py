@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
 from partstream.conversation.digest import short_digest
+from partstream.error_facts import with_facts
 from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
@@ -137,7 +138,8 @@ class GatewayProvider(LanguageModelChatProvider):
         """
         progress = question.progress
         if self._configuration.errors is ErrorMode.TEXT:
-            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, error)
+            said = with_facts(str(error), error)
+            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, said)
             progress.report(error_text(error, has_begun=progress.has_begun))
             progress.failed(error)
             return

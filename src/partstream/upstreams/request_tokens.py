@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens import TokenCount
     from partstream.tokens.accounting import TokenAccounting
+    from partstream.usage import Usage
 
 __all__ = ["NEARLY_FULL", "RequestTokens"]
 
@@ -93,8 +94,27 @@ class RequestTokens:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:
             self._check_limit(finish.usage.input_tokens or 0)
+        before = self._accounting.factor(self._model.family)
         self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
+        self._say_how_good(finish.usage, before)
         return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
+
+    def _say_how_good(self, usage: Usage | None, factor: float) -> None:
+        """Says what was reported beside what was expected, and what that taught."""
+        if usage is None or usage.input_tokens is None:
+            _logger.info("%s reported no tokens of the request", self._model.id)
+            return
+        total = self._estimate.total
+        _logger.info(
+            "%s took %d tokens where %d were expected (%s), and gave %s; factor %.3f, before %.3f",
+            self._model.id,
+            usage.input_tokens,
+            total.tokens,
+            total.source,
+            "no number" if usage.output_tokens is None else usage.output_tokens,
+            self._accounting.factor(self._model.family),
+            factor,
+        )
 
     def _check_limit(self, input_tokens: int) -> None:
         """A model that took more than its limit has another one: a local server was loaded with more room."""

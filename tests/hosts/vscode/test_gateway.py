@@ -232,3 +232,41 @@ def test_the_level_of_the_output_channel_and_that_of_a_group_say_whether_an_answ
         sidecar.notify("setLogLevel", {"level": "loud"})
         sidecar.until_logged("ignored the notification 'setLogLevel'")
         assert not _traced(sidecar, plain)
+
+
+def _logged(sidecar):
+    return [message.params for message in list(sidecar.messages) if getattr(message, "method", "") == "log"]
+
+
+def test_a_failed_answer_is_logged_once_with_what_finds_it_at_its_server():
+    with serving(token=KEY, fault="status=429:2") as upstream, running() as sidecar:
+        group = group_of(upstream, apiKey=KEY, retry={"attempts": 1})
+        request_id = sidecar.respond("text", "Hello", group=group)
+        assert sidecar.wait(request_id).error["data"]["httpStatus"] == 429
+        sidecar.until_logged("could not answer")
+        failures = [one for one in _logged(sidecar) if "429" in one["message"]]
+        assert len(failures) == 1
+        assert failures[0]["level"] == "error"
+        message = failures[0]["message"]
+        assert "(HTTP 429, code rate_limit_exceeded, retry after 2 s" in message
+        assert "\n    body: {" in message
+        assert KEY not in message
+
+
+def test_a_list_that_fails_is_logged_once():
+    with serving(token=KEY) as upstream, running() as sidecar:
+        group = {"id": "g", "configuration": {"baseUrl": upstream.base_url, "apiKey": "another-key"}}
+        assert sidecar.information(group)["errors"]
+        sidecar.until_logged("could not list its models")
+        assert len([one for one in _logged(sidecar) if "401" in one["message"]]) == 1
+
+
+def test_the_log_says_the_tokens_that_an_answer_took_beside_those_that_were_expected():
+    with serving() as upstream, running() as sidecar:
+        request_id = sidecar.respond("text", "Hello", group=group_of(upstream))
+        [usage] = sidecar.wait(request_id) and sidecar.usages(request_id)
+        sidecar.until_logged("were expected")
+        [line] = [one["message"] for one in _logged(sidecar) if "were expected" in one["message"]]
+        assert line.startswith(f"text took {usage['prompt_tokens']} tokens where ")
+        assert f"and gave {usage['completion_tokens']}; factor " in line
+        assert ", before 1.000" in line

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from partstream.error_facts import with_facts
 from partstream.errors import CallerError, UnknownModelError
 from partstream.hosts.vscode.broken_rules import BrokenRules
 from partstream.hosts.vscode.failures import (
@@ -225,7 +226,8 @@ class HostedProvider:
 
     def _log_failure(self, error: BaseException, what: str) -> None:
         traceback = None if says_all(error) else logged_error(error)
-        _logger.error("the provider %s %s: %s", self.name, what, said_by(error), exc_info=traceback)
+        said = with_facts(said_by(error), error) if traceback is None else said_by(error)
+        _logger.error("the provider %s %s: %s", self.name, what, said, exc_info=traceback)
 
     def _as_failure(
         self, error: BaseException, kind: type[ProviderFailedError] = ProviderFailedError
