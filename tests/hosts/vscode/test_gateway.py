@@ -126,7 +126,7 @@ async def provider(messages, options):
     group = {"id": "g", "configuration": {"provider": str(path), "apiKey": KEY, "headers": {"x-auth": f"Bearer {KEY}"}}}
     with running() as sidecar:
         error = sidecar.wait(sidecar.respond("provider", "Hello", group=group)).error
-        assert error["message"] == "the provider leaky failed: ValueError: refused: [redacted]"
+        assert error["message"] == f"the provider leaky failed: ValueError: refused: [redacted] ({path}:8)"
         sidecar.until_logged("the key is [redacted]")
         sidecar.until_logged("ValueError: refused: [redacted]")
         sidecar.notify("exit")

@@ -320,6 +320,26 @@ def test_what_a_provider_prints_goes_to_standard_error_and_cannot_corrupt_the_pr
             sidecar.until_errors(lambda errors, words=words: words in errors)
 
 
+def _line_of(path, words):
+    """The number of the line with these words."""
+    lines = Path(path).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if words in line)
+
+
+def test_a_value_that_a_constructor_refuses_is_a_bug_and_named_with_its_line(write):
+    path = write("""
+        from partstream import TextPart
+
+        @chat_model(name="Broken")
+        async def provider(messages, options):
+            yield TextPart(5)
+    """)
+    with running(path) as sidecar:
+        error = sidecar.wait(sidecar.respond("own/provider", "go")).error
+        got = "InvalidArgumentError: TextPart.value: got 5 (int), expected a text (str)"
+        assert error["message"] == f"the provider own failed: {got} ({path}:{_line_of(path, 'TextPart(5)')})"
+
+
 def test_an_error_in_an_answer_follows_its_parts_and_has_its_traceback_in_the_log(write):
     path = write("""
         @chat_model(name="Broken")
@@ -332,10 +352,11 @@ def test_an_error_in_an_answer_follows_its_parts_and_has_its_traceback_in_the_lo
         error = sidecar.wait(request_id).error
         assert sidecar.text(request_id) == "so far"
         assert error["code"] == -32010
-        assert error["message"] == "the provider own failed: KeyError: 'gone'"
+        message = f"the provider own failed: KeyError: 'gone' ({path}:{_line_of(path, 'raise')})"
+        assert error["message"] == message
         assert error["data"] == {
             "code": "Unspecified",
-            "message": "the provider own failed: KeyError: 'gone'",
+            "message": message,
             "kind": "KeyError",
             "provider": "own",
             "providerCode": None,
@@ -383,10 +404,11 @@ def test_providers_that_fail_are_named_and_the_others_still_work(write):
         assert [model["id"] for model in result["models"]] == ["good/echo"]
         messages = {error["provider"]: error["message"] for error in result["errors"]}
         assert list(messages) == ["importing", "listing", "empty", "script", "nowhere", "no_such_module"]
-        assert messages["importing"] == "RuntimeError: no GPU"
-        assert "ZeroDivisionError" in messages["listing"]
+        assert messages["importing"] == f"RuntimeError: no GPU ({sources[0]}:{_line_of(sources[0], 'GPU')})"
+        assert messages["listing"].startswith("ZeroDivisionError")
+        assert messages["listing"].endswith(f"({sources[1]}:{_line_of(sources[1], '1 / 0')})")
         assert "got no provider, expected one LanguageModelChatProvider" in messages["empty"]
-        assert messages["script"] == "SystemExit: 3"
+        assert messages["script"] == f"SystemExit: 3 ({sources[3]}:{_line_of(sources[3], 'exit')})"
         assert messages["nowhere"] == "nowhere.py: got no such file, expected a Python file"
         assert "got no such module" in messages["no_such_module"]
         sidecar.until_logged("raise RuntimeError('no GPU')")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.arguments import InvalidArgumentError
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.hosts.vscode.user_code import CodePlace, failing_line
 from partstream.numbers import MOST_SECONDS, as_amount, as_count
@@ -56,7 +57,7 @@ class ProviderLoadError(ProviderFailedError):
 
 def says_all(error: BaseException) -> bool:
     """Whether the error's message is written for a person; any other error is a bug, whose traceback is needed."""
-    return isinstance(error, PartstreamError)
+    return isinstance(error, PartstreamError) and not isinstance(error, InvalidArgumentError)
 
 
 def is_providers_own(error: BaseException) -> bool:
@@ -75,7 +76,7 @@ def said_by(error: BaseException) -> str:
 
 
 def sentence(error: BaseException, provider: str) -> str:
-    """One sentence for a person; for a bug, with the error's type and the provider's name."""
+    """One sentence for a person; for a bug, with the error's type, the line of code and the provider's name."""
     said = said_by(error)
     if says_all(error):
         return said
@@ -83,7 +84,12 @@ def sentence(error: BaseException, provider: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """What happened, without the provider's name; for a bug, with the error's type."""
+    """What happened, without the provider's name; for a bug, with the error's type and the line of their code."""
+    place = None if says_all(error) or isinstance(error, SyntaxError) else failing_line(error, None)
+    return _reason(error) if place is None else f"{_reason(error)} ({place.file}:{place.line})"
+
+
+def _reason(error: BaseException) -> str:
     said = said_by(error)
     if says_all(error) or not said:
         return said or type(error).__name__
@@ -99,7 +105,7 @@ def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) ->
         keeps_old: Whether the version before still answers.
     """
     place = failing_line(error, file) or (file and CodePlace(str(file), 1))
-    message = reason(error)
+    message = _reason(error)
     if isinstance(error, SyntaxError) and isinstance(error.msg, str):
         message = f"{type(error).__name__}: {error.msg}"  # its text repeats the place
     return {
