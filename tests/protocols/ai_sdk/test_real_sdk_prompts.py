@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ai_sdk import MAJORS, needs_ai_sdk, perform
 from conversation.samples import PDF, PNG, assistant, called, gave, system, user
+from conversation.strategies import LINKED
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, TextPart
 from partstream.protocols.ai_sdk.model_messages import ModelMessages, to_model_messages
@@ -27,6 +28,8 @@ WRITTEN: dict[str, list[ChatMessage]] = {
     "words of all kinds": [user("naïve 東京 🚀 \u200b \\ \" ' \n\t </s>"), assistant("\u0000\ufeff"), user("é")],
     "two in a row": [user("Hi"), user("Are you there?"), assistant("Yes"), assistant("I am"), user("Good")],
     "an image and a file": [user([TextPart("Look"), PIXEL, PAPER, NOTE])],
+    "an image and a file at addresses": [user([TextPart("Look"), *LINKED])],
+    "a result with an image at an address": [user("Read"), assistant([called()]), user([gave("gw-1", *LINKED)])],
     "a file of the assistant": [user("Draw"), assistant([TextPart("Here"), PIXEL]), user("Nice")],
     "a call": [user("Read"), assistant([TextPart("Let me"), called()]), user([gave("gw-1", "three lines")])],
     "parallel calls": [
@@ -86,7 +89,7 @@ def _said(part: dict[str, Any]) -> tuple[str, Any]:
         return kind, (part["toolCallId"], part["toolName"], part["output"])
     assert kind in {"file", "image"}
     data = part.get("image") or part["data"]
-    return "file", (part["mediaType"], data["data"] if isinstance(data, dict) else data)
+    return "file", (part["mediaType"], data[data["type"]] if isinstance(data, dict) else data)
 
 
 def _check(major: int, written: ModelMessages, result: dict[str, Any]) -> None:

@@ -74,7 +74,9 @@ def _media(piece: Attachment) -> Wire:
 def _image_data_or_file_data(piece: Attachment) -> Wire:
     what = "image" if piece.kind is MediaKind.IMAGE else "file"
     if piece.url:
-        return {"type": f"{what}-url", "url": piece.url}
+        # Without its media type, the SDK fetches a file itself before it hands it to the provider.
+        said = {} if piece.kind is MediaKind.IMAGE else {"mediaType": piece.media_type}
+        return {"type": f"{what}-url", "url": piece.url, **said}
     return {"type": f"{what}-data", "data": _content(piece), "mediaType": piece.media_type, **_named(piece)}
 
 
