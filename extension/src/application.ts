@@ -4,23 +4,25 @@ import type { ExtensionContext } from "vscode";
 import { Backend } from "./backend";
 import { type Abandoned, Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
-import { debugInformation } from "./debugInformation";
+import { askProcess, debugInformation } from "./debugInformation";
 import { type SidecarError, SidecarRefusedError } from "./errors";
 import { inFolderThatExists, isThere, type Plan, sidecarCommand } from "./launch";
+import { GroupNames } from "./groupNames";
 import { Log } from "./log";
-import type { Storage } from "./modelList";
+import type { Storage } from "./storedLists";
 import { Notifier } from "./notifier";
 import {
   type DidAnswerParams,
   type InitializeParams,
   PROTOCOL_VERSION,
-  type Requests,
+  type ProviderDidLoadParams,
+  type ProviderError,
   type TokenCountsDidChangeParams,
 } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runIn, type Search, sentenceOnSetting } from "./python";
 import { Redactor } from "./redaction";
-import { resolveConfiguration, resolveNetwork, resolveProviders } from "./settings";
+import { ignoredLocalValues, resolveConfiguration, resolveNetwork, resolveProviders } from "./settings";
 import { Sidecar } from "./sidecar";
 import { Spacing } from "./spacing";
 import type { Start } from "./supervisor";
@@ -29,6 +31,9 @@ import { Twins } from "./twins";
 import { UsageItem } from "./usageItem";
 import { usagePage } from "./usageText";
 import * as api from "./vscodeApi";
+import { showLoadProblems } from "./vscodeProblems";
+import * as status from "./vscodeStatus";
+import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
 const EVENT_INTERVAL = 1000;
@@ -40,10 +45,16 @@ export class Application {
   readonly #notifier = new Notifier((message, remedy) => void api.notify(this.#redactor.redact(message), remedy));
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
-  readonly #statusItem = api.createStatusItem("partstream.showUsage");
+  readonly #statusItem = status.createStatusItem("partstream.showUsage");
   readonly #usage = new UsageItem(
-    (view) => api.showStatus(this.#statusItem, view),
+    (view) => status.showStatus(this.#statusItem, view),
     () => api.readSettings().usageInStatusBar,
+  );
+  readonly #waitingStatus = status.createWaitingItem("partstream.showLog");
+  readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
+  readonly #loadProblems = showLoadProblems(
+    (text) => this.#redactor.redact(text),
+    (file) => this.#providerFileChanged(file),
   );
   readonly #pages = new api.Pages();
   readonly #children = new Children();
@@ -82,13 +93,16 @@ export class Application {
         processFailed: (error, wasRunning) => this.#processFailed(error, wasRunning),
         changed: this.#events.request,
         otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
-        failed: (group, sentence) => this.#listFailed(group !== null, sentence),
+        failed: (group, sentence, error) => this.#listFailed(group !== null, sentence, error),
+        forgotten: (groupId) => this.#loadProblems.problems.forget(groupId),
       },
     );
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
       this.#statusItem,
+      this.#waitingStatus,
+      ...this.#loadProblems.disposables,
       this.#pages,
       api.registerProvider(this.#provider(context.globalState)),
       api.onDidChangeEnvironment(
@@ -132,6 +146,9 @@ export class Application {
         this.#redactor.rememberConfiguration(configuration);
         return resolveConfiguration(configuration, api.trustedFolder());
       },
+      groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
+      begin: (model) => this.#waiting.begin(model),
+      stopped: () => this.#usage.stopped(),
       didChange: this.#didChange.event,
       log: this.#log.warning,
       clock: SYSTEM_CLOCK,
@@ -176,7 +193,9 @@ export class Application {
       tokenCountsDidChange: ({ group, models }: TokenCountsDidChangeParams) =>
         this.#counts.forget(models.map((model) => modelKey(group, model))),
       didAnswer: (usage: DidAnswerParams) => this.#usage.answered(usage),
+      providerDidLoad: (load: ProviderDidLoadParams) => this.#loadProblems.problems.told(load),
     };
+    this.#loadProblems.problems.processStarted();
     const sidecar = await Sidecar.start(command, this.#initializeParams(plan), listener, {
       limit,
       abandoned,
@@ -194,12 +213,14 @@ export class Application {
 
   #restart(): void {
     this.#notifier.reset();
+    this.#loadProblems.problems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
   }
 
   #started(): void {
     this.#notifier.reset();
+    this.#sayIgnoredSettings();
     // A notification cannot be taken back: the person learns that the problem is solved.
     if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");
     this.#saidNotRunning = false;
@@ -223,27 +244,29 @@ export class Application {
     this.#saidNotRunning = true;
   }
 
-  #listFailed(isGroup: boolean, error: string): void {
-    this.#log.debug(error); // The process has logged it as an error, with the facts.
-    // VS Code shows the error beside a group; the providers in the settings have no such place.
-    if (!isGroup && this.#backend.state === "running") this.#notifier.tell(error);
+  /** The settings of the person's own machine do not hold in a remote window, which VS Code does not say. */
+  #sayIgnoredSettings(): void {
+    const sentence = ignoredLocalValues(api.readLocalValues(), api.remoteName());
+    if (sentence === undefined) return;
+    this.#log.warning(sentence);
+    this.#notifier.tell(sentence);
   }
 
-  /** Asks the running process; starts none if there is none. */
-  async #askedOfProcess<Method extends "languageModels/counting" | "languageModels/diagnostics">(
-    method: Method,
-  ): Promise<Requests[Method]["result"] | undefined> {
-    try {
-      return await this.#backend.process?.request(method, null);
-    } catch (error) {
-      this.#log.warning(`the debug information lacks ${method}: ${String(error)}`);
-      return undefined;
-    }
+  /** `error` is what the process said, which it has logged. */
+  #listFailed(isGroup: boolean, sentence: string, error: ProviderError | undefined): void {
+    if (!error) this.#log.warning(sentence);
+    // VS Code shows the error beside a group; the providers in the settings have no such place.
+    const isShown = isGroup || error?.isLoadProblem;
+    if (!isShown && this.#backend.state === "running") this.#notifier.tell(sentence);
+  }
+
+  /** Asks for the list anew, which loads the file. */
+  #providerFileChanged(file: string): void {
+    for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
   async #debugInformation(): Promise<string> {
-    const counting = await this.#askedOfProcess("languageModels/counting");
-    const diagnostics = await this.#askedOfProcess("languageModels/diagnostics");
+    const { counting, diagnostics } = await askProcess(this.#backend.process, this.#log.warning);
     return debugInformation({
       ...api.facts(),
       extensionVersion: this.#version,
@@ -251,6 +274,7 @@ export class Application {
       state: this.#backend.state,
       server: this.#backend.process?.information,
       lastError: this.#backend.lastError?.message,
+      lists: this.#backend.models.summaries,
       models: this.#backend.models.all.flatMap((models) => models.map(({ id }) => id)),
       counting: counting?.models,
       diagnostics,

@@ -7,9 +7,10 @@ import type { Clock } from "./clock";
 import { type SidecarError, SidecarNotAskedError } from "./errors";
 import { type Plan, Planner, type Surroundings } from "./launch";
 import type { State } from "./lifecycle";
-import { ModelList, type ModelListListener, type Storage } from "./modelList";
+import { ModelList, type ModelListListener } from "./modelList";
 import type { Search } from "./python";
 import type { Sidecar } from "./sidecar";
+import type { Storage } from "./storedLists";
 import { type Start, type Supervised, Supervisor } from "./supervisor";
 
 /** The part of a sidecar that is used here. */
@@ -22,7 +23,7 @@ export interface BackendParts<Process> {
   readonly clock: Clock;
 }
 
-export interface BackendListener extends Omit<ModelListListener, "forgotten"> {
+export interface BackendListener extends ModelListListener {
   started(): void;
   /** The sidecar crashed, could not be started, or was refused. */
   processFailed(error: SidecarError, wasRunning: boolean): void;
@@ -55,8 +56,11 @@ export class Backend<Process extends Serving> {
       {
         changed: () => listener.changed(),
         otherModels: (groupId, modelIds) => listener.otherModels(groupId, modelIds),
-        failed: (group, sentence) => listener.failed(group, sentence),
-        forgotten: (group) => this.process?.notify("languageModels/forgetGroup", { group }),
+        failed: (group, sentence, error) => listener.failed(group, sentence, error),
+        forgotten: (group) => {
+          this.process?.notify("languageModels/forgetGroup", { group });
+          listener.forgotten(group);
+        },
       },
       clock,
     );

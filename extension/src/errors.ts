@@ -59,14 +59,31 @@ export function isFromChat(requestInitiator: string | undefined): boolean {
   return requestInitiator?.toLowerCase() === COPILOT;
 }
 
-/** What a person can do in the chat, by the kind of the error and whether the conversation has earlier messages. */
-const HINTS: Readonly<Record<string, (hasHistory: boolean) => string>> = {
-  // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
-  ContextLengthExceededError: (hasHistory) =>
-    hasHistory
+/** What is known of a request that failed. */
+export interface Asked {
+  /** Whether the request holds an earlier answer, so that the conversation can be shortened. */
+  readonly hasHistory: boolean;
+  /** Whether a model server of a group was asked, whose key a person can update. */
+  readonly isOfServer: boolean;
+}
+
+/** What a person can do in the chat. */
+function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHistory, isOfServer }: Asked): string {
+  if (kind === "ContextLengthExceededError") {
+    // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages.
+    return hasHistory
       ? "; send the message again, and Copilot shortens the conversation first"
-      : "; send a shorter message, or choose a model with a larger limit",
-};
+      : "; send a shorter message, or choose a model with a larger limit";
+  }
+  if (httpStatus === 401 && isOfServer)
+    return `; run "Partstream: Manage Models" and update the API key of ${provider ?? "its group"}`;
+  if (retryAfter !== null && retryAfter > 0) return `; the server asks to wait ${inWords(retryAfter)}`;
+  return "";
+}
+
+function inWords(seconds: number): string {
+  return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
+}
 
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {
   NotFound: (message, errors) => errors.NotFound(message),
@@ -80,18 +97,17 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
  * LanguageModelError: so Copilot gets a plain error with an empty stack. Other callers read the code.
- * `hasHistory` tells whether the request holds an earlier answer, so that the conversation can be shortened.
  */
 export function toHostError(
   error: unknown,
   requestInitiator: string | undefined,
   errors: LanguageModelErrorClass,
-  hasHistory: boolean,
+  asked: Asked,
 ): Error {
   const data = errorData(error);
   const message = data?.message ?? (error instanceof Error ? error.message : String(error));
   if (isFromChat(requestInitiator)) {
-    return Object.assign(new Error(message + hintOn(data, hasHistory)), {
+    return Object.assign(new Error(message + (data ? hintOn(data, asked) : "")), {
       stack: "",
       cause: data,
       ...(data && { code: data.code }),
@@ -99,10 +115,6 @@ export function toHostError(
   }
   const make = MAKE_ERROR[data?.code ?? "Unspecified"];
   return Object.assign(make(message, errors), { cause: data });
-}
-
-function hintOn(data: ErrorData | undefined, hasHistory: boolean): string {
-  return (data && HINTS[data.kind]?.(hasHistory)) ?? "";
 }
 
 /** The facts that Python sends about a model that failed; undefined for all other errors. */

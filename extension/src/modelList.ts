@@ -8,8 +8,10 @@
  */
 import type { Clock } from "./clock";
 import { LIST_TRANSITIONS, type ListAction, type ListEvent, type ListState } from "./listLife";
-import type { Group, InformationResult, LanguageModelChatInformation } from "./protocol.generated";
+import type { Group, InformationResult, ProviderError } from "./protocol.generated";
+import { isRefused, keptModels, type Models, otherModels, withAdvice } from "./modelListContents";
 import { Spacing } from "./spacing";
+import { type Storage, StoredLists } from "./storedLists";
 
 /** Milliseconds that one round waits for first lists, for all groups together. */
 export const FIRST_LIST_LIMIT = 3000;
@@ -21,16 +23,6 @@ export const FRESH_FOR = 10_000;
 export const CHANGE_INTERVAL = 1000;
 /** Milliseconds without a call after which a round is over. */
 export const ROUND_PAUSE = 5000;
-/** The most groups whose lists are stored for the next start. */
-export const STORED_GROUPS = 50;
-
-type Models = readonly LanguageModelChatInformation[];
-
-/** Storage in which lists outlive the window: `vscode.Memento`. */
-export interface Storage {
-  get(key: string): unknown;
-  update(key: string, value: unknown): Thenable<void>;
-}
 
 export interface ModelListListener {
   /** A list differs from the last answer; never called while {@link ModelList.models} runs. */
@@ -39,12 +31,23 @@ export interface ModelListListener {
   otherModels(groupId: string | null, modelIds: readonly string[]): void;
   /** VS Code does not have the group any more. */
   forgotten(groupId: string): void;
-  /** A provider of the group could not list its models; the sentence names the provider and the reason. */
-  failed(group: Group | null, sentence: string): void;
+  /**
+   * A provider of the group could not list its models; the sentence names the provider and the reason. `error` is what
+   * the process said, which it has logged; undefined if the process could not be asked.
+   */
+  failed(group: Group | null, sentence: string, error: ProviderError | undefined): void;
+}
+
+/** One list, for the debug information. */
+export interface ListSummary {
+  /** The group's name, or its id where the name is not known; null stands for the providers in the settings. */
+  readonly group: string | null;
+  readonly models: number;
+  readonly error: string | undefined;
 }
 
 interface Known {
-  readonly group: Group | null;
+  group: Group | null;
   readonly changes: Spacing;
   state: ListState;
   /** The number of the last fetch; what an earlier one brings is dropped. */
@@ -60,8 +63,6 @@ interface Known {
   silent: boolean;
 }
 
-const STORAGE_KEY = "models";
-
 export class ModelList {
   readonly #groups = new Map<string, Known>();
   /** The ids of the groups that this round has asked for; undefined between two rounds. */
@@ -71,13 +72,16 @@ export class ModelList {
   #waited = 0;
   #cancelRoundEnd: (() => void) | undefined;
   #isClosed = false;
+  readonly #stored: StoredLists;
 
   constructor(
     private readonly fetch: (group: Group | null, silent: boolean) => Promise<InformationResult>,
-    private readonly storage: Storage,
+    storage: Storage,
     private readonly listener: ModelListListener,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#stored = new StoredLists(storage);
+  }
 
   /**
    * The models of a group; with null, those of the providers in the settings.
@@ -105,9 +109,18 @@ export class ModelList {
     return [...this.#groups.values()].map(({ models }) => models ?? []);
   }
 
+  /** Every list in short, with what is wrong with it. */
+  get summaries(): readonly ListSummary[] {
+    return [...this.#groups.values()].map(({ group, models, error }) => ({
+      group: group && (group.name ?? group.id),
+      models: models?.length ?? 0,
+      error: error?.message,
+    }));
+  }
+
   /** The ids in a group's last list, which may be from before this start. */
   idsOf(groupId: string): readonly string[] {
-    return (this.#groups.get(groupId)?.models ?? this.#stored()[groupId] ?? []).map(({ id }) => id);
+    return (this.#groups.get(groupId)?.models ?? this.#stored.get(groupId) ?? []).map(({ id }) => id);
   }
 
   /** The list of this group may have changed: fetches it again, after any running fetch. */
@@ -170,13 +183,16 @@ export class ModelList {
   #known(group: Group | null): Known {
     const key = group?.id ?? "";
     const existing = this.#groups.get(key);
-    if (existing) return existing;
+    if (existing) {
+      existing.group = group; // It may have another name by now.
+      return existing;
+    }
     const known: Known = {
       group,
       changes: new Spacing(this.clock, CHANGE_INTERVAL, () => this.#happened(known, "due")),
       state: "stale",
       fetchNumber: 0,
-      models: this.#stored()[key],
+      models: this.#stored.get(key),
       freshUntil: -1,
       error: undefined,
       waiting: new Set(),
@@ -232,15 +248,37 @@ export class ModelList {
 
   #failed(known: Known, error: Error): void {
     known.error = error;
-    this.listener.failed(known.group, error.message);
+    this.listener.failed(known.group, error.message, undefined);
   }
 
   #fetched(known: Known, { models, errors }: InformationResult): void {
-    known.error = errors[0] && new Error(errors[0].message);
-    for (const { provider, message } of errors) this.listener.failed(known.group, `${provider}: ${message}`);
-    const kept = keptModels(known, models, errors);
+    known.error = errors[0] && new Error(withAdvice(known.group, errors[0]));
+    for (const error of errors) {
+      this.listener.failed(known.group, `${error.provider}: ${withAdvice(known.group, error)}`, error);
+    }
+    if (known.group && errors.some(isRefused)) {
+      this.#withdraw(known);
+      return;
+    }
+    const kept = keptModels(
+      known.group !== null,
+      known.models ?? [],
+      models,
+      errors.filter((error) => !isRefused(error)),
+    );
     // A missing list is not an empty list: the next call tries again and reports the reason.
     if (known.models || errors.length === 0 || models.length > 0) this.#update(known, [...models, ...kept]);
+  }
+
+  /** Forgets the list of a group whose key is refused: it would hide that, so VS Code gets the error. */
+  #withdraw(known: Known): void {
+    const before = known.models;
+    if (!before) return;
+    known.models = undefined;
+    void this.#stored.put(known.group?.id ?? "", undefined);
+    const ids = before.map(({ id }) => id);
+    this.listener.otherModels(known.group?.id ?? null, ids);
+    if (known.waiting.size === 0) this.listener.changed();
   }
 
   #update(known: Known, models: Models): void {
@@ -248,37 +286,12 @@ export class ModelList {
     if (JSON.stringify(models) === JSON.stringify(known.models)) return;
     const others = otherModels(known.models ?? [], models);
     known.models = models;
-    void this.#store(known.group?.id ?? "", models);
+    void this.#stored.put(known.group?.id ?? "", models);
     this.listener.otherModels(known.group?.id ?? null, others);
     if (known.waiting.size === 0) this.listener.changed();
-  }
-
-  #stored(): Record<string, Models> {
-    return (this.storage.get(STORAGE_KEY) as Record<string, Models> | undefined) ?? {};
-  }
-
-  async #store(key: string, models: Models): Promise<void> {
-    const others = Object.entries(this.#stored()).filter(([other]) => other !== key);
-    await this.storage.update(STORAGE_KEY, Object.fromEntries([...others, [key, models]].slice(-STORED_GROUPS)));
   }
 }
 
 function isFetching({ state }: Known): boolean {
   return state === "fetching" || state === "fetching old";
-}
-
-/** The ids of the models that are described otherwise in the two lists, or are in one of them only. */
-function otherModels(before: Models, after: Models): string[] {
-  const described = (models: Models): Map<string, string> =>
-    new Map(models.map((model) => [model.id, JSON.stringify(model)]));
-  const [old, now] = [described(before), described(after)];
-  return [...new Set([...old.keys(), ...now.keys()])].filter((id) => old.get(id) !== now.get(id));
-}
-
-/** The known models of the providers that failed: all models of a group, otherwise those under the provider's name. */
-function keptModels(known: Known, models: Models, errors: InformationResult["errors"]): Models {
-  const isNew = new Set(models.map(({ id }) => id));
-  const isOfFailed = (id: string): boolean =>
-    errors.some(({ provider }) => known.group !== null || id.startsWith(`${provider}/`));
-  return (known.models ?? []).filter(({ id }) => !isNew.has(id) && isOfFailed(id));
 }

@@ -4,15 +4,17 @@ import type * as vscode from "vscode";
 import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
 import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./conversion";
-import { isFromChat, type LanguageModelErrorClass, toHostError } from "./errors";
+import { type Asked, isFromChat, type LanguageModelErrorClass, toHostError } from "./errors";
 import { type Model, toModels } from "./modelInformation";
+import type { GroupNames } from "./groupNames";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
-import type { Group, RequestOptions, ResponsePart, ResponseResult } from "./protocol.generated";
+import type { AnswerWait, Group, RequestOptions, ResponsePart, ResponseResult } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
 import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
 import type { Twins } from "./twins";
+import type { Waiting } from "./waitingItem";
 
 /** Options that exist in the host but not in the stable types. */
 interface InformationOptions extends vscode.PrepareLanguageModelChatModelOptions {
@@ -34,6 +36,11 @@ export interface ProviderParts {
   readonly thinkingFallback: () => ThinkingFallback;
   /** The group's configuration for the sidecar; also registers the group's secrets, so that no log shows them. */
   readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+  readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
+  /** A request for an answer of this model begins; somebody shows how long it does not begin to answer. */
+  readonly begin: (model: string) => Waiting;
+  /** The person has stopped an answer in the chat. */
+  readonly stopped: () => void;
   readonly didChange: vscode.Event<void>;
   readonly log: (message: string) => void;
   readonly clock: Clock;
@@ -51,9 +58,12 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
 
   async provideLanguageModelChatInformation({ silent, configuration }: InformationOptions): Promise<Model[]> {
     // The call without a configuration is for the providers in the settings; VS Code makes a call for each group.
-    const { models, twins, log } = this.parts;
+    const { models, twins, groupNames, log } = this.parts;
+    if (!configuration) {
+      twins.beginRound();
+      await groupNames.beginRound();
+    }
     const group = configuration ? this.#group(configuration) : null;
-    if (!group) twins.beginRound();
     const list = await models.models(group, silent);
     return toModels(list, group, log, group ? twins.shownIds(group) : undefined);
   }
@@ -73,12 +83,15 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       answer.add(part);
       progress.report(converted);
     }, clock);
+    const waiting = this.parts.begin(model.name);
     const thinking = classes.thinking ? undefined : new ThinkingText(thinkingFallback());
     const receive = (parts: ResponsePart[]): void => {
+      waiting.end();
       for (const part of parts) for (const shown of thinking?.shown(part) ?? [part]) pacer.push(shown);
     };
     try {
-      const result = await unlessCancelled(token, this.#respond(model, messages, options, receive, token));
+      const response = this.#respond(model, messages, options, { receive, waits: (wait) => waiting.told(wait) }, token);
+      const result = await unlessCancelled(token, response);
       if (result === undefined || token.isCancellationRequested) return;
       pacer.end();
       const line = cutLine(model.name, result);
@@ -88,9 +101,10 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     } catch (error) {
       if (token.isCancellationRequested) return;
       pacer.end();
-      const hasHistory = messages.some(({ role }) => (role as number) === ASSISTANT);
-      throw toHostError(error, options.requestInitiator, this.parts.errors, hasHistory);
+      throw toHostError(error, options.requestInitiator, this.parts.errors, asked(model, messages));
     } finally {
+      waiting.end();
+      if (token.isCancellationRequested && isFromChat(options.requestInitiator)) this.parts.stopped();
       pacer.dispose();
     }
   }
@@ -117,7 +131,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     model: Model,
     messages: readonly vscode.LanguageModelChatRequestMessage[],
     options: ResponseOptions,
-    receive: (parts: ResponsePart[]) => void,
+    { receive, waits }: { receive: (parts: ResponsePart[]) => void; waits: (wait: AnswerWait) => void },
     token: vscode.CancellationToken,
   ): Promise<ResponseResult> {
     const { use, classes, log } = this.parts;
@@ -127,15 +141,21 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       messages: messages.map((message) => fromHostMessage(message, classes, log)),
       options: toRequestOptions(options),
     };
-    return use((sidecar) => sidecar.respond(parameters, receive, token));
+    return use((sidecar) => sidecar.respond(parameters, receive, token, waits));
   }
 
   #group(configuration: Readonly<Record<string, unknown>>): Group {
     const sent = this.parts.configuration(configuration);
-    // VS Code does not tell the group's name. The API key is part of the id, because it may determine the models.
+    const name = this.parts.groupNames.next(configuration);
+    // The name is no part of the id: it is not always known. The API key is part of the id, because it may determine the models.
     const id = createHash("sha256").update(JSON.stringify(sent)).digest("hex").slice(0, 16);
-    return { id, configuration: sent };
+    return { id, ...(name !== undefined && { name }), configuration: sent };
   }
+}
+
+function asked(model: Model, messages: readonly vscode.LanguageModelChatRequestMessage[]): Asked {
+  const hasHistory = messages.some(({ role }) => (role as number) === ASSISTANT);
+  return { hasHistory, isOfServer: model.group !== null && !("provider" in model.group.configuration) };
 }
 
 function toRequestOptions(options: ResponseOptions): RequestOptions {

@@ -11,6 +11,27 @@ export interface Settings {
   readonly usageInStatusBar: boolean;
 }
 
+/** A setting whose value in the User settings does not count in a remote window. */
+export interface LocalValue {
+  readonly name: string;
+  /** The value in the User settings of the person's own machine; undefined where there is none. */
+  readonly local: unknown;
+  /** The value that holds here. */
+  readonly inForce: unknown;
+}
+
+/** The settings that the person has set where a remote window does not look, in one sentence; undefined for none. */
+export function ignoredLocalValues(values: readonly LocalValue[], remoteName: string | undefined): string | undefined {
+  const isIgnored = ({ local, inForce }: LocalValue): boolean =>
+    local !== undefined && JSON.stringify(local) !== JSON.stringify(inForce);
+  const names = values.filter(isIgnored).map(({ name }) => name);
+  if (remoteName === undefined || names.length === 0) return undefined;
+  return (
+    `Partstream ignores ${names.join(" and ")} in the User settings, because the models of this window run on another ` +
+    `machine (${remoteName}). Set ${names.length > 1 ? "them" : "it"} in the Remote settings or in those of the folder.`
+  );
+}
+
 /** VS Code's own network settings. */
 export interface Network {
   readonly proxy: string | undefined;

@@ -14,6 +14,7 @@ import { Handling } from "./handling";
 import { SinglePieceWriter } from "./messageWriter";
 import { OutputWithoutNoise } from "./noise";
 import {
+  type AnswerWait,
   type DidAnswerParams,
   type InitializeParams,
   type InitializeResult,
@@ -22,6 +23,7 @@ import {
   type ModelsDidChangeParams,
   type NotificationsToSidecar,
   PROTOCOL_VERSION,
+  type ProviderDidLoadParams,
   type Requests,
   type ResponsePart,
   type ResponseProgress,
@@ -56,6 +58,7 @@ export interface SidecarListener {
   modelsDidChange(groupId: string | null): void;
   tokenCountsDidChange(changed: TokenCountsDidChangeParams): void;
   didAnswer(usage: DidAnswerParams): void;
+  providerDidLoad(load: ProviderDidLoadParams): void;
 }
 
 export class Sidecar {
@@ -163,14 +166,21 @@ export class Sidecar {
     }
   }
 
-  /** Asks for an answer that streams: `receive` gets all parts before the promise settles with the answer's end. */
+  /**
+   * Asks for an answer that streams: `receive` gets all parts before the promise settles with the answer's end, and
+   * `waits` hears why it does not begin yet.
+   */
   async respond(
     parameters: Omit<Requests["languageModels/response"]["params"], "progressToken">,
     receive: (parts: ResponsePart[]) => void,
     token: CancellationToken,
+    waits: (wait: AnswerWait) => void = () => undefined,
   ): Promise<ResponseResult> {
     const progressToken = this.#nextProgressToken++;
-    const progress = this.#connection.onProgress(PROGRESS, progressToken, ({ parts }) => receive(parts));
+    const progress = this.#connection.onProgress(PROGRESS, progressToken, ({ parts, wait }) => {
+      if (wait) waits(wait);
+      if (parts.length > 0) receive(parts);
+    });
     try {
       return await this.request("languageModels/response", { ...parameters, progressToken }, token);
     } finally {
@@ -221,6 +231,9 @@ export class Sidecar {
     );
     this.#connection.onNotification("languageModels/didAnswer", (usage: DidAnswerParams) =>
       this.listener.didAnswer(usage),
+    );
+    this.#connection.onNotification("languageModels/providerDidLoad", (load: ProviderDidLoadParams) =>
+      this.listener.providerDidLoad(load),
     );
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),

@@ -6,7 +6,7 @@
  * so that a group whose settings were edited is not taken for a twin of its former self.
  */
 import type { Group } from "./protocol.generated";
-import type { Storage } from "./modelList";
+import type { Storage } from "./storedLists";
 
 const STORAGE_KEY = "groups";
 const SHOWN_DIGITS = 6;

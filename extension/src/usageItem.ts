@@ -1,8 +1,8 @@
 /**
  * The status bar item with the usage of the last answer.
  *
- * The item changes only when an answer has ended, and shows no progress: an answer that failed or was stopped leaves no
- * trace in it.
+ * The item changes only when an answer has ended, and shows no progress: an answer that failed leaves no trace in it,
+ * and one that was stopped is named behind the usage of the answer before it.
  */
 import type { DidAnswerParams } from "./protocol.generated";
 import { type Fullness, fullness, statusText, statusTooltip } from "./usageText";
@@ -17,6 +17,7 @@ export interface UsageView {
 
 export class UsageItem {
   #last: DidAnswerParams | undefined;
+  #isStopped = false;
 
   constructor(
     /** Shows the view, or hides the item for undefined. */
@@ -27,17 +28,33 @@ export class UsageItem {
   answered(params: DidAnswerParams): void {
     const { conversation, day } = params;
     // Copilot requests a title on its own: it counts for the day, and the item keeps showing the conversation.
-    if (conversation) this.#last = params;
-    else if (this.#last) this.#last = { ...this.#last, day };
+    if (conversation) {
+      this.#last = params;
+      this.#isStopped = false;
+    } else if (this.#last) {
+      this.#last = { ...this.#last, day };
+    }
+    this.refresh();
+  }
+
+  /** The person has stopped an answer: what it took is not known, and the item shows the answer before it. */
+  stopped(): void {
+    this.#isStopped = true;
     this.refresh();
   }
 
   /** The setting may have changed. */
   refresh(): void {
-    this.show(this.#last && this.isWanted() ? viewOf(this.#last) : undefined);
+    this.show(this.#last && this.isWanted() ? viewOf(this.#last, this.#isStopped) : undefined);
   }
 }
 
-function viewOf(last: DidAnswerParams): UsageView {
-  return { text: statusText(last.answer), tooltip: statusTooltip(last), fullness: fullness(last.answer) };
+function viewOf(last: DidAnswerParams, isStopped: boolean): UsageView {
+  const text = statusText(last.answer);
+  const tooltip = statusTooltip(last);
+  return {
+    text: isStopped ? `${text} · then stopped` : text,
+    tooltip: isStopped ? `${tooltip}\n\nThe answer after it was stopped: what that one took is not known.` : tooltip,
+    fullness: fullness(last.answer),
+  };
 }

@@ -28,10 +28,11 @@ export function statusText(answer: AnswerUsage): string {
 
 /** The tooltip of the line, as Markdown. */
 export function statusTooltip({ answer, conversation, day }: DidAnswerParams): string {
-  const limit = `${percent(answer.inputTokens / answer.maxInputTokens)} of ${tokens(answer.maxInputTokens)}`;
+  // VS Code's own widget measures against the whole context window.
+  const limit = `${percent(answer.inputTokens / answer.maxInputTokens)} of the ${tokens(answer.maxInputTokens)} that a prompt may take`;
   const lines = [
     `**${plain(answer.model)}**`,
-    `Input: ${limit}`,
+    `Input: ${limit} (the context window less what is kept for the answer)`,
     ...answer.edits.map((edit) => `Removed by the server: ${plain(edit)}`),
     ...(conversation ? [`This conversation: ${sumsInWords(conversation)}`] : []),
     `Today: ${sumsInWords(day)}`,

@@ -1,23 +1,21 @@
-/** The only module that calls VS Code: the functions that other modules need, without logic of their own. */
+/**
+ * Calls VS Code: the functions that other modules need, without logic of their own. Only `vscodeProblems.ts` and
+ * `vscodeStatus.ts` do too.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import * as vscode from "vscode";
 import type { HostThinkingPart, PartClasses } from "./conversion";
 import type { HostFacts } from "./debugInformation";
 import type { LanguageModelErrorClass, Remedy } from "./errors";
 import type { LogLevel } from "./protocol.generated";
-import type { Network, Settings } from "./settings";
-import type { UsageView } from "./usageItem";
+import type { LocalValue, Network, Settings } from "./settings";
 
 /** Milliseconds that the Python extension has to name the active interpreter. */
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 const VENDOR = "partstream";
 const PAGE_SCHEME = "partstream-page";
-/** The backgrounds that a status bar item may have. */
-const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
-  normal: undefined,
-  warning: "statusBarItem.warningBackground",
-  error: "statusBarItem.errorBackground",
-};
 const SHOW_LOG: Readonly<Record<string, string>> = { "Show Log": "partstream.showLog" };
 /** The commands behind the buttons of a notification, by the labels. */
 const BUTTONS: Readonly<Record<Remedy | "none", Readonly<Record<string, string>>>> = {
@@ -50,26 +48,6 @@ export function createLogChannel(): vscode.LogOutputChannel {
 
 export function createEventEmitter(): vscode.EventEmitter<void> {
   return new vscode.EventEmitter<void>();
-}
-
-/** A status bar item that runs a command when clicked; hidden until it shows something. */
-export function createStatusItem(command: string): vscode.StatusBarItem {
-  const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
-  item.name = "Partstream Token Usage";
-  item.command = command;
-  return item;
-}
-
-export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefined): void {
-  if (!view) {
-    item.hide();
-    return;
-  }
-  const background = BACKGROUNDS[view.fullness];
-  item.text = view.text;
-  item.tooltip = new vscode.MarkdownString(view.tooltip);
-  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
-  item.show();
 }
 
 /** Read-only Markdown pages in editors; a page keeps its content until the next one with the same title. */
@@ -151,6 +129,23 @@ export function readSettings(): Settings {
     thinkingWithoutSupport: settings.get("thinkingWithoutSupport", "off"),
     usageInStatusBar: settings.get("usageInStatusBar", true),
   };
+}
+
+/** The settings that a remote window takes from its own settings and from the folder's, and not from the User's. */
+export function readLocalValues(): LocalValue[] {
+  const settings = vscode.workspace.getConfiguration(SECTION);
+  return ["python", "providers"].map((name) => {
+    // VS Code tells the value of the person's own machine apart, although the types do not.
+    const found = settings.inspect(name) as { readonly globalLocalValue?: unknown } | undefined;
+    return { name: `${SECTION}.${name}`, local: found?.globalLocalValue, inForce: settings.get(name) };
+  });
+}
+
+export const remoteName = (): string | undefined => vscode.env.remoteName;
+
+/** VS Code's file of groups, which lies beside the folder for what extensions store. */
+export async function readGroups(globalStorage: vscode.Uri): Promise<string> {
+  return readFile(join(globalStorage.fsPath, "..", "..", "chatLanguageModels.json"), "utf8");
 }
 
 /** VS Code's own network settings. */

@@ -9,7 +9,7 @@ import type { PartstreamProvider } from "../src/provider";
 import { toolTexts } from "../src/vscodeApi";
 import { settled } from "./testClock";
 import { TextPart, TokenSource } from "./vscodeDouble";
-import { set, world } from "./vscodeModule";
+import { env, set, world } from "./vscodeModule";
 
 const folder = mkdtempSync(join(tmpdir(), "partstream-"));
 
@@ -49,6 +49,11 @@ beforeEach(async () => {
     pythonExtension: undefined,
     isTrusted: true,
     status: undefined,
+    waiting: undefined,
+    problems: [],
+    shown: undefined,
+    localValues: {},
+    chosen: undefined,
     page: "",
   });
 });
@@ -59,6 +64,7 @@ function start(): PartstreamProvider {
   application = new Application({
     subscriptions: [],
     extensionPath: folder,
+    globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
     extension: { packageJSON: { version: "0.1.0" } },
     globalState: {
       get: (key: string) => stored[key],
@@ -173,9 +179,10 @@ test("the debug information says what runs and what was tried, and no key", asyn
 
 const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
 
-async function answer(provider: PartstreamProvider): Promise<void> {
-  const [model] = await provider.provideLanguageModelChatInformation({ silent: true });
-  assert.ok(model);
+async function answer(provider: PartstreamProvider, source?: string): Promise<void> {
+  const [listed] = await provider.provideLanguageModelChatInformation({ silent: true });
+  assert.ok(listed);
+  const model = source === undefined ? listed : { ...listed, source };
   const options = { toolMode: 1 } as never;
   await provider.provideLanguageModelChatResponse(model, HELLO, options, { report: () => 0 }, new TokenSource().token);
 }
@@ -224,4 +231,43 @@ test("Python logs what the output channel shows, at the start and when the perso
   world.logLevelChanged.fire(4);
   await until(() => world.lines.includes("[fake] the level is warning"));
   world.logLevel = 3;
+});
+
+test("a provider file that breaks is one notification that opens it, a problem, and watched; mending it ends that", async () => {
+  set("python", NEW);
+  world.chosen = "Open File";
+  const provider = start();
+  await answer(provider, "breaks");
+  await answer(provider, "breaks");
+  assert.deepEqual(world.errors, [
+    "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The version before still answers.",
+  ]);
+  assert.deepEqual(world.buttons, ["Open File", "Show Log"]);
+  await settled();
+  assert.deepEqual(world.shown, { file: "/models/parrot.py", line: 4 });
+  assert.deepEqual(world.problems, [{ file: "/models/parrot.py", line: 4, message: "SyntaxError: expected ':'" }]);
+  const listings = (): number => world.lines.filter((line) => line.includes("[fake] listing")).length;
+  const before = listings();
+  world.watched.get("/models/parrot.py")?.();
+  await until(() => listings() > before);
+  await answer(provider, "mends");
+  assert.deepEqual(world.problems, []);
+});
+
+test("a setting that a remote window does not take is said once", async () => {
+  set("python", NEW);
+  world.localValues = { python: NEW, providers: ["own.py"] };
+  env.remoteName = "wsl";
+  await models(start());
+  env.remoteName = undefined;
+  assert.equal(world.errors.length, 1);
+  assert.match(world.errors[0] ?? "", /ignores partstream\.providers in the User settings/);
+  assert.match(world.lines.join("\n"), /ignores partstream\.providers in the User settings/);
+});
+
+test("the debug information says what is wrong with each list", async () => {
+  set("python", NEW);
+  await models(start());
+  await world.commands.get("partstream.copyDebugInformation")?.();
+  assert.match(world.clipboard, /"lists": \[\s+\{\s+"group": null,\s+"models": 1\s+\}/);
 });

@@ -24,6 +24,7 @@ export const QUIET: SidecarListener = {
   modelsDidChange: () => undefined,
   tokenCountsDidChange: () => undefined,
   didAnswer: () => undefined,
+  providerDidLoad: () => undefined,
 };
 
 /** Milliseconds that a fake has to start where a test does not say otherwise. */

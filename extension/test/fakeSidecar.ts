@@ -125,6 +125,8 @@ const DIAGNOSTICS: DiagnosticsResult = {
   ],
 };
 
+const LOAD_PROBLEM = { message: "SyntaxError: expected ':'", file: "/models/parrot.py", line: 4, keepsOld: true };
+
 const hanging: ((error: Error) => void)[] = [];
 
 const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
@@ -134,6 +136,25 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     }
     await connection.sendNotification("languageModels/didAnswer", ANSWER);
     await connection.sendNotification("languageModels/tokenCountsDidChange", { group: null, models: ["echo"] });
+    return {};
+  },
+  // Says that the server asks to wait, and then answers.
+  waits: async ({ progressToken }) => {
+    const wait = { reason: "the server answered HTTP 429", seconds: 20 };
+    await connection.sendProgress(PROGRESS, progressToken, { parts: [], wait });
+    await say(progressToken, "at last");
+    return {};
+  },
+  breaks: async ({ progressToken }) => {
+    const load = { group: null, provider: "parrot", file: "/models/parrot.py", problem: LOAD_PROBLEM };
+    await connection.sendNotification("languageModels/providerDidLoad", load);
+    await say(progressToken, "the version before");
+    return {};
+  },
+  mends: async ({ progressToken }) => {
+    const load = { group: null, provider: "parrot", file: "/models/parrot.py", problem: null };
+    await connection.sendNotification("languageModels/providerDidLoad", load);
+    await say(progressToken, "the new version");
     return {};
   },
   empty: () => ({}),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_LIST_LIMIT, FRESH_FOR, ModelList, STORED_GROUPS } from "../src/modelList";
+import { FIRST_LIST_LIMIT, FRESH_FOR, ModelList } from "../src/modelList";
 import type { Group, InformationResult, LanguageModelChatInformation } from "../src/protocol.generated";
+import { STORED_GROUPS } from "../src/storedLists";
 import { settled, TestClock } from "./testClock";
 
 const GROUP: Group = { id: "g", configuration: {} };
@@ -181,4 +182,39 @@ test("groups do not share lists, and only so many are stored", async () => {
   const stored = Object.keys(world.stored["models"] as object);
   assert.deepEqual([stored.length, stored.at(-1)], [STORED_GROUPS, `g${STORED_GROUPS + 4}`]);
   assert.doesNotMatch(JSON.stringify(world.stored), /secret/);
+});
+
+const REFUSED: InformationResult = {
+  models: [],
+  errors: [{ provider: "Desk", message: "the server answered HTTP 401: wrong key", code: "NoPermissions" }],
+};
+
+test("a refused key takes the known list of its group away, here and for the next start, and says what helps", async () => {
+  const world = new World();
+  const first = world.ask();
+  await world.answer(list("a", "b"));
+  assert.deepEqual(await first, ["a", "b"]);
+  world.clock.advance(FRESH_FOR + 1);
+  assert.deepEqual(await world.ask(), ["a", "b"]);
+  world.others.length = 0;
+  await world.answer(REFUSED);
+  assert.equal(world.changes, 1);
+  assert.deepEqual(world.others, ["a", "b"]);
+  assert.deepEqual(world.stored, { models: {} });
+  await assert.rejects(
+    world.ask(),
+    /^Error: the server answered HTTP 401: wrong key; choose Update API Key at the gear of this group$/,
+  );
+});
+
+test("any other failure of a group leaves its list, and is in the summary", async () => {
+  const world = new World();
+  const first = world.ask({ ...GROUP, name: "Desk" });
+  await world.answer(list("a"));
+  await first;
+  world.clock.advance(FRESH_FOR + 1);
+  await world.ask({ ...GROUP, name: "Office" });
+  await world.answer({ models: [], errors: [{ provider: "Office", message: "nothing answers" }] });
+  assert.deepEqual(await world.ask({ ...GROUP, name: "Office" }), ["a"]);
+  assert.deepEqual(world.models.summaries, [{ group: "Office", models: 1, error: "nothing answers" }]);
 });

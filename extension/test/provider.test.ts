@@ -1,106 +1,14 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { SYSTEM_CLOCK } from "../src/clock";
-import type { Model } from "../src/modelInformation";
-import { ModelList } from "../src/modelList";
 import { PartstreamProvider } from "../src/provider";
-import type { InformationResult } from "../src/protocol.generated";
-import type { Sidecar } from "../src/sidecar";
-import { Supervisor } from "../src/supervisor";
 import { TokenCache } from "../src/tokenCache";
-import { Twins } from "../src/twins";
-import { startFake } from "./fakeCommand";
-import { unexpected } from "./testClock";
-import {
-  CLASSES,
-  DataPart,
-  Disposable,
-  ERRORS,
-  LanguageModelError,
-  TextPart,
-  ThinkingPart,
-  TokenSource,
-} from "./vscodeDouble";
-
-const NOTHING: InformationResult = { models: [], errors: [] };
-
-interface Started {
-  readonly provider: PartstreamProvider;
-  readonly supervisor: Supervisor<Sidecar>;
-  readonly asked: unknown[];
-}
-
-/** The provider over a real process, closed when the test ends. */
-function start(context: TestContext, list = NOTHING, log: (message: string) => void = unexpected): Started {
-  const asked: unknown[] = [];
-  const supervisor = new Supervisor<Sidecar>(
-    () => startFake(),
-    { started: () => undefined, failed: () => undefined },
-    SYSTEM_CLOCK,
-  );
-  context.after(() => supervisor.close());
-  const models = new ModelList(
-    (group) => {
-      asked.push(group);
-      return Promise.resolve(list);
-    },
-    { get: () => undefined, update: () => Promise.resolve() },
-    {
-      changed: () => undefined,
-      failed: () => undefined,
-      otherModels: () => undefined,
-      forgotten: () => undefined,
-    },
-    SYSTEM_CLOCK,
-  );
-  context.after(() => models.close());
-  const provider = new PartstreamProvider({
-    use: (action) => supervisor.use(action),
-    models,
-    twins: new Twins(
-      { get: () => undefined, update: () => Promise.resolve() },
-      (groupId) => models.idsOf(groupId),
-      () => undefined,
-    ),
-    counts: new TokenCache(SYSTEM_CLOCK, unexpected),
-    classes: CLASSES,
-    errors: ERRORS,
-    thinkingFallback: () => "off",
-    configuration: (configuration) => ({ ...configuration }),
-    didChange: () => new Disposable(),
-    log,
-    clock: SYSTEM_CLOCK,
-  });
-  return { provider, supervisor, asked };
-}
-
-const model = (id: string): Model => ({ id, source: id, name: `Model ${id}`, group: null }) as Model;
-
-const MESSAGES = [{ role: 1, content: [new TextPart("hello dear world")], name: undefined }];
-
-interface Answer {
-  readonly text: () => string;
-  readonly parts: unknown[];
-  readonly done: Promise<void>;
-}
-
-function ask(
-  provider: PartstreamProvider,
-  id: string,
-  requestInitiator = "some.one",
-  source = new TokenSource(),
-  messages = MESSAGES,
-): Answer {
-  const parts: unknown[] = [];
-  const done = provider.provideLanguageModelChatResponse(
-    model(id),
-    messages,
-    { toolMode: 1, requestInitiator },
-    { report: (part) => parts.push(part) },
-    source.token,
-  );
-  return { parts, done, text: () => parts.map((part) => (part instanceof TextPart ? part.value : "")).join("") };
-}
+import { DataPart, LanguageModelError, TextPart, ThinkingPart, TokenSource } from "./vscodeDouble";
+import { ResponseError } from "vscode-jsonrpc/node";
+import { toHostError } from "../src/errors";
+import { type ErrorData, ErrorCode } from "../src/protocol.generated";
+import { ERRORS } from "./vscodeDouble";
+import { ask, MESSAGES, model, NOTHING, start } from "./startedProvider";
 
 test("an answer reaches VS Code whole and in its own classes", async (context) => {
   const { provider } = start(context);
@@ -119,6 +27,30 @@ test("Copilot gets a plain error whose stack is empty, so that the person sees o
   assert.equal(error.message, "The upstream answered HTTP 401: wrong key");
   assert.deepEqual([error.name, error.stack, error.code], ["Error", "", "NoPermissions"]);
   assert.equal(answer.text(), "partial text", "what was said before the error stays");
+});
+
+test("in the chat a key that a server refuses says where to update it, and a busy server how long to wait", () => {
+  const data: ErrorData = {
+    code: "NoPermissions",
+    message: "the server answered HTTP 401: wrong key",
+    kind: "UpstreamHTTPError",
+    provider: "Desk",
+    providerCode: null,
+    httpStatus: 401,
+    retryAfter: null,
+  };
+  const said = (facts: Partial<ErrorData>, isOfServer: boolean): string => {
+    const error = new ResponseError(ErrorCode.LanguageModelFailed, data.message, { ...data, ...facts });
+    return toHostError(error, "github.copilot-chat", ERRORS, { hasHistory: false, isOfServer }).message;
+  };
+  assert.equal(
+    said({}, true),
+    'the server answered HTTP 401: wrong key; run "Partstream: Manage Models" and update the API key of Desk',
+  );
+  assert.equal(said({}, false), data.message);
+  const busy = { httpStatus: 429, message: "busy" };
+  assert.equal(said({ ...busy, retryAfter: 90 }, true), "busy; the server asks to wait 90 s");
+  assert.equal(said({ ...busy, retryAfter: 3600 }, true), "busy; the server asks to wait 60 minutes");
 });
 
 test("other callers get a LanguageModelError with its code and the facts as its cause", async (context) => {

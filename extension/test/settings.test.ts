@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { resolveConfiguration, resolveNetwork, resolveProviders, resolveSource } from "../src/settings";
+import {
+  ignoredLocalValues,
+  resolveConfiguration,
+  resolveNetwork,
+  resolveProviders,
+  resolveSource,
+} from "../src/settings";
 import { unexpected } from "./testClock";
 
 test("a relative file starts at the folder, everything else stays", () => {
@@ -66,4 +72,20 @@ test("a proxy that the sidecar cannot use is left out, with a word in the log th
   );
   assert.match(lines.join(), /http\.proxy/);
   assert.doesNotMatch(lines.join(), /secret/);
+});
+
+test("settings of the person's own machine that a remote window does not take are named, and no others", () => {
+  const values = [
+    { name: "partstream.python", local: "/usr/bin/python3", inForce: "" },
+    { name: "partstream.providers", local: ["a.py"], inForce: ["a.py"] },
+  ];
+  assert.match(
+    ignoredLocalValues(values, "ssh-remote") ?? "",
+    /^Partstream ignores partstream\.python in the User settings, .*\(ssh-remote\)\. Set it in the Remote settings/,
+  );
+  assert.equal(ignoredLocalValues(values, undefined), undefined);
+  assert.equal(ignoredLocalValues(values.slice(1), "wsl"), undefined);
+  assert.equal(ignoredLocalValues([{ name: "x", local: undefined, inForce: "b" }], "wsl"), undefined);
+  const both = values.map((value) => ({ ...value, inForce: null }));
+  assert.match(ignoredLocalValues(both, "wsl") ?? "", /partstream\.python and partstream\.providers .* Set them in/);
 });

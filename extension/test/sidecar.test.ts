@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SidecarError, SidecarRefusedError } from "../src/errors";
-import type { ResponsePart } from "../src/protocol.generated";
+import type { AnswerWait, ResponsePart } from "../src/protocol.generated";
 import { Sidecar } from "../src/sidecar";
 import { ENOUGH, fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
 import { TokenSource } from "./vscodeDouble";
@@ -27,6 +27,22 @@ test("an answer streams in order, all of it before it is whole, and two at once 
   await sidecar.stop();
 });
 
+test("why an answer does not begin is heard apart from its parts", async () => {
+  const sidecar = await startFake();
+  const waits: AnswerWait[] = [];
+  const parts: ResponsePart[][] = [];
+  const token = new TokenSource().token;
+  await sidecar.respond(
+    hello("waits"),
+    (some) => parts.push(some),
+    token,
+    (wait) => waits.push(wait),
+  );
+  assert.deepEqual(waits, [{ reason: "the server answered HTTP 429", seconds: 20 }]);
+  assert.deepEqual(parts.map(textOf), ["at last"]);
+  await sidecar.stop();
+});
+
 test("it says what runs, and passes on log lines and changes", async () => {
   const heard: unknown[] = [];
   const sidecar = await startFake("normal", {
@@ -34,6 +50,7 @@ test("it says what runs, and passes on log lines and changes", async () => {
     modelsDidChange: (group) => heard.push(group),
     tokenCountsDidChange: ({ models }) => heard.push(...models),
     didAnswer: ({ answer }) => heard.push(answer.inputTokens),
+    providerDidLoad: () => undefined,
   });
   assert.equal(sidecar.information?.python, "3.12.1");
   await sidecar.request("languageModels/information", { group: null, silent: true });

@@ -43,3 +43,19 @@ test("the setting takes the item away and brings it back", () => {
   item.refresh();
   assert.match(shown.at(-1)?.text ?? "", /42\.1K in/);
 });
+
+test("an answer that was stopped is named behind the one before it, until the next answer", () => {
+  const { item, shown } = start();
+  const text = (): string | undefined => shown.at(-1)?.text;
+  item.stopped();
+  assert.equal(text(), undefined);
+  item.answered({ answer: ANSWER, conversation: SUMS, day: SUMS });
+  const before = text();
+  item.stopped();
+  assert.equal(text(), `${before ?? ""} · then stopped`);
+  assert.match(shown.at(-1)?.tooltip ?? "", /The answer after it was stopped/);
+  item.answered({ answer: ANSWER, conversation: null, day: SUMS });
+  assert.equal(text(), `${before ?? ""} · then stopped`);
+  item.answered({ answer: ANSWER, conversation: SUMS, day: SUMS });
+  assert.equal(text(), before);
+});

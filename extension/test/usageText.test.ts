@@ -20,7 +20,7 @@ test("the line leaves out what nobody knows, and marks what is estimated", () =>
 test("the tooltip has the limit and the sums of the conversation and of the day", () => {
   const text = statusTooltip(PARAMS);
   assert.match(text, /\*\*Claude Sonnet 4\.5\*\*/);
-  assert.match(text, /Input: 21% of 200K/);
+  assert.match(text, /Input: 21% of the 200K that a prompt may take/);
   assert.match(text, /This conversation: 3 answers, 120K in \(50% cached\), 3\.5K out, \$0\.50/);
   assert.match(text, /Today: 1 answer, /);
   assert.doesNotMatch(statusTooltip({ ...PARAMS, conversation: null }), /This conversation/);

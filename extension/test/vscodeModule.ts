@@ -40,6 +40,16 @@ export const world = {
   logLevelChanged: new EventEmitter<number>(),
   /** What the status bar shows of ours, its text and the name of its background; undefined while it is hidden. */
   status: undefined as { text: string; background: string | undefined } | undefined,
+  /** What the status bar shows of an answer that does not begin; undefined while it is hidden. */
+  waiting: undefined as string | undefined,
+  /** The problems of all files. */
+  problems: [] as { file: string; line: number; message: string }[],
+  /** The watched files, with what tells of a change. */
+  watched: new Map<string, () => void>(),
+  /** The file and the line that were opened last. */
+  shown: undefined as { file: string; line: number } | undefined,
+  /** What the User settings of the person's own machine hold, by the names of settings. */
+  localValues: {} as Record<string, unknown>,
   /** The text of the page that was opened last. */
   page: "",
 };
@@ -66,11 +76,14 @@ const line = (text: string): void => void world.lines.push(text);
 class StatusBarItem {
   text = "";
   backgroundColor: ThemeColor | undefined;
+  constructor(private readonly id: string) {}
   show(): void {
-    world.status = { text: this.text, background: this.backgroundColor?.id };
+    if (this.id === "partstream.waiting") world.waiting = this.text;
+    else world.status = { text: this.text, background: this.backgroundColor?.id };
   }
   hide(): void {
-    world.status = undefined;
+    if (this.id === "partstream.waiting") world.waiting = undefined;
+    else world.status = undefined;
   }
   dispose(): void {
     this.hide();
@@ -85,7 +98,42 @@ export class ThemeColor {
 export class MarkdownString {
   constructor(readonly value: string) {}
 }
-export const Uri = { from: (parts: { scheme: string; path: string }) => parts };
+export const Uri = {
+  from: (parts: { scheme: string; path: string }) => parts,
+  file: (fsPath: string) => ({ fsPath }),
+};
+export class Position {
+  constructor(readonly line: number) {}
+}
+export class Range {
+  readonly line: number;
+  constructor(start: number | Position) {
+    this.line = typeof start === "number" ? start : start.line;
+  }
+}
+export const DiagnosticSeverity = { Error: 0 };
+export class Diagnostic {
+  constructor(
+    readonly range: Range,
+    readonly message: string,
+  ) {}
+}
+export class RelativePattern {
+  constructor(
+    readonly base: { fsPath: string },
+    readonly pattern: string,
+  ) {}
+}
+export const languages = {
+  createDiagnosticCollection: () => ({
+    clear: () => (world.problems = []),
+    set: ({ fsPath }: { fsPath: string }, diagnostics: Diagnostic[]) => {
+      for (const { range, message } of diagnostics)
+        world.problems.push({ file: fsPath, line: range.line + 1, message });
+    },
+    dispose: () => undefined,
+  }),
+};
 
 interface ContentProvider {
   provideTextDocumentContent: (uri: { path: string }) => string;
@@ -93,7 +141,9 @@ interface ContentProvider {
 let pages: ContentProvider | undefined;
 
 export const window = {
-  createStatusBarItem: () => new StatusBarItem(),
+  createStatusBarItem: (id: string) => new StatusBarItem(id),
+  showTextDocument: ({ fsPath }: { fsPath: string }, { selection }: { selection: Range }) =>
+    Promise.resolve(void (world.shown = { file: fsPath, line: selection.line + 1 })),
   createOutputChannel: () => ({
     trace: line,
     debug: line,
@@ -123,12 +173,21 @@ export const workspace = {
     pages = provider;
     return new double.Disposable();
   },
+  createFileSystemWatcher: ({ base, pattern }: RelativePattern) => {
+    const file = `${base.fsPath}/${pattern}`;
+    const watch = (changed: () => void): double.Disposable => {
+      world.watched.set(file, changed);
+      return new double.Disposable(() => world.watched.delete(file));
+    };
+    return { onDidChange: watch, onDidCreate: watch, onDidDelete: watch, dispose: () => undefined };
+  },
   workspaceFolders: undefined,
   get isTrusted(): boolean {
     return world.isTrusted;
   },
   getConfiguration: () => ({
     get: (name: string, fallback: unknown) => world.settings[name] ?? fallback,
+    inspect: (name: string) => ({ globalLocalValue: world.localValues[name] }),
     update: (name: string, value: unknown) => {
       set(name, value);
       return Promise.resolve();
@@ -157,7 +216,7 @@ export const extensions = {
 };
 
 export const env = {
-  remoteName: undefined,
+  remoteName: undefined as string | undefined,
   clipboard: { writeText: (text: string) => Promise.resolve(void (world.clipboard = text)) },
 };
 

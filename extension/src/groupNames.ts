@@ -1,0 +1,72 @@
+/**
+ * The names of groups, which VS Code does not tell: read from its file of groups, by what stands in them.
+ *
+ * In a remote window that file is on another machine; then no name is known.
+ */
+
+/** The keys of a group that VS Code keeps for itself. */
+const HOSTS_OWN = ["name", "vendor", "settings"];
+/** The key whose value in the file is a reference to VS Code's secret storage. */
+const SECRET = "apiKey";
+
+export class GroupNames {
+  /** Groups with the same keys, in the order of the file, by these keys. */
+  #names = new Map<string, string[]>();
+  /** How many groups with the same keys this round has asked for. */
+  #asked = new Map<string, number>();
+
+  constructor(
+    /** Reads VS Code's file of groups; rejects if it cannot be read. */
+    private readonly read: () => Promise<string>,
+    private readonly vendor: string,
+  ) {}
+
+  /** VS Code begins to ask for all groups, in the order of its file. */
+  async beginRound(): Promise<void> {
+    this.#asked = new Map();
+    try {
+      this.#names = namesIn(parseWithComments(await this.read()), this.vendor);
+    } catch {
+      this.#names = new Map(); // There is no such file here, or it is being written: names are a comfort.
+    }
+  }
+
+  /** The name of the next group with these keys. */
+  next(configuration: Readonly<Record<string, unknown>>): string | undefined {
+    const key = keyOf(configuration);
+    const names = this.#names.get(key);
+    const asked = this.#asked.get(key) ?? 0;
+    this.#asked.set(key, asked + 1);
+    return names?.[asked % names.length];
+  }
+}
+
+function namesIn(groups: unknown, vendor: string): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const group of Array.isArray(groups) ? (groups as unknown[]) : []) {
+    const { name, vendor: of, ...others } = (group ?? {}) as Record<string, unknown>;
+    if (of !== vendor || typeof name !== "string") continue;
+    const key = keyOf(others);
+    names.set(key, [...(names.get(key) ?? []), name]);
+  }
+  return names;
+}
+
+/** What two descriptions of the same group have in common, whatever the order of their keys. */
+function keyOf(group: Readonly<Record<string, unknown>>): string {
+  const kept = Object.entries(group).filter(([name]) => name !== SECRET && !HOSTS_OWN.includes(name));
+  return JSON.stringify(sorted(Object.fromEntries(kept)));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+}
+
+/** VS Code's JSON may hold comments, and commas before closing brackets. */
+function parseWithComments(text: string): unknown {
+  const withoutComments = text.replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1");
+  return JSON.parse(withoutComments.replace(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, "$1"));
+}

@@ -1,0 +1,37 @@
+/** What lists of models hold: how two of them differ, what of an old one stays, and what their errors mean. */
+import type { Group, InformationResult, LanguageModelChatInformation, ProviderError } from "./protocol.generated";
+
+export type Models = readonly LanguageModelChatInformation[];
+
+/** Where the key of a group is changed. */
+const KEY_ADVICE = "choose Update API Key at the gear of this group";
+
+/** The ids of the models that are described otherwise in the two lists, or are in one of them only. */
+export function otherModels(before: Models, after: Models): string[] {
+  const described = (models: Models): Map<string, string> =>
+    new Map(models.map((model) => [model.id, JSON.stringify(model)]));
+  const [old, now] = [described(before), described(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((id) => old.get(id) !== now.get(id));
+}
+
+/** The known models of the providers that failed: all models of a group, otherwise those under the provider's name. */
+export function keptModels(
+  isGroup: boolean,
+  before: Models,
+  models: Models,
+  errors: InformationResult["errors"],
+): Models {
+  const isNew = new Set(models.map(({ id }) => id));
+  const isOfFailed = (id: string): boolean => errors.some(({ provider }) => isGroup || id.startsWith(`${provider}/`));
+  return before.filter(({ id }) => !isNew.has(id) && isOfFailed(id));
+}
+
+/** Whether the server refuses the key, or wants one. */
+export function isRefused({ code }: ProviderError): boolean {
+  return code === "NoPermissions";
+}
+
+/** The reason, and for a refused key of a group what helps. */
+export function withAdvice(group: Group | null, error: ProviderError): string {
+  return group && isRefused(error) ? `${error.message}; ${KEY_ADVICE}` : error.message;
+}

@@ -1,0 +1,52 @@
+/** The items of VS Code's status bar; without logic of their own. */
+import * as vscode from "vscode";
+import type { UsageView } from "./usageItem";
+import type { WaitingView } from "./waitingItem";
+
+/** The backgrounds that a status bar item may have. */
+const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
+  normal: undefined,
+  warning: "statusBarItem.warningBackground",
+  error: "statusBarItem.errorBackground",
+};
+
+/** A status bar item that runs a command when clicked; hidden until it shows something. */
+export function createStatusItem(command: string): vscode.StatusBarItem {
+  const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
+  item.name = "Partstream Token Usage";
+  item.command = command;
+  return item;
+}
+
+export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefined): void {
+  if (!view) {
+    item.hide();
+    return;
+  }
+  const background = BACKGROUNDS[view.fullness];
+  item.text = view.text;
+  item.tooltip = new vscode.MarkdownString(view.tooltip);
+  item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+  item.show();
+}
+
+/** A status bar item for what answers wait for; hidden until it shows something. */
+export function createWaitingItem(command: string): vscode.StatusBarItem {
+  const item = vscode.window.createStatusBarItem("partstream.waiting", vscode.StatusBarAlignment.Right, 101);
+  item.name = "Partstream Waiting";
+  item.command = command;
+  return item;
+}
+
+/** A function that shows a view in the item, or hides it for undefined. */
+export function showWaiting(item: vscode.StatusBarItem): (view: WaitingView | undefined) => void {
+  return (view) => {
+    if (!view) {
+      item.hide();
+      return;
+    }
+    item.text = view.text;
+    item.tooltip = view.tooltip;
+    item.show();
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * The status bar item that says what an answer waits for, and for how long.
+ *
+ * A server that asks to wait, or that loads a model first, would otherwise look like one that does nothing.
+ */
+import type { Clock } from "./clock";
+import type { AnswerWait } from "./protocol.generated";
+
+/** Milliseconds without any part after which the silence is shown. */
+export const SHOWN_AFTER = 5000;
+/** Milliseconds without any part after which the log says so. */
+export const LOGGED_AFTER = 10_000;
+const SECOND = 1000;
+
+/** The content of the item. */
+export interface WaitingView {
+  readonly text: string;
+  readonly tooltip: string;
+}
+
+/** One answer that has not begun. */
+export interface Waiting {
+  /** The next attempt begins later. */
+  told(wait: AnswerWait): void;
+  /** The answer has begun, has failed or is not wanted any more. */
+  end(): void;
+}
+
+interface Waited {
+  readonly model: string;
+  readonly since: number;
+  pause: { readonly reason: string; readonly seconds: number; readonly until: number } | undefined;
+  isLogged: boolean;
+}
+
+export class WaitingItem {
+  readonly #waited = new Set<Waited>();
+  #cancelTick: (() => void) | undefined;
+
+  constructor(
+    /** Shows the view, or hides the item for undefined. */
+    private readonly show: (view: WaitingView | undefined) => void,
+    private readonly log: (line: string) => void,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A request for an answer of this model begins. */
+  begin(model: string): Waiting {
+    // A name comes from a server: nothing in it may be an icon.
+    const waited: Waited = {
+      model: model.replaceAll("$(", "$ ("),
+      since: this.clock.now(),
+      pause: undefined,
+      isLogged: false,
+    };
+    this.#waited.add(waited);
+    this.#tick();
+    return {
+      told: ({ reason, seconds }) => {
+        waited.pause = { reason, seconds, until: this.clock.now() + seconds * SECOND };
+        this.#tick();
+      },
+      end: () => {
+        if (this.#waited.delete(waited)) this.#tick();
+      },
+    };
+  }
+
+  #tick(): void {
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
+    for (const waited of this.#waited) this.#logSilence(waited);
+    const views = [...this.#waited].flatMap((waited) => this.#viewOf(waited) ?? []);
+    this.show(views.at(-1));
+    if (this.#waited.size > 0) this.#cancelTick = this.clock.after(SECOND, () => this.#tick());
+  }
+
+  #viewOf({ model, since, pause }: Waited): WaitingView | undefined {
+    const now = this.clock.now();
+    if (pause && now < pause.until) {
+      const left = Math.ceil((pause.until - now) / SECOND);
+      return {
+        text: `$(watch) ${model}: asked again in ${left} s`,
+        tooltip: `${pause.reason}\n\nThe request is sent again after ${Math.ceil(pause.seconds)} s.`,
+      };
+    }
+    if (now - since < SHOWN_AFTER) return undefined;
+    return {
+      text: `$(loading~spin) ${model}: no answer for ${Math.floor((now - since) / SECOND)} s`,
+      tooltip: "The server has not begun to answer: it may be loading the model, or be busy.",
+    };
+  }
+
+  #logSilence(waited: Waited): void {
+    const isPaused = waited.pause !== undefined && this.clock.now() < waited.pause.until;
+    if (waited.isLogged || isPaused || this.clock.now() - waited.since < LOGGED_AFTER) return;
+    waited.isLogged = true;
+    this.log(`${waited.model} has not begun to answer for ${LOGGED_AFTER / SECOND} s`);
+  }
+}

@@ -1,0 +1,102 @@
+/** The provider over a real process, and what tests ask of it. */
+import type { TestContext } from "node:test";
+import { SYSTEM_CLOCK } from "../src/clock";
+import type { Model } from "../src/modelInformation";
+import { ModelList } from "../src/modelList";
+import { PartstreamProvider, type ProviderParts } from "../src/provider";
+import type { InformationResult } from "../src/protocol.generated";
+import type { Sidecar } from "../src/sidecar";
+import { Supervisor } from "../src/supervisor";
+import { TokenCache } from "../src/tokenCache";
+import { Twins } from "../src/twins";
+import { startFake } from "./fakeCommand";
+import { unexpected } from "./testClock";
+import { CLASSES, Disposable, ERRORS, TextPart, TokenSource } from "./vscodeDouble";
+
+export const NOTHING: InformationResult = { models: [], errors: [] };
+
+export interface Started {
+  readonly provider: PartstreamProvider;
+  readonly supervisor: Supervisor<Sidecar>;
+  readonly asked: unknown[];
+}
+
+/** The provider over a real process, closed when the test ends. */
+export function start(
+  context: TestContext,
+  list = NOTHING,
+  log: (message: string) => void = unexpected,
+  parts: Partial<ProviderParts> = {},
+): Started {
+  const asked: unknown[] = [];
+  const supervisor = new Supervisor<Sidecar>(
+    () => startFake(),
+    { started: () => undefined, failed: () => undefined },
+    SYSTEM_CLOCK,
+  );
+  context.after(() => supervisor.close());
+  const models = new ModelList(
+    (group) => {
+      asked.push(group);
+      return Promise.resolve(list);
+    },
+    { get: () => undefined, update: () => Promise.resolve() },
+    {
+      changed: () => undefined,
+      failed: () => undefined,
+      otherModels: () => undefined,
+      forgotten: () => undefined,
+    },
+    SYSTEM_CLOCK,
+  );
+  context.after(() => models.close());
+  const provider = new PartstreamProvider({
+    use: (action) => supervisor.use(action),
+    models,
+    twins: new Twins(
+      { get: () => undefined, update: () => Promise.resolve() },
+      (groupId) => models.idsOf(groupId),
+      () => undefined,
+    ),
+    counts: new TokenCache(SYSTEM_CLOCK, unexpected),
+    classes: CLASSES,
+    errors: ERRORS,
+    thinkingFallback: () => "off",
+    configuration: (configuration) => ({ ...configuration }),
+    groupNames: { beginRound: () => Promise.resolve(), next: () => undefined, ...parts.groupNames },
+    begin: (model) => parts.begin?.(model) ?? { told: () => undefined, end: () => undefined },
+    stopped: () => parts.stopped?.(),
+    didChange: () => new Disposable(),
+    log,
+    clock: SYSTEM_CLOCK,
+  });
+  return { provider, supervisor, asked };
+}
+
+export const model = (id: string): Model => ({ id, source: id, name: `Model ${id}`, group: null }) as Model;
+
+export const MESSAGES = [{ role: 1, content: [new TextPart("hello dear world")], name: undefined }];
+
+export interface Answer {
+  readonly text: () => string;
+  readonly parts: unknown[];
+  readonly done: Promise<void>;
+}
+
+export function ask(
+  provider: PartstreamProvider,
+  id: string,
+  requestInitiator = "some.one",
+  source = new TokenSource(),
+  messages = MESSAGES,
+): Answer {
+  const parts: unknown[] = [];
+  const done = provider.provideLanguageModelChatResponse(
+    model(id),
+    messages,
+    { toolMode: 1, requestInitiator },
+    { report: (part) => parts.push(part) },
+    source.token,
+  );
+  return { parts, done, text: () => parts.map((part) => (part instanceof TextPart ? part.value : "")).join("") };
+}
