@@ -36,6 +36,7 @@ from partstream import (
     UpstreamHTTPError,
     chat_model,
     connect,
+    run_tool_loop,
     user_request,
 )
 from partstream.models.filters import ModelSelection
@@ -250,6 +251,42 @@ def test_a_bug_of_a_provider_is_reported_with_its_file_and_line_in_one_line():
                 await model.ask("fail")
         assert str(caught.value) == f"the provider of parrot failed with KeyError: 'seed' ({__file__}:{line})"
         assert isinstance(caught.value.__cause__, KeyError)
+
+    run(test())
+
+
+ASKED_WRONGLY = {
+    "messages: got 5 (int), expected a list or a tuple, each item a ChatMessage": lambda model: model.ask(5),
+    "messages: got ChatMessage, expected a list or": lambda model: model.ask(ChatMessage.user("hi")),
+    "messages[1]: got 'hi' (str), expected a ChatMessage": lambda model: model.ask([ChatMessage.user("hi"), "hi"]),
+    "options: got dict, expected RequestOptions": lambda model: model.ask("hi", {"tools": []}),
+    "token: got 5 (int), expected a CancellationToken, or None": lambda model: model.ask("hi", token=5),
+    "text: got 5 (int), expected a text (str) or a ChatMessage": lambda model: model.count_tokens(5),
+    "tools[0]: got builtin_function_or_method, expected a ToolFunction": lambda model: run_tool_loop(
+        model, "hi", [len]
+    ),
+    "messages: got 5 (int), expected": lambda model: run_tool_loop(model, 5, []),
+}
+
+
+@pytest.mark.parametrize("message", ASKED_WRONGLY)
+def test_a_wrong_argument_of_a_question_is_refused(message: str):
+    async def test() -> None:
+        async with connect(parrot) as model:
+            with pytest.raises(InvalidArgumentError) as caught:
+                await ASKED_WRONGLY[message](model)
+            assert str(caught.value).startswith(message)
+            assert (await run_tool_loop(model, "hello", [])).text == "You said: hello"
+
+    run(test())
+
+
+@pytest.mark.parametrize("count", ["3", -1, None, 2.5, True])
+def test_a_count_that_is_no_number_of_tokens_is_refused(count: Any):
+    async def test() -> None:
+        async with connect(FunctionProvider(parrot._answer, parrot.information, lambda text: count)) as model:
+            with pytest.raises(LanguageModelError, match=r"count_tokens: got .*, expected a whole number of 0 or more"):
+                await model.count_tokens("hi")
 
     run(test())
 

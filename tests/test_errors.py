@@ -99,6 +99,13 @@ def test_an_error_of_ones_own_is_made_by_vs_codes_word(made: str, code: str) -> 
         )
 
 
+def test_a_code_may_be_written_as_its_text() -> None:
+    made: Any = errors.LanguageModelError
+    assert made("No.", "Blocked").code is LanguageModelErrorCode.BLOCKED
+    with pytest.raises(ValueError, match="'Blockd' is not a valid LanguageModelErrorCode"):
+        made("No.", "Blockd")
+
+
 def test_every_limit_has_its_own_sentence() -> None:
     sentences = {str(errors.UpstreamTimeoutError(phase, 2)) for phase in TimeoutPhase}
     assert len(sentences) == len(TimeoutPhase)

@@ -2,11 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
 import partstream
-from partstream import Finish, TextPart, Unmapped, read_stream
+from partstream import (
+    PROTOCOLS,
+    Finish,
+    InvalidArgumentError,
+    TextPart,
+    UnknownProtocolError,
+    Unmapped,
+    read_stream,
+)
 from partstream.outputs import Outcome
 from protocols.openresponses.wire import created, delta, sse, terminal
 
@@ -81,3 +90,27 @@ def test_whoever_feeds_has_the_reader_itself() -> None:
     outputs = [output for piece in _pieces(5) for output in reader.feed(piece)]
     outputs += reader.end()
     assert outputs[-1].outcome is Outcome.COMPLETED  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("chunks", ["data: {}", 5, None])
+def test_what_are_no_bytes_is_refused(chunks: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"chunks: got .*, expected bytes, or an iterable or asynchronous"):
+        read_stream(chunks)
+
+
+def test_a_chunk_that_is_no_bytes_is_refused_when_it_comes() -> None:
+    wrong: Any = [b"", "data: {}"]
+    with pytest.raises(InvalidArgumentError, match=r"expected bytes; chunks .* go to partstream.StreamAdapter"):
+        list(read_stream(wrong))
+
+
+def test_all_bytes_at_once_are_one_chunk() -> None:
+    event = b'data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":"Hi"}'
+    assert next(read_stream(event + b"\n\n")) == TextPart("Hi")
+
+
+def test_an_unknown_protocol_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UnknownProtocolError) as caught:
+        read_stream([], protocol="openai")
+    assert str(caught.value) == f"protocol: got 'openai', expected one of {', '.join(PROTOCOLS)}"
+    assert caught.value.name == "openai"

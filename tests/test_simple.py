@@ -80,8 +80,11 @@ def test_yielding_anything_else_is_a_clear_error(piece):
     async def provider(messages, options):
         yield piece
 
-    with pytest.raises(TypeError, match=f"the answer function yielded a {type(piece).__name__}, expected a text"):
+    with pytest.raises(
+        TypeError, match=f"the answer function yielded a {type(piece).__name__}, expected a text"
+    ) as caught:
         _answer(provider)
+    assert str(caught.value).endswith(f"({__file__}:{provider._answer.__code__.co_firstlineno + 2})")
 
 
 def test_the_error_of_a_yielded_finish_is_raised_after_the_progress_was_told():

@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import KeyKind
     from partstream.protocols.reader import StreamReader
-    from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError
+    from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, UnknownProtocolError
     from partstream.reading import read_stream
     from partstream.simple import AnswerFunction, FunctionProvider, chat_model, text_of, user_request
     from partstream.stream_adapter import StreamAdapter
@@ -232,6 +232,7 @@ __all__ = [
     "UnifiedFinishReason",
     "UnknownKeywordError",
     "UnknownModelError",
+    "UnknownProtocolError",
     "Unmapped",
     "UpstreamAbortedError",
     "UpstreamConnectionError",
@@ -309,6 +310,7 @@ _LAZY = {
     "KeyKind": "partstream.protocols.protocol",
     "StreamReader": "partstream.protocols.reader",
     "PROTOCOLS": "partstream.protocols.registry",
+    "UnknownProtocolError": "partstream.protocols.registry",
     "ProtocolLoadError": "partstream.protocols.registry",
     "read_stream": "partstream.reading",
     "AnswerFunction": "partstream.simple",

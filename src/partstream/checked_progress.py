@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["CheckedProgress", "failing_place", "outermost_foreign_line"]
+__all__ = ["CheckedProgress", "defined_at", "failing_place", "outermost_foreign_line", "suspended_at"]
 
 
 class CheckedProgress:
@@ -146,7 +146,7 @@ class CheckedProgress:
             self.violation = self.violation or violation
 
     def _locate(self) -> CodePlace | None:
-        return _caller() or _suspended(self._generator)
+        return _caller() or suspended_at(self._generator)
 
 
 def _caller() -> CodePlace | None:
@@ -180,10 +180,16 @@ def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
     return place
 
 
-def _suspended(generator: AsyncGenerator[object, None] | None) -> CodePlace | None:
+def suspended_at(generator: AsyncGenerator[object, None] | None) -> CodePlace | None:
     """The line at which a generator is suspended; None if it has ended."""
     frame = getattr(generator, "ag_frame", None)
     return None if frame is None else CodePlace(frame.f_code.co_filename, frame.f_lineno)
+
+
+def defined_at(function: object) -> CodePlace | None:
+    """The line at which a function or a method begins; None for one that is not written in Python."""
+    code = getattr(function, "__code__", None)
+    return None if code is None else CodePlace(code.co_filename, code.co_firstlineno)
 
 
 def failing_place(error: BaseException) -> CodePlace | None:

@@ -98,7 +98,7 @@ class LanguageModelError(PartstreamError):
     def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:
         super().__init__(message)
         self.message = message
-        self.code = code
+        self.code = LanguageModelErrorCode(code)
 
     @staticmethod
     def no_permissions(message: str) -> LanguageModelError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
-from typing import TYPE_CHECKING, TypeAlias, overload
+from collections.abc import AsyncIterable, Iterable
+from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
+from partstream.arguments import Expectation, check, refuse
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from partstream.outputs import StreamOutput
 
@@ -63,7 +64,8 @@ def read_stream(
     of all bytes before it. No bytes after the Finish are read.
 
     Args:
-        chunks: The bytes in pieces of any size. For an asynchronous iterable, the result is asynchronous too.
+        chunks: The bytes in pieces of any size, or all bytes at once. For an asynchronous iterable, the result is
+            asynchronous too.
         protocol: The name of the wire protocol, one of :data:`partstream.PROTOCOLS`.
         options: How to render the answer. By default, call ids have no prefix.
         on_unmapped: Called with each event that no part can represent.
@@ -72,17 +74,21 @@ def read_stream(
         Parts in the order of generation, then exactly one :class:`partstream.Finish`.
 
     Raises:
-        KeyError: No protocol has this name.
+        UnknownProtocolError: No protocol has this name.
+        InvalidArgumentError: `chunks` are no bytes; raised by the iteration if one of them is not.
     """
     reader = StreamReader(protocol, options)
+    if isinstance(chunks, bytes):
+        chunks = (chunks,)
     if isinstance(chunks, AsyncIterable):
         return _read_asynchronously(reader, chunks, on_unmapped)
+    check("chunks", chunks, _CHUNKS)
     return _read(reader, chunks, on_unmapped)
 
 
 def _read(reader: StreamReader, chunks: Iterable[bytes], on_unmapped: _OnUnmapped) -> Iterator[_Yielded]:
     for chunk in chunks:
-        yield from _without_unmapped(reader.feed(chunk), on_unmapped)
+        yield from _without_unmapped(reader.feed(_bytes(chunk)), on_unmapped)
         if reader.finished:
             return
     yield from _without_unmapped(reader.end(), on_unmapped)
@@ -92,12 +98,24 @@ async def _read_asynchronously(
     reader: StreamReader, chunks: AsyncIterable[bytes], on_unmapped: _OnUnmapped
 ) -> AsyncIterator[_Yielded]:
     async for chunk in chunks:
-        for output in _without_unmapped(reader.feed(chunk), on_unmapped):
+        for output in _without_unmapped(reader.feed(_bytes(chunk)), on_unmapped):
             yield output
         if reader.finished:
             return
     for output in _without_unmapped(reader.end(), on_unmapped):
         yield output
+
+
+_CHUNKS: Final = Expectation(
+    "bytes, or an iterable or asynchronous iterable of bytes",
+    lambda value: isinstance(value, Iterable) and not isinstance(value, str),
+)
+
+
+def _bytes(chunk: object) -> bytes:
+    if not isinstance(chunk, bytes | bytearray | memoryview):
+        refuse("chunks", chunk, "bytes; chunks that are objects or JSON texts go to partstream.StreamAdapter")
+    return bytes(chunk)
 
 
 def _without_unmapped(outputs: Iterable[StreamOutput], on_unmapped: _OnUnmapped) -> Iterator[_Yielded]:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, cast, overload
 
 from partstream.answer_functions import check_answer_function, check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
-from partstream.checked_progress import CheckedProgress
+from partstream.arguments import Expectation, check
+from partstream.checked_progress import CheckedProgress, suspended_at
 from partstream.messages import RequestOptions, Role
 from partstream.outputs import Finish
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part
@@ -58,6 +59,10 @@ AnswerFunction: TypeAlias = (
 :class:`~partstream.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
 returns."""
 
+_TOKENS: Final = Expectation(
+    "a whole number of 0 or more",
+    lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+)
 _NO_OPTIONS: Final = RequestOptions()
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -119,15 +124,24 @@ class FunctionProvider(LanguageModelChatProvider):
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """Counts with the function given to :func:`chat_model`."""
+        """Counts with the function given to :func:`chat_model`.
+
+        Raises:
+            InvalidArgumentError: The function returned no whole number of 0 or more.
+        """
         del model, token
-        return self._count_tokens(text)
+        return self._counted(text)
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """Counts with the function given to :func:`chat_model`; the count has its source."""
         del model
         is_estimate = self._count_tokens is estimate_tokens
-        return TokenCount(self._count_tokens(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
+        return TokenCount(self._counted(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
+
+    def _counted(self, text: str | ChatMessage) -> int:
+        count = self._count_tokens(text)
+        check("count_tokens", count, _TOKENS)
+        return count
 
     async def _report(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
         draining = progress if isinstance(progress, DrainingProgress) else None
@@ -138,7 +152,7 @@ class FunctionProvider(LanguageModelChatProvider):
                 if isinstance(piece, Finish):
                     _finish(progress, piece)
                     continue
-                progress.report(_as_part(piece))
+                progress.report(_as_part(piece, answer))
                 if draining is not None:
                     await draining.drain()
 
@@ -273,11 +287,13 @@ def _finish(progress: Progress, finish: Finish) -> None:
         raise finish.error
 
 
-def _as_part(piece: object) -> ResponsePart:
+def _as_part(piece: object, answer: AsyncGenerator[object, None]) -> ResponsePart:
     if isinstance(piece, str):
         return text_part(piece)
     if isinstance(piece, TextPart | ThinkingPart | ToolCallPart | DataPart):
         return piece
+    place = suspended_at(answer)
     raise TypeError(
         f"the answer function yielded a {type(piece).__name__}, expected a text, a part of a response or a Finish"
+        + ("" if place is None else f" ({place})")
     )

@@ -53,7 +53,7 @@ def test_something_that_is_not_a_message_is_refused_with_its_place() -> None:
     async def scenario() -> None:
         answer, requests = answers()
         model = await model_with(answer)
-        with pytest.raises(CallerError, match=r"messages\[1\]: got str, expected ChatMessage"):
+        with pytest.raises(CallerError, match=r"messages\[1\]: got 'again' \(str\), expected a ChatMessage"):
             await model.send_request([*HELLO, "again"])
         assert requests == []
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 from scripted import HELLO, Request, ScriptedProvider, information, run, until
 
-from partstream import LanguageModelError, LanguageModels, TextPart
+from partstream import InvalidArgumentError, LanguageModelError, LanguageModels, TextPart
 from partstream.consumer import ConsumerLimits, LanguageModelChatSelector
 from partstream.errors import CallerError, DuplicateVendorError, UnknownModelError
 
@@ -59,6 +59,42 @@ def test_a_selector_that_can_match_nothing_is_refused(selector, message) -> None
         assert str(caught.value) == message
 
     run(scenario())
+
+
+class _Lists(ScriptedProvider):
+    def __init__(self, listed: object) -> None:
+        super().__init__()
+        self.listed = listed
+
+    async def provide_language_model_chat_information(self, silent, token):
+        return self.listed
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        (None, ": got None, expected a list or a tuple, each item a LanguageModelChatInformation"),
+        ("small", ": got 'small' (str), expected a list or a tuple, each item a LanguageModelChatInformation"),
+        (["small"], "[0]: got 'small' (str), expected a LanguageModelChatInformation"),
+    ],
+)
+def test_a_list_that_is_none_is_reported_with_the_line_of_the_method(listed, message) -> None:
+    async def scenario() -> None:
+        models = LanguageModels(on_provider_error=lambda vendor, error: None)
+        models.register_language_model_chat_provider("test", _Lists(listed))
+        assert await models.select_chat_models() == []
+        line = _Lists.provide_language_model_chat_information.__code__.co_firstlineno
+        assert str(models.provider_errors["test"]) == f"the models of test ({__file__}:{line}){message}"
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("provider", [ScriptedProvider, 5, len, None, object()])
+def test_what_is_no_provider_is_refused(provider) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"provider: got .*, expected a LanguageModelChatProvider: an object"
+    ):
+        LanguageModels().register_language_model_chat_provider("test", provider)
 
 
 def test_a_model_shows_what_its_provider_says_about_it() -> None:

@@ -7,8 +7,9 @@ answering.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from partstream.arguments import Expectation, check
 from partstream.consumer.language_model_chat import LanguageModelChat
 from partstream.consumer.registration import Registration
 from partstream.consumer.selector import selector_of
@@ -21,8 +22,9 @@ from partstream.consumer.settings import (
     log_provider_error,
 )
 from partstream.contract.checker import CheckMode
-from partstream.errors import CallerError, DuplicateVendorError
+from partstream.errors import DuplicateVendorError
 from partstream.events import Disposable, Event, EventEmitter
+from partstream.provider import LanguageModelChatProvider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,11 +32,21 @@ if TYPE_CHECKING:
 
     from partstream.consumer.running_request import RunningRequest
     from partstream.consumer.selector import LanguageModelChatSelector, SelectorFields
-    from partstream.provider import LanguageModelChatProvider
 
 __all__ = ["LanguageModels"]
 
 _DEFAULT_LIMITS = ConsumerLimits()
+
+
+_METHODS: Final = tuple(LanguageModelChatProvider.__abstractmethods__)
+_PROVIDER: Final = Expectation(
+    "a LanguageModelChatProvider: an object, not its class",
+    lambda value: not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS),
+)
+_VENDOR: Final = Expectation(
+    "a name without blanks at either end",
+    lambda value: isinstance(value, str) and value != "" and value == value.strip(),
+)
 
 
 class LanguageModels:
@@ -89,10 +101,11 @@ class LanguageModels:
 
         Raises:
             DuplicateVendorError: The vendor already has a provider.
-            CallerError: The vendor is empty, or starts or ends with blanks.
+            InvalidArgumentError: The vendor is empty, or starts or ends with blanks; or the provider is no object with
+                the methods of one.
         """
-        if not vendor or vendor != vendor.strip():
-            raise CallerError(f"vendor: got {vendor!r}, expected a name without blanks at either end")
+        check("vendor", vendor, _VENDOR)
+        check("provider", provider, _PROVIDER)
         if vendor in self._registrations:
             raise DuplicateVendorError(vendor)
         registration = Registration(vendor, provider, self._settings, self._running)

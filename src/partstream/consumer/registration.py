@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from partstream.cancellation import CancellationTokenSource
+from partstream.arguments import Expectation, check, instance_of, optional, sequence_of
+from partstream.cancellation import CancellationToken, CancellationTokenSource
+from partstream.checked_progress import defined_at
 from partstream.consumer.response import LanguageModelChatResponse
 from partstream.consumer.running_request import RunningRequest, as_language_model_error
 from partstream.errors import CallerError, LanguageModelError, UnknownModelError
-from partstream.messages import ChatMessage
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.provider import LanguageModelChatInformation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from partstream.cancellation import CancellationToken
     from partstream.consumer.settings import ConsumerSettings
-    from partstream.messages import RequestOptions
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
+    from partstream.provider import LanguageModelChatProvider, Progress
 
 __all__ = ["Registration"]
 
@@ -84,7 +85,9 @@ class Registration:
     ) -> LanguageModelChatResponse:
         """Calls the provider and returns the response, still to come; see :meth:`LanguageModelChat.send_request`."""
         self._require_registered(information.id)
-        sent = _checked_messages(messages)
+        sent = sequence_of("messages", messages, ChatMessage, "a ChatMessage")
+        check("options", options, _OPTIONS)
+        check("token", token, _TOKEN)
         request = RunningRequest(self.vendor, information.id, (tool.name for tool in options.tools), self._settings)
 
         async def provide(progress: Progress, provider_token: CancellationToken) -> None:
@@ -103,6 +106,7 @@ class Registration:
     ) -> int:
         """Asks the provider for a token count; see :meth:`LanguageModelChat.count_tokens`."""
         self._require_registered(information.id)
+        check("text", text, _COUNTED)
         try:
             return await self.provider.provide_token_count(
                 information, text, CancellationTokenSource().token if token is None else token
@@ -117,7 +121,7 @@ class Registration:
         source = CancellationTokenSource()
         try:
             async with asyncio.timeout(seconds) as limit:
-                models = tuple(await self.provider.provide_language_model_chat_information(True, source.token))
+                listed = await self.provider.provide_language_model_chat_information(True, source.token)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -125,6 +129,9 @@ class Registration:
             raise LanguageModelError(message) from error
         finally:
             source.cancel()
+        place = defined_at(self.provider.provide_language_model_chat_information)
+        where = f"the models of {self.vendor}" + ("" if place is None else f" ({place})")
+        models = sequence_of(where, listed, LanguageModelChatInformation, "a LanguageModelChatInformation")
         twice = sorted(model_id for model_id, count in Counter(model.id for model in models).items() if count > 1)
         if twice:
             raise CallerError(
@@ -138,8 +145,6 @@ class Registration:
             raise UnknownModelError(model_id, ())
 
 
-def _checked_messages(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    for index, message in enumerate(messages):
-        if not isinstance(message, ChatMessage):
-            raise CallerError(f"messages[{index}]: got {type(message).__name__}, expected ChatMessage")
-    return tuple(messages)
+_OPTIONS: Final = instance_of(RequestOptions, "RequestOptions")
+_TOKEN: Final = optional(instance_of(CancellationToken))
+_COUNTED: Final = Expectation("a text (str) or a ChatMessage", lambda value: isinstance(value, str | ChatMessage))

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from partstream.arguments import sequence_of
 from partstream.consumer.assistant_message import assistant_content
 from partstream.consumer.tool_execution import ToolFunction, ToolOutcome, execute_tool_call
 from partstream.consumer.tool_loop_events import (
@@ -47,7 +48,7 @@ _NO_OPTIONS = RequestOptions()
 
 async def run_tool_loop(
     model: LanguageModelChat,
-    messages: Sequence[ChatMessage],
+    messages: str | Sequence[ChatMessage],
     tools: Sequence[ToolFunction],
     options: RequestOptions = _NO_OPTIONS,
     token: CancellationToken | None = None,
@@ -82,7 +83,7 @@ async def run_tool_loop(
 
 async def stream_tool_loop(
     model: LanguageModelChat,
-    messages: Sequence[ChatMessage],
+    messages: str | Sequence[ChatMessage],
     tools: Sequence[ToolFunction],
     options: RequestOptions = _NO_OPTIONS,
     token: CancellationToken | None = None,
@@ -97,7 +98,7 @@ async def stream_tool_loop(
 
     Args:
         model: The model.
-        messages: The conversation so far, oldest message first.
+        messages: The user's text, or the conversation so far, oldest message first.
         tools: The tools that the model may call, with unique names.
         options: Further options of every request, without `tools`. A `tool_mode` of required applies to the first
             round only: a model that had to call a tool in every round would never answer.
@@ -111,7 +112,8 @@ async def stream_tool_loop(
     """
     functions = _functions_by_name(tools, options, max_rounds)
     options = replace(options, tools=tuple(function.tool for function in tools))
-    loop = _Loop(tuple(messages))
+    begin = [ChatMessage.user(messages)] if isinstance(messages, str) else messages
+    loop = _Loop(sequence_of("messages", begin, ChatMessage, "a ChatMessage"))
     for number in range(1, max_rounds + 1):
         yield RoundStarted(number, loop.messages)
         loop.begin_round(number)
@@ -176,6 +178,7 @@ class _Loop:
 def _functions_by_name(
     tools: Sequence[ToolFunction], options: RequestOptions, max_rounds: int
 ) -> dict[str, ToolFunction]:
+    sequence_of("tools", tools, ToolFunction, "a ToolFunction")
     if max_rounds < 1:
         raise CallerError(f"max_rounds: got {max_rounds}, expected at least 1")
     if options.tools:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import PartstreamError
+from partstream.errors import CallerError, PartstreamError
 from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "PROTOCOLS",
     "ProtocolLoadError",
     "Protocols",
+    "UnknownProtocolError",
     "asked_protocols",
     "asking",
     "broken_protocols",
@@ -76,6 +77,23 @@ class ProtocolLoadError(PartstreamError):
         self.reason = reason
 
 
+class UnknownProtocolError(CallerError, KeyError):
+    """No protocol has this name.
+
+    Attributes:
+        name: The name.
+        known: The names of all protocols.
+    """
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        return f"protocol: got {self.name!r}, expected one of {', '.join(self.known)}"
+
+
 class Protocols(Mapping[str, Protocol]):
     """All protocols by name. Each is loaded on first use; the package's own names win over those of other packages."""
 
@@ -83,7 +101,7 @@ class Protocols(Mapping[str, Protocol]):
         """The protocol with this name.
 
         Raises:
-            KeyError: There is none.
+            UnknownProtocolError: There is none; a `KeyError` too.
             ProtocolLoadError: A package promises it, and it cannot be loaded.
         """
         if name in _MODULES:
@@ -120,7 +138,9 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
 @cache
 def _added(name: str) -> Protocol:
-    point = _entry_points()[name]
+    point = _entry_points().get(name)
+    if point is None:
+        raise UnknownProtocolError(name, tuple(PROTOCOLS))
     package = "without a name" if point.dist is None else point.dist.name
     try:
         added: Any = point.load()

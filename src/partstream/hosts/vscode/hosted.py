@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from collections.abc import Iterable
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream.arguments import sequence_of
 from partstream.error_facts import with_facts
 from partstream.errors import CallerError, UnknownModelError
 from partstream.hosts.vscode.broken_rules import BrokenRules
@@ -26,6 +28,7 @@ from partstream.hosts.vscode.failures import (
 )
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.user_code import logged_error
+from partstream.provider import LanguageModelChatInformation
 from partstream.tokens.sourced import CorrectsTokenCounts
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.events import Disposable
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.loading import ProviderLoader, Stamp
-    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.provider import LanguageModelChatProvider
 
 __all__ = ["MOST_MODELS", "Generation", "HostedProvider"]
 
@@ -310,8 +313,10 @@ class HostedProvider:
     ) -> Sequence[LanguageModelChatInformation]:
         self._listing += 1
         try:
-            listed = await generation.provider.provide_language_model_chat_information(silent, token)
-            models = tuple(islice(listed, MOST_MODELS + 1))
+            listed: Any = await generation.provider.provide_language_model_chat_information(silent, token)
+            given = islice(listed, MOST_MODELS + 1) if isinstance(listed, Iterable) else listed
+            what = "a LanguageModelChatInformation"
+            models = sequence_of("the list of models", given, LanguageModelChatInformation, what)
             if len(models) > MOST_MODELS:
                 raise CallerError(f"got more than {MOST_MODELS:,} models from {self.name}")  # noqa: TRY301
             generation.models = {model.id: model for model in models}
