@@ -81,6 +81,7 @@ NODE_STAMP := $(EXTENSION)/node_modules/.installed
 .PHONY: extension extension-libraries test-extension vsix
 
 $(NODE_STAMP): $(EXTENSION)/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: the extension needs Node 20 or newer, which brings npm" >&2; exit 1; }
 	cd $(EXTENSION) && npm ci --silent
 	touch $(NODE_STAMP)
 

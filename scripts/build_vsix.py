@@ -138,6 +138,8 @@ def _pack(version: str) -> Path:
 
 
 def _run(*command: str, folder: Path = ROOT) -> None:
+    if shutil.which(command[0]) is None:
+        raise BuildError(f"{command[0]} is missing; packing the extension needs Node 20 or newer, which brings npm")
     completed = subprocess.run(command, cwd=folder, check=False)
     if completed.returncode:
         raise BuildError(f"{' '.join(command[:4])} ... failed with status {completed.returncode}")

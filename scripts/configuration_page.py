@@ -50,6 +50,48 @@ environment names another URL.
 An unknown setting and a value that cannot be used are refused with their place and what could stand there, also where
 a stronger place wins. In a VS Code group an unknown setting is a warning instead: see [vscode.md](vscode.md).
 
+## Examples of the file
+
+A server on this machine, with the model that `partstream chat` takes when none is named:
+
+```toml
+baseUrl = "http://localhost:1234/v1"
+defaultModel = "qwen3:8b"
+```
+
+A server that wants a key, which stays in the environment:
+
+```toml
+baseUrl = "https://api.example.com/v1"
+apiKeyEnv = "EXAMPLE_API_KEY"
+allowModels = ["large-*", "small"]
+maxOutputTokens = 8000
+
+[timeouts]
+firstEvent = 600
+
+[fallbacks]
+large-1 = ["small"]
+
+[request.extraBody]
+temperature = 0.2
+```
+
+A server without a list of models, in a network with a proxy and certificates of its own (`SSL_CERT_FILE`):
+
+```toml
+baseUrl = "https://models.example.com/v1"
+apiKeyCommand = ["pass", "show", "models"]
+proxy = "http://proxy.example.com:3128"
+discover = false
+
+[[models]]
+id = "house-model"
+maxInputTokens = 100000
+maxOutputTokens = 8000
+toolCalling = true
+```
+
 ## Settings
 
 """
@@ -108,7 +150,8 @@ one that is known to take more.
 
 The certificates that the system trusts are trusted; `SSL_CERT_FILE` or `SSL_CERT_DIR` name others in their place.
 Proxies are those of `proxy`, else `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`; `NO_PROXY` names hosts to reach
-directly, and a server on this machine is always reached directly. Redirects are not followed.
+directly, and a server on this machine is always reached directly. A SOCKS proxy (`socks5://host:port`) needs the
+package `socksio` beside Partstream (`pip install socksio`, or the extra `socks`). Redirects are not followed.
 """
 
 

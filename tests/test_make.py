@@ -13,6 +13,32 @@ MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_the_extension_says_what_is_missing_where_there_is_no_npm(tmp_path: Path):
+    stamp = tmp_path / "installed"
+    run = subprocess.run(
+        [shutil.which("make") or "make", f"NODE_STAMP={stamp}", str(stamp)],
+        cwd=PROJECT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "npm is missing: the extension needs Node 20 or newer" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_packing_says_what_is_missing_where_there_is_no_npm(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(PROJECT / "scripts")
+    import build_vsix
+
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(build_vsix.BuildError, match="npm is missing"):
+        build_vsix._run("npm", "run")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
 @pytest.mark.parametrize("goal", [[], ["help"]])
 def test_make_alone_lists_every_target_with_one_sentence(goal: list[str]):
     # Not as a part of the make that may run the tests: that would say which folder it enters.

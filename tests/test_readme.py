@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,31 @@ def test_every_link_to_a_file_leads_to_one(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_every_extra_that_is_installed_is_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", README) for extra in extras.split(",")}
+    assert named == set(project["optional-dependencies"])
+
+
+TOML = [
+    pytest.param(text, id=f"{page.name}-{number}")
+    for page in (ROOT / "docs/configuration.md", ROOT / "docs/ai-gateway.md")
+    for number, text in enumerate(re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("text", TOML)
+def test_every_example_of_the_configuration_file_is_read(text: str, tmp_path: Path) -> None:
+    from partstream.configuration import load_configuration
+
+    file = tmp_path / "partstream.toml"
+    whole = text if "baseUrl" in text else f'baseUrl = "https://h/v4/ai"\nprotocol = "ai-gateway"\n{text}'
+    file.write_text(whole, encoding="utf-8")
+    configuration = load_configuration(environment={"PARTSTREAM_CONFIG": str(file)})
+    assert configuration.gateway().base_url.startswith("http")
+    assert (configuration.resolved.notes, configuration.resolved.warnings) == ((), ())
 
 
 def test_every_command_is_in_the_table_of_commands() -> None:

@@ -45,7 +45,7 @@ async def start(*arguments: str, **environment: str) -> asyncio.subprocess.Proce
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
 
 
-async def end(process: asyncio.subprocess.Process, typed: str | bytes = "") -> Ended:
+async def end(process: asyncio.subprocess.Process, typed: str | bytes | None = "") -> Ended:
     """Writes to the command's input, closes it, and waits for the end."""
     data = typed.encode() if isinstance(typed, str) else typed
     try:
@@ -184,7 +184,7 @@ async def terminal(*arguments: str, **environment: str) -> AsyncIterator[Termina
     ours, theirs = pty.openpty()
     try:
         command = (sys.executable, "-m", "partstream", *arguments)
-        env = _environment(COLUMNS="80", LINES="24", **environment)
+        env = _environment(**{"COLUMNS": "80", "LINES": "24", **environment})
         process = await asyncio.create_subprocess_exec(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
     finally:
         os.close(theirs)

@@ -211,3 +211,38 @@ def test_a_reader_that_goes_changes_no_verdict_and_leaves_no_traceback(tmp_path:
         assert (ended.code, ended.errors) == (code, "")
 
     run(test())
+
+
+def test_a_summary_is_one_object_to_compare_with_another_parser_s_result(tmp_path: Path):
+    call = {"type": "function_call", "id": "fc", "call_id": "call_1", "name": "read", "arguments": '{"path": "/"}'}
+    done = {"type": "response.output_item.done", "output_index": 1, "item": call}
+    path = tmp_path / "stream.jsonl"
+    path.write_bytes(_lines([CREATED, TEXT, {**TEXT, "delta": "!"}, done, {"type": "response.new"}, COMPLETED]))
+    result = _run("replay", "--summary", "--call-id-prefix", "", path)
+    assert result.exit_code == 0
+    assert json.loads(result.output) == {
+        "text": "Hi!",
+        "thinking": "",
+        "tool_calls": [{"call_id": "call_1", "name": "read", "input": {"path": "/"}}],
+        "outcome": "completed",
+        "finish_reason": {"unified": "tool-calls", "raw": "completed"},
+        "usage": None,
+        "error": None,
+        "unmapped": {"response.new": 1},
+    }
+
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+
+
+def test_every_field_of_the_json_stands_in_its_document(tmp_path: Path):
+    path = tmp_path / "stream.jsonl"
+    path.write_bytes(_lines([CREATED, TEXT, {**COMPLETED, "response": {**COMPLETED["response"], "usage": USAGE}}]))
+    for line in _run("replay", "--json", path).output.splitlines():
+        row = json.loads(line)
+        for name in (*row, *(row.get("usage") or {}), *(row.get("finish_reason") or {})):
+            assert f"`{name}`" in DOCUMENT, name
+        assert f"`{row['type']}`" in DOCUMENT
+
+
+USAGE = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}

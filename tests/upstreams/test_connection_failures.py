@@ -205,6 +205,31 @@ def test_the_package_that_socks_needs_is_named_and_none_of_another_client():
     assert "httpx" not in str(raised.value)
 
 
+def test_a_socks_proxy_is_gone_through_where_its_package_is_there(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("socksio", reason="the extra `socks` is not installed")
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(3)  # RFC 1928: version 5, one method, no authentication
+        writer.write(b"\x05\x00")
+        head = await reader.readexactly(5)  # CONNECT to a name of so many bytes
+        asked.append(await reader.readexactly(head[4]))
+        await reader.readexactly(2)
+        writer.write(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+
+    async def test() -> None:
+        async with port_of(serve) as port:
+            monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{port}")
+            http = UpstreamHTTP(configuration("http://models.example/v1", allow_insecure_http=True))
+            response = await DocumentFetcher(http)("/v1/models", {})
+            await http.aclose()
+        assert (response.status, response.body, asked) == (200, b"{}", [b"models.example"])
+
+    run(test())
+
+
 @pytest.mark.parametrize("value", [text for text, _ in UNUSABLE.values()])
 def test_a_server_on_this_machine_is_reached_whatever_the_proxies_are(value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ALL_PROXY", value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["UnreadableRecordingError", "protocol_option", "read_file"]
+
+
+_PIECE: Final = 65536  # bytes
 
 
 class UnreadableRecordingError(click.ClickException):
@@ -34,6 +37,10 @@ def protocol_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def _next_piece() -> bytes:
+    return sys.stdin.buffer.read(_PIECE)
+
+
 def read_file(file: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
@@ -41,6 +48,7 @@ def read_file(file: str) -> bytes:
         RecordingError: It cannot be read.
     """
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
+        return b"".join(iter(_next_piece, b"")) if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error

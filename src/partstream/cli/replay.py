@@ -65,6 +65,7 @@ _MERGED: Final = 65536
     show_default=True,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--summary", is_flag=True, help="Print one JSON object: all text, all tool calls, and how it ended.")
 def command(
     file: str,
     protocol: str | None,
@@ -73,6 +74,7 @@ def command(
     thinking: str,
     citations: str,
     as_json: bool,
+    summary: bool,
 ) -> None:
     """Turn the recorded stream FILE into parts.
 
@@ -80,12 +82,13 @@ def command(
     use - to read standard input.
 
     The exit code is 0 for a completed or incomplete response, 3 for a failed or truncated one, and 2 if the file cannot
-    be read.
+    be read or nothing in it is understood. docs/command-line.md describes the JSON.
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
         outputs = read_recording(read_file(file), file, protocol, options, chunk_size)
-        finish = _print_json(outputs) if as_json else _print_text(outputs)
+        show = _print_summary if summary else _print_json if as_json else _print_text
+        finish = show(outputs)
     except RecordingError as error:
         raise UnreadableRecordingError(printable(str(error))) from error
     sys.exit(ExitCode.FINE if finish.error is None else ExitCode.FAILED)
@@ -130,6 +133,32 @@ def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
     if finish is None:
         raise AssertionError("every stream ends with a Finish")
     _print_line(_end(finish, unmapped))
+    return finish
+
+
+def _print_summary(outputs: Iterable[StreamOutput]) -> Finish:
+    """One object that can be compared with what another parser makes of the stream."""
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[dict[str, Any]] = []
+    unmapped: Counter[str] = Counter()
+    finish: Finish | None = None
+    for output in outputs:
+        match output:
+            case TextPart(value=value):
+                texts.append(value)
+            case ThinkingPart(value=value):
+                thoughts.append(value)
+            case ToolCallPart():
+                calls.append({name: value for name, value in _tool_call(output).items() if name != "type"})
+            case Unmapped(type=kind):
+                unmapped[kind] += 1
+            case Finish():
+                finish = output
+    if finish is None:
+        raise AssertionError("every stream ends with a Finish")
+    whole = {"text": "".join(texts), "thinking": "".join(thoughts), "tool_calls": calls}
+    _print_line(whole | {name: value for name, value in _end(finish, unmapped).items() if name != "type"})
     return finish
 
 

@@ -107,6 +107,6 @@ def _checked(proxy: Proxy) -> Proxy:
         raise ConnectionSetupError(
             proxy.where,
             "a SOCKS proxy, which needs a further package",
-            f"the package {_SOCKS_PACKAGE} in this Python (pip install {_SOCKS_PACKAGE}), or an http:// proxy",
+            f"the package {_SOCKS_PACKAGE} beside Partstream (pip install {_SOCKS_PACKAGE}), or an http:// proxy",
         )
     return proxy
