@@ -50,6 +50,10 @@ def test_a_text_that_is_stored_is_one_that_sqlite_takes(text: str) -> None:
         assert connection.execute("SELECT ?", (storable_text(text),)).fetchone() == (storable_text(text),)
 
 
+def test_a_name_without_end_is_stored_in_part() -> None:
+    assert storable_text("é" * 10_000_000) == "é" * 1_000
+
+
 def test_counts_that_cannot_be_are_named_with_their_place() -> None:
     reported = {
         "input_tokens": math.inf,

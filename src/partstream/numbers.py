@@ -33,6 +33,7 @@ MOST_SECONDS: Final = 10**9
 LAST_TIME: Final = 32_503_680_000
 """The latest point in time, in seconds since 1970: the year 3000, with which the calendar of Windows ends."""
 
+_MOST_CHARACTERS: Final = 1_000
 _MOST_DEPTH: Final = 6
 _MOST_FOUND: Final = 10
 
@@ -52,8 +53,9 @@ def as_amount(value: object, most: float) -> float | None:
 
 
 def storable_text(text: str) -> str:
-    """A text that UTF-8 can represent: each half of a surrogate pair becomes a question mark."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
+    """The first thousand characters in a form that UTF-8 can represent: half of a surrogate pair becomes `?`."""
+    short = text[:_MOST_CHARACTERS]
+    return short if short.isascii() else short.encode(errors="replace").decode()
 
 
 def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:

@@ -89,7 +89,10 @@ class RequestTokens:
         """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
         cost = cost_of(finish, self._pricing)
         if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
-            _logger.warning("%s reports what no number of tokens can be: %s; unknown", self._model.id, unusable)
+            shown = ", ".join(unusable)
+            _logger.warning(
+                "%s reports numbers of tokens that cannot be, they count as unknown: %s", self._model.id, shown
+            )
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:

@@ -40,6 +40,10 @@ ENDERS = """
                 threading.Thread(target=callback, args=(error,)).start()
             loop.stop()
             await asyncio.sleep(0)
+            if hasattr(os, "fork"):
+                if (child := os.fork()) == 0:
+                    raise SystemExit(7)  # ends the child alone
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
             progress.report(TextPart("still here"))
 """
 
@@ -70,6 +74,54 @@ def test_a_persons_interrupt_ends_the_process(write: Write):
         assert sidecar.ask("own/m", "Hi") == "still here"
         sidecar.process.send_signal(signal.SIGINT)
         assert sidecar.end() == 130
+
+
+CANCELS = """
+    class Own(Base):
+        async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+            progress.report(TextPart("begun"))
+            for task in asyncio.all_tasks():
+                task.cancel()
+            await asyncio.sleep(0)
+
+    class Cancelling(Base):
+        async def provide_language_model_chat_information(self, silent, token):
+            asyncio.current_task().cancel()
+            await asyncio.sleep(0)
+
+    provider, cancelling = Own(), Cancelling()
+"""
+
+
+def test_a_provider_that_cancels_all_tasks_ends_no_process_and_every_request_is_answered(write: Write):
+    path = write(CANCELS)
+    with running(f"{path}:provider", write(WAITS, "waits.py"), f"{path}:cancelling") as sidecar:
+        waiting = sidecar.respond("waits/provider", "Hi")
+        sidecar.until(lambda _: sidecar.text(waiting) == "begun")
+        cancelling = sidecar.respond("own/m", "Hi")
+        for request_id in (waiting, cancelling):
+            assert "CancelledError" in sidecar.wait(request_id).error["message"]
+        again = sidecar.respond("waits/provider", "Hi")
+        sidecar.until(lambda _: sidecar.text(again) == "begun")
+        result = sidecar.information()
+        assert [model["id"] for model in result["models"]] == ["own/m", "waits/provider"]
+        assert ["CancelledError" in error["message"] for error in result["errors"]] == [True]
+        sidecar.call("shutdown")
+        sidecar.notify("exit")
+        assert sidecar.end() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such descriptors")
+def test_a_provider_that_closes_every_descriptor_ends_the_process_instead_of_leaving_it_mute(write: Write):
+    path = write("""
+        @chat_model(name="Closes")
+        async def provider(messages, options):
+            os.closerange(3, 256)
+            yield "closed"
+    """)
+    with running(path) as sidecar:
+        sidecar.respond("own/provider", "Hi")
+        assert sidecar.end() != 0
 
 
 BLOCKS = """
@@ -103,6 +155,18 @@ def test_a_provider_that_blocks_is_named_with_its_line_while_it_does_and_in_the_
         assert f"languageModels/response of own/provider at {path}:{line} has blocked the event loop" in sidecar.logs()
     finally:
         sidecar.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_second_interrupt_ends_a_process_whose_event_loop_is_blocked(write: Write):
+    says = "print('blocked', file=sys.stderr, flush=True); helper()  # the line"
+    with running(write(BLOCKS.replace("helper()  # the line", says))) as sidecar:
+        sidecar.respond("own/provider", "Hi")
+        sidecar.until_errors(lambda errors: "blocked" in errors)
+        for _ in range(2):
+            sidecar.process.send_signal(signal.SIGINT)
+        sidecar.until_true(lambda: sidecar.process.poll() is not None or sidecar.process.send_signal(signal.SIGINT))
+        assert sidecar.end() == 130
 
 
 def test_a_loop_that_runs_is_not_said_to_be_blocked():

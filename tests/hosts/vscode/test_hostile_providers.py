@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import sys
+import traceback
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -444,3 +445,71 @@ def test_a_module_that_was_replaced_is_freed_without_pythons_own_collections(
         run(main())
     finally:
         gc.enable()
+
+
+def test_parts_that_a_thread_reports_come_at_once(write: Write, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("partstream.hosts.vscode.session.GRACE_SECONDS", 0.01)
+    path = write("""
+        class Own(Base):
+            async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+                waits = threading.Event()
+                def work():
+                    progress.report(TextPart("from a thread"))
+                    waits.wait(20)
+                thread = threading.Thread(target=work)
+                thread.start()
+                token.on_cancellation_requested(waits.set)
+                await asyncio.Event().wait()
+    """)
+
+    async def main():
+        async with serving(path) as peer:
+            request_id = peer.respond("own/m")
+            await peer.until(lambda _: peer.text(request_id) == "from a thread")
+            peer.notify("$/cancelRequest", {"id": request_id})
+
+    run(main())
+
+
+LAZY = """
+class Lazy:
+    @property
+    def __class__(self):
+        raise RuntimeError("working outside of a context")
+
+request = Lazy()
+"""
+
+
+def test_a_proxy_beside_a_provider_that_cannot_be_asked_for_its_class_is_no_provider(write: Write):
+    async def main():
+        async with serving(write(LAZY + GOOD.replace("provider(", "answer("), "good.py")) as peer:
+            assert [model["id"] for model in (await peer.information())["models"]] == ["good/answer"]
+
+    run(main())
+
+
+def test_an_error_that_many_requests_meet_does_not_collect_their_frames(write: Write):
+    async def main():
+        async with serving(write("raise RuntimeError('broken')", "bad.py")) as peer:
+            for _ in range(50):
+                await peer.reply(peer.respond("bad/m"))
+            [failure] = [one._failure for one in peer.session._host._own.values()]
+            assert len(traceback.extract_tb(failure.__traceback__)) < 20
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://[", "http://a:b:c/", "http://\x00/", "x" * 100_000, "http://\ud83d/"], ids=range(5)
+)
+def test_an_address_that_is_none_is_named_in_its_group(base_url: str):
+    async def main():
+        async with serving() as peer:
+            group = {"id": "g", "configuration": {"baseUrl": base_url, "models": ["m"]}}
+            result = await peer.information(group)
+            assert result["models"] == []
+            assert "baseUrl" in result["errors"][0]["message"]
+            assert (await peer.reply(peer.respond("m", group=group))).error["code"] == -32010
+
+    run(main())

@@ -47,7 +47,7 @@ async def count_all(
         try:
             counts.append(_checked(await count(provider, model, item, token, ends)))
         except BaseException as error:
-            if not is_providers_own(error):
+            if not is_providers_own(error, token):
                 raise
             failure = failure or error
             counts.append(_without_provider(item, model.family))

@@ -7,6 +7,7 @@ errors may have fields of any type or no text at all.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import InvalidArgumentError
@@ -17,6 +18,7 @@ from partstream.numbers import MOST_SECONDS, as_amount, as_count
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
 
 __all__ = [
@@ -60,10 +62,26 @@ def says_all(error: BaseException) -> bool:
     return isinstance(error, PartstreamError) and not isinstance(error, InvalidArgumentError)
 
 
-def is_providers_own(error: BaseException) -> bool:
-    """Whether code of a provider raised an error; False if the running task was cancelled from outside."""
+_PROCESS: Final = os.getpid()
+
+
+def is_providers_own(error: BaseException, token: CancellationToken | None = None) -> bool:
+    """Whether an error is to be handled as a provider's; if not, it has to go on.
+
+    Args:
+        error: The error, whose class may be any.
+        token: The token of the request. Whoever cancels the task of a request has cancelled its token before, so a
+            CancelledError without that is the provider's own: it may cancel any task. Without a token, a task that was
+            cancelled was cancelled from outside.
+    """
+    if isinstance(error, SystemExit):
+        return os.getpid() == _PROCESS  # a process that a provider has forked must be able to end
+    if not isinstance(error, asyncio.CancelledError):
+        return True
+    if token is not None:
+        return not token.is_cancellation_requested
     task = asyncio.current_task()
-    return not isinstance(error, asyncio.CancelledError) or task is None or not task.cancelling()
+    return task is None or not task.cancelling()
 
 
 def said_by(error: BaseException) -> str:

@@ -258,6 +258,10 @@ class ProviderHost:
             failures.append(hosted.failure)
         except ProviderFailedError as error:
             listed, failures = (), [error]
+        except asyncio.CancelledError as error:
+            if token.is_cancellation_requested:
+                raise
+            listed, failures = (), [hosted.failed(error, "could not list its models")]  # it has cancelled the task
         except TimeoutError:
             late = LanguageModelError(f"{hosted.name} did not list its models within {LIST_SECONDS:g} s")
             listed, failures = (), [hosted.failed(late, "is late")]

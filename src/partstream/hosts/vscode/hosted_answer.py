@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from partstream.checked_progress import CheckedProgress
@@ -85,7 +84,7 @@ class HostedAnswer:
                 self._model, self._messages, self._options, self._checked, self._token
             )
         except BaseException as error:
-            if not is_providers_own(error) or self._is_end_of_cancelled(error):
+            if not is_providers_own(error, self._token):
                 raise
             self._error = error
             self._checked.fail(error)
@@ -102,10 +101,6 @@ class HostedAnswer:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
         return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
-
-    def _is_end_of_cancelled(self, error: BaseException) -> bool:
-        """Whether an error is a CancelledError by which the provider ends a request that was cancelled."""
-        return isinstance(error, asyncio.CancelledError) and self._token.is_cancellation_requested
 
     def _reported_usage(self) -> DataPart | None:
         """The part with the usage that the provider reported with the end of its answer, or None."""

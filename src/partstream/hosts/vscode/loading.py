@@ -179,7 +179,7 @@ def _run(spec: ModuleSpec) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException:
         if before is None:
-            del sys.modules[spec.name]
+            sys.modules.pop(spec.name, None)
         else:
             sys.modules[spec.name] = before
         raise
@@ -192,9 +192,7 @@ def _pick(
     wanted = attribute or _ATTRIBUTE
     if attribute is not None or hasattr(module, wanted):
         return _named(module, wanted, source)
-    instances = {
-        id(value): name for name, value in vars(module).items() if isinstance(value, LanguageModelChatProvider)
-    }
+    instances = {id(value): name for name, value in vars(module).items() if _is_provider(value)}
     classes = {name for name, value in vars(module).items() if _is_own_provider_class(value, module)}
     candidates = sorted(instances.values()) or sorted(classes)
     if len(candidates) == 1:
@@ -216,8 +214,20 @@ def _named(module: ModuleType, name: str, source: str) -> LanguageModelChatProvi
     raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class")
 
 
+def _is_provider(value: object) -> bool:
+    """Whether a value of a module is a provider; False for one that fails to say, as proxies of some libraries do."""
+    try:
+        return isinstance(value, LanguageModelChatProvider)
+    except Exception:
+        return False
+
+
 def _is_provider_class(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, LanguageModelChatProvider) and not inspect.isabstract(value)
+    try:
+        is_class = isinstance(value, type) and issubclass(value, LanguageModelChatProvider)
+    except Exception:
+        return False
+    return is_class and not inspect.isabstract(value)
 
 
 def _is_own_provider_class(value: object, module: ModuleType) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import sys
 import threading
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from partstream.hosts.vscode.logs import ChannelHandler
@@ -19,6 +21,10 @@ from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
 
 __all__ = ["run"]
 
@@ -37,30 +43,59 @@ END_SECONDS: Final = 2.0
 def run() -> int:
     """Serves the extension at the other end of the standard streams; returns the exit status."""
     reading, writing = claim_standard_streams()
+    process = os.getpid()
     with asyncio.Runner() as runner:
-        serving = runner.get_loop().create_task(_serve(reading, writing), name="the sidecar")
+        loop = runner.get_loop()
+        exited: asyncio.Future[int] = loop.create_future()
+        signal.signal(signal.SIGINT, _interrupted_by_person(loop, exited))
+        serving = loop.create_task(_serve(reading, writing, exited), name="the sidecar")
         while True:
             try:
                 return runner.run(_end_of(serving))
-            except BaseException as error:
-                if (
-                    serving.done() or serving.cancelling()
-                ):  # an interrupt by a person, or an error of the sidecar itself
-                    if isinstance(error, KeyboardInterrupt):
-                        return _INTERRUPTED
-                    raise
-                # SystemExit and KeyboardInterrupt leave the event loop from any task or callback of a provider, and
-                # `loop.stop()` ends it too. All that was scheduled is still there.
+            except (SystemExit, KeyboardInterrupt, RuntimeError, asyncio.CancelledError) as error:
+                if serving.done() or loop.is_closed():
+                    raise  # an error of the sidecar itself
+                if os.getpid() != process:  # a provider has forked
+                    os._exit(error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1)
+                # SystemExit and KeyboardInterrupt leave the event loop from any task or callback of a provider,
+                # `loop.stop()` ends it, and a provider may cancel every task. All that was scheduled is still there.
                 _logger.exception("code of a provider tried to end the sidecar, which goes on")
 
 
+def _interrupted_by_person(
+    loop: asyncio.AbstractEventLoop, exited: asyncio.Future[int]
+) -> Callable[[int, FrameType | None], None]:
+    """The handler of Ctrl-C: the first ends the process in order, the second at once, also when the loop is blocked."""
+    interrupts = count(1)
+
+    def set_status() -> None:
+        if not exited.done():
+            exited.set_result(_INTERRUPTED)
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if next(interrupts) > 1:
+            os._exit(_INTERRUPTED)
+        loop.call_soon_threadsafe(set_status)
+
+    return handle
+
+
 async def _end_of(serving: asyncio.Task[int]) -> int:
-    return await serving
+    return await asyncio.shield(serving)
 
 
-async def _serve(reading: int, writing: int) -> int:
+async def _result_of(exited: asyncio.Future[int]) -> int:
+    """The exit status, however often code of a provider cancels this task."""
+    while True:
+        try:
+            await asyncio.wait([exited])
+            return exited.result()
+        except asyncio.CancelledError:
+            _logger.warning("code of a provider cancelled the task of the sidecar, which goes on")
+
+
+async def _serve(reading: int, writing: int, exited: asyncio.Future[int]) -> int:
     loop = asyncio.get_running_loop()
-    exited: asyncio.Future[int] = loop.create_future()
 
     def exit_with(status: int) -> None:
         if not exited.done():
@@ -76,7 +111,7 @@ async def _serve(reading: int, writing: int) -> int:
     writer.start()
     StallWatch(loop, STALL_SECONDS).start()
     Reader(reading, loop, session.receive, session.end_of_input).start()
-    status = await exited
+    status = await _result_of(exited)
     await session.aclose()
     handler.close_channel()
     await _flush(writer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from partstream.hosts.vscode.conversion import encode_response_part
@@ -34,20 +35,28 @@ class StreamProgress:
         on_wait: Takes why the answer does not begin yet, and for how many seconds.
     """
 
-    __slots__ = ("_on_wait", "_stream")
+    __slots__ = ("_loop", "_on_wait", "_stream", "_thread")
 
     def __init__(self, stream: ItemStream, on_wait: Callable[[str, float], None]) -> None:
         self._stream = stream
         self._on_wait = on_wait
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
 
     def report(self, part: ResponsePart) -> None:
-        """Puts a part into the stream.
+        """Puts a part into the stream; a thread of the provider's own hands it to the event loop.
 
         Raises:
             TypeError: `part` is not a part, is a part for messages only, or holds a value that JSON cannot represent.
             BacklogError: The provider never waits and the reader is far behind.
         """
         item = dumps(encode_response_part(part))
+        if get_ident() == self._thread:
+            self._put(item)
+        else:
+            self._loop.call_soon_threadsafe(self._put, item)
+
+    def _put(self, item: bytes) -> None:
         # Nobody waits for the parts of a request that was cancelled while its usage was counted.
         if not self._stream.closed:
             self._stream.put(item)

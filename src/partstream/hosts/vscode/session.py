@@ -208,7 +208,11 @@ class Session:
         try:
             answer = encode_result(request.id, await self._handlers[request.method](request.params, running))
         except BaseException as error:  # a task that raises SystemExit ends the loop, and one without answer a request
-            answer = self._failure(request.id, error) if is_providers_own(error) else _cancelled(request.id)
+            if isinstance(error, SystemExit) and not is_providers_own(error):
+                raise
+            if self._running.get(running.id) is not running:  # answered when it was cancelled
+                return
+            answer = self._failure(request.id, error)
         if self._running.get(running.id) is running:
             del self._running[running.id]
             if running.stream is not None:
@@ -299,8 +303,10 @@ class Session:
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself
-        await self.aclose()
-        self._running[running.id] = running
+        try:
+            await self.aclose()
+        finally:
+            self._running[running.id] = running
 
     def _on_notification(self, notification: Notification) -> None:
         handler = self._notification_handlers.get(notification.method)
