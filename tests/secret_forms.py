@@ -45,6 +45,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "base64 of a scheme and more": lambda key: b64encode(f"Bearer {key}, refused".encode()).decode(),
     "base64url": lambda key: urlsafe_b64encode(f"me?:{key}".encode()).decode().rstrip("="),
     "base64 in a URL": lambda key: quote(_basic("me:")(key), safe=""),
+    "small letters": str.lower,
+    "capitals": str.upper,
     "hexadecimal digits": lambda key: key.encode().hex(),
     "hexadecimal digits in capitals": lambda key: key.encode().hex().upper(),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from bisect import bisect_right
-from string import ascii_letters, digits
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _ESCAPES: Final = re.compile(
 _NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _LAST_UNICODE: Final = 0x10FFFF
 _BASE64URL_TO_BASE64: Final = str.maketrans("-_", "+/")
-_HEX_TO_LOWER: Final = str.maketrans("ABCDEF", "abcdef")
+_TO_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _BASE64_DIGITS: Final = f"{ascii_letters}{digits}+/-_"
 _BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _CUT_ENDS: Final = tuple(
@@ -211,12 +211,12 @@ class _Wanted(NamedTuple):
     Attributes:
         plain: The secrets.
         base64: What any base64 text with a secret in it holds, in the alphabet of RFC 4648 section 4.
-        hexadecimal: The secrets in hexadecimal digits, in lower case.
+        lower: The secrets in small letters, alone and in hexadecimal digits.
     """
 
     plain: tuple[str, ...]
     base64: tuple[str, ...]
-    hexadecimal: tuple[str, ...]
+    lower: tuple[str, ...]
 
     @classmethod
     def of(cls, secrets: Iterable[str]) -> _Wanted:
@@ -225,7 +225,7 @@ class _Wanted(NamedTuple):
         return cls(
             tuple(plain),
             tuple(form for secret in long for form in _in_base64(secret)),
-            tuple(secret.hex() for secret in long),
+            tuple(form for secret in long for form in (secret.hex(), _in_small_letters(secret))),
         )
 
     def spans(self, text: str) -> Iterator[_Span]:
@@ -237,8 +237,8 @@ class _Wanted(NamedTuple):
             normal = text.translate(_BASE64URL_TO_BASE64)
             for form in self.base64:
                 yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
-            lower = text.translate(_HEX_TO_LOWER)
-            for form in self.hexadecimal:
+            lower = text.translate(_TO_LOWER)
+            for form in self.lower:
                 yield from (*_found(form, lower), *_found_cut(form, lower))
 
 
@@ -264,6 +264,10 @@ def _in_base64(secret: bytes) -> Iterator[str]:
         padded = bytes(before) + secret
         whole = len(padded) * 8 // 6
         yield b64encode(padded).decode()[(before * 8 + 5) // 6 : whole]
+
+
+def _in_small_letters(secret: bytes) -> str:
+    return secret.decode(errors="surrogatepass").translate(_TO_LOWER)
 
 
 def _found(wanted: str, text: str) -> Iterator[_Span]:

@@ -2,20 +2,29 @@
 
 import asyncio
 import json
+import logging
 import traceback
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
+import httpx2
 import pytest
 
 import partstream
 from partstream import CancellationTokenSource, Finish, LanguageModelError
+from partstream.errors import UpstreamError
+from partstream.redaction import Redactor
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
+from partstream.upstreams.credentials import FixedKey
+from partstream.upstreams.redacted_outputs import redacted_error
 from secret_forms import FORMS, finds
-from upstreams.upstreams import Answer, configuration, respond, run
+from testing.clients import WITHOUT_TLS
+from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run
 
 KEY = "sk-PLAN/TED+key&<0123>/456789abcdef=="
 PACKAGE = str(Path(partstream.__file__).parent)
@@ -92,6 +101,8 @@ PLACES: dict[str, Callable[[str], str]] = {
         f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{key}\r\n"
     ),
     "a header": lambda key: f"HTTP/1.1 429 No\r\nx-request-id: {key}\r\nretry-after: {key}\r\n{_EMPTY}",
+    "where it points": lambda key: f"HTTP/1.1 307 Go\r\nlocation: http://127.0.0.1:9/{key}?{key}\r\n{_EMPTY}",
+    "where to sign in": lambda key: f'HTTP/1.1 401 No\r\nwww-authenticate: Bearer error="{key}"\r\n{_EMPTY}',
     "the media type": lambda key: _document(200, "x", f"text/html; {key}"),
     "a body that is not compressed": lambda key: _HEAD.replace("\r\n\r\n", f"\r\ncontent-encoding: gzip\r\n\r\n{key}"),
 }
@@ -140,7 +151,7 @@ def _traces(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-async def _ask(provider: GatewayProvider) -> AsyncIterator[str]:
+async def _see(provider: GatewayProvider) -> AsyncIterator[str]:
     """Everything that a person may see of an answer and of a list of models."""
     answer = _Told()
     try:
@@ -166,7 +177,7 @@ async def _ask_for_each_form(place: Callable[[str], str], forms: Iterable[str], 
         for name in forms:
             current[0] = place(FORMS[name](KEY))
             async with aclosing(GatewayProvider(settings, ledger=ledger)) as provider:
-                said += [text async for text in _ask(provider)]
+                said += [text async for text in _see(provider)]
     await asyncio.to_thread(ledger.close)
     return said
 
@@ -197,3 +208,100 @@ def test_it_is_in_no_error_no_log_no_end_no_trace_and_no_file(
     assert ours
     for text in {*seen, *ours, *_files(tmp_path)}:
         assert finds(KEY, text) == [], text
+
+
+class Renewing:
+    """A key that is another one after it was refused."""
+
+    async def get(self) -> Secret:
+        return Secret(KEY)
+
+    async def refresh(self, refused: Secret) -> Secret:
+        return Secret("sk-another-0123456789")
+
+
+def test_a_key_from_before_is_hidden_too(caplog: pytest.LogCaptureFixture):
+    async def test() -> None:
+        refused = _document(401, f'{{"error":{{"message":"no longer good: {KEY}"}}}}')
+        async with _answering(lambda: refused) as url, gateway_to(url, credentials=Renewing()) as provider:
+            answer = await ask(provider, "Hi")
+            assert "no longer good: ***" in str(answer.error)
+            assert finds(KEY, "".join(_traces(answer.error))) == []
+
+    with caplog.at_level(1, "partstream"):
+        run(test())
+    assert "sending the request again with a new key" in caplog.text
+    assert finds(KEY, caplog.text) == []
+
+
+def test_the_clients_own_log_shows_no_query_and_nothing_that_the_server_repeats(caplog: pytest.LogCaptureFixture):
+    async def test() -> None:
+        async with (
+            _answering(lambda: PLACES["the status line"](KEY)) as url,
+            gateway_to(f"{url}?key=planted-in-a-query", api_key=Secret(KEY)) as provider,
+        ):
+            await ask(provider, "Hi")
+
+    with caplog.at_level(logging.INFO, "httpx2"):
+        run(test())
+    records = [record.getMessage() for record in caplog.records if record.name == "httpx2"]
+    assert any("/responses?key=*** " in record for record in records)
+    assert "planted" not in "".join(records)
+    assert finds(KEY, "".join(records)) == []
+
+
+def test_records_of_other_code_that_uses_the_client_stay_as_they_are(caplog: pytest.LogCaptureFixture):
+    async def test() -> None:
+        async with (
+            _answering(lambda: PLACES["the status line"]("reason")) as url,
+            gateway_to(url, api_key=Secret(KEY)) as provider,
+        ):
+            await ask(provider, "Hi")
+            caplog.clear()
+            async with httpx2.AsyncClient(trust_env=False, verify=WITHOUT_TLS) as client:
+                await client.get(f"{url}?key=their-own-business")
+
+    with caplog.at_level(logging.INFO, "httpx2"):
+        run(test())
+    assert "their-own-business" in caplog.text
+
+
+def test_the_password_of_a_proxy_of_the_environment_is_hidden(monkeypatch: pytest.MonkeyPatch):
+    password = "planted/0123456789"  # noqa: S105 - it opens nothing
+    encoded = b64encode(f"me:{password}".encode()).decode()
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    async def test() -> None:
+        async with _answering(lambda: f"HTTP/1.1 407 Basic {encoded}\r\n{_EMPTY}") as proxy:
+            address = proxy.removeprefix("http://").removesuffix("/v1")
+            monkeypatch.setenv("HTTPS_PROXY", f"http://me:{quote(password, safe='')}@{address}")
+            async with gateway_to("https://models.example/v1", retry=RetryPolicy(attempts=1)) as provider:
+                answer = await ask(provider, "Hi")
+            said = "".join(_traces(answer.error))
+            assert "407" in said or "refuses" in said
+            assert finds(password, said) == []
+            assert encoded not in said
+
+    run(test())
+
+
+@pytest.mark.parametrize("key", ["sk-planted\n0123456789", "sk-plänted-0123456789", "sk-planted\x000123456789", ""])
+def test_a_key_that_no_header_can_hold_is_not_shown(key: str):
+    async def test() -> None:
+        async with _answering(lambda: _document(200, "{}")) as url:
+            given = {"credentials": FixedKey(Secret(key)), "retry": RetryPolicy(attempts=1)}
+            async with gateway_to(url, **given) as provider:
+                answer = await ask(provider, "Hi")
+            assert answer.error is not None
+            said = "".join(_traces(answer.error))
+            assert "0123456789" not in said
+            assert "planted" not in said
+
+    run(test())
+
+
+def test_notes_on_an_error_are_redacted():
+    error = UpstreamError("no")
+    error.add_note(f"the key was {KEY}")
+    assert redacted_error(error, Redactor([KEY])).__notes__ == ["the key was ***"]

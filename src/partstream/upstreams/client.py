@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -12,10 +15,16 @@ import httpx2
 from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from partstream.redaction import Redactor
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.proxies import Proxy
 
-__all__ = ["make_client"]
+__all__ = ["make_client", "redacted_log"]
+
+_REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("partstream_redacting", default=None)
+"""Makes the redactor of the request that runs."""
 
 _CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """The first that is set holds."""
@@ -31,6 +40,9 @@ def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> htt
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
     """
+    log = logging.getLogger("httpx2")
+    if not any(isinstance(one, _RedactedRecords) for one in log.filters):
+        log.addFilter(_RedactedRecords())
     scheme = urlsplit(configuration.base_url).scheme
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
@@ -41,6 +53,30 @@ def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> htt
         proxy=None if proxy is None else proxy.url,
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
+
+
+@contextmanager
+def redacted_log(redactor: Callable[[], Redactor]) -> Iterator[None]:
+    """Has what the client logs of a request redacted: it logs the URL with its query, and what the server answered.
+
+    Args:
+        redactor: Makes the redactor; called only if something is logged.
+    """
+    token = _REDACTING.set(redactor)
+    try:
+        yield
+    finally:
+        _REDACTING.reset(token)
+
+
+class _RedactedRecords(logging.Filter):
+    """Redacts the client's records of our requests; those of other code that uses the client stay as they are."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        make = _REDACTING.get()
+        if make is not None:
+            record.msg, record.args = make().redact(record.getMessage()), ()
+        return True
 
 
 def _certificates(scheme: str, *, verify: bool) -> ssl.SSLContext:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,10 +19,11 @@ import httpx2
 from partstream._version import __version__
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.registry import asking
+from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
-from partstream.upstreams.client import make_client
+from partstream.upstreams.client import make_client, redacted_log
 from partstream.upstreams.connection_failures import connection_error
-from partstream.upstreams.credentials import FixedKey
+from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.proxies import find_proxy
 from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
 
@@ -70,11 +72,13 @@ class HTTPAnswer:
         response: The answer itself.
         sent: The headers of its request that may hold a secret.
         secrets: What else the upstream was sent and may be a secret.
+        keys: Every key that the upstream was sent so far: it may repeat one from before.
     """
 
     response: httpx2.Response = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    keys: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def url(self) -> str:
@@ -90,7 +94,7 @@ class HTTPAnswer:
     @property
     def redactor(self) -> Redactor:
         """Removes the secrets that the upstream was sent from what it says."""
-        return redactor_of(self.sent, self.secrets)
+        return redactor_of(self.sent, self.secrets | self.keys)
 
     @property
     def redactor_of_lists(self) -> Redactor:
@@ -99,7 +103,7 @@ class HTTPAnswer:
         A list may hold the words of other headers for good reasons, such as the name of a provider.
         """
         named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
-        return redactor_of(named, secrets_in_url(str(self.response.request.url)))
+        return redactor_of(named, [*secrets_in_url(str(self.response.request.url)), *self.keys])
 
     def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
         """The error for the connection of this answer, which failed.
@@ -141,6 +145,7 @@ class UpstreamHTTP:
         self._configuration = configuration
         self._protocol = asking(configuration.protocol)
         self._secrets = frozenset(configuration.secrets)
+        self._keys: frozenset[str] = frozenset()
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
         self._client: httpx2.AsyncClient | None = None
         self._proxy: Proxy | None = None
@@ -206,16 +211,17 @@ class UpstreamHTTP:
         failure: UpstreamError
         try:
             async with limit():
-                response = await client.send(built.request, stream=True)
+                with redacted_log(partial(redactor_of, built.sent, self._secrets | self._keys)):
+                    response = await client.send(built.request, stream=True)
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
         except TimeoutError:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
-            redactor = redactor_of(built.sent, self._secrets)
+            redactor = redactor_of(built.sent, self._secrets | self._keys)
             failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._proxy)
         else:
-            answer = HTTPAnswer(response, built.sent, self._secrets)
+            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
                 _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
@@ -233,6 +239,10 @@ class UpstreamHTTP:
         """The headers of the key and those that somebody set, and our name: any of them but the last may be secret."""
         headers = {"user-agent": f"partstream/{__version__}"}
         if key is not None:
+            if not fits_header(key.reveal()):  # the client's error would quote it
+                raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
+            if key.reveal() not in self._keys:
+                self._keys |= {key.reveal()}
             headers |= self._protocol.authorize(key.reveal(), key.kind)
         for wins in (self._configuration.headers, request.own_headers):
             headers |= {name.lower(): value for name, value in wins.items()}
@@ -248,5 +258,7 @@ class UpstreamHTTP:
         if self._client is None or self._loop is not loop:
             self._proxy = find_proxy(self._configuration)
             self._client = make_client(self._configuration, self._proxy)
+            if self._proxy is not None:  # one that the environment names is in no setting
+                self._secrets |= {*secrets_in_url(self._proxy.url)}
             self._loop = loop
         return self._client

@@ -53,8 +53,8 @@ def redacted_outputs(outputs: list[StreamOutput], redactor: _MakeRedactor) -> li
 
 
 def _redacted_field(value: Any, redactor: Redactor) -> Any:
-    """An error's field: a text, a tuple of texts, or of another kind."""
-    return redactor.redact_values(value) if isinstance(value, str | tuple) else value
+    """An error's field: a text, several texts (notes are a list of them), or of another kind."""
+    return redactor.redact_values(value) if isinstance(value, str | tuple | list) else value
 
 
 def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> Any:
