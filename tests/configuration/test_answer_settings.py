@@ -13,7 +13,7 @@ from configuration.standing import PLACES, load_from
 from partstream.errors import UpstreamHTTPError
 from partstream.log_level import LevelFilter, LogLevel
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Finish, StreamOptions
+from partstream.outputs import FileMode, Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.registry import asked_protocols
 from partstream.settings.row import Place
@@ -154,6 +154,16 @@ def test_calls_have_the_prefix_that_is_wanted_and_lose_it_on_the_way_back(
             assert set(sent) == {call.call_id.removeprefix(prefix) for call in calls}
 
     run(test())
+
+
+# ---- files ----
+
+
+@every_place
+@pytest.mark.parametrize("files", [*FileMode, None])
+def test_files_by_address_become_what_is_wanted(place: Place, files: FileMode | None, tmp_path: Path):
+    given = {"baseUrl": "https://models.example/v1", **({} if files is None else {"files": str(files)})}
+    assert load_from(given, place, tmp_path).gateway().stream.files is (files or FileMode.LINK)
 
 
 # ---- errors ----
