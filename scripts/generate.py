@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from configuration_page import configuration_page
 from contract_page import contract_page
+from demands_page import demands_page
 from group_schema import extension_manifest
 from settings_types import settings_types
 from translation_page import translation_page
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/configuration.md": configuration_page,
     "docs/contract.md": contract_page,
+    "docs/demands.md": demands_page,
     "extension/package.json": extension_manifest,
     "docs/translation.md": translation_page,
     "extension/src/protocol.generated.ts": protocol_types,

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.table import SETTINGS
+from partstream.settings.errors import KEY_IN_A_NAME
 from partstream.settings.row import Nesting, Place, Secrecy
 from partstream.settings.secrecy import PLAIN_WORD, SEPARATORS, SHORTEST_KEY, SHORTEST_SECRET
 
@@ -45,6 +46,9 @@ export const SHORTEST_KEY = %d;
 /** What is no key there. */
 export const PLAIN_WORD = /^(?:%s)$/;
 
+/** What a key that stands in the place of a name looks like. */
+export const KEY_IN_A_NAME = /%s/;
+
 /** What stands between the words of a text; a word with a digit may be a key too. */
 export const SEPARATORS = /%s/;
 
@@ -59,7 +63,7 @@ def settings_types() -> str:
     """The whole of `extension/src/settings.generated.ts`."""
     rows = [row for row in SETTINGS.values() if Place.GROUP in row.places]
     may_be_empty = json.dumps([row.name for row in rows if row.may_be_empty])
-    numbers = SHORTEST_SECRET, SHORTEST_KEY, PLAIN_WORD.pattern, SEPARATORS
+    numbers = SHORTEST_SECRET, SHORTEST_KEY, PLAIN_WORD.pattern, KEY_IN_A_NAME.pattern, SEPARATORS
     return _HEAD % (_words(Secrecy), _words(Nesting), *numbers, may_be_empty) + _object(_rows(rows), "") + ";\n"
 
 

@@ -107,3 +107,48 @@ test("every line of the log goes through it", () => {
     ["debug", "[extension] y"],
   ]);
 });
+
+const KEY = "sk-PLAN/TED+key&<0123>/456789abcdef==";
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const everyLetter = (escape: (code: number) => string): string =>
+  Array.from(KEY, (letter) => escape(letter.charCodeAt(0))).join("");
+
+const REPEATED: Readonly<Record<string, string>> = {
+  "JSON of PHP": KEY.replaceAll("/", "\\/"),
+  "JSON of Go": KEY.replaceAll("&", "\\u0026").replaceAll("<", "\\u003C"),
+  "JSON in JSON": JSON.stringify(JSON.stringify(KEY).replaceAll("/", "\\/")),
+  "every letter for JSON": everyLetter((code) => `\\u00${code.toString(16)}`),
+  "a URL": encodeURIComponent(KEY),
+  "a URL in a URL": encodeURIComponent(encodeURIComponent(KEY)),
+  HTML: KEY.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+  "HTML in digits": everyLetter((code) => `&#${String(code)};`),
+  base64: base64(KEY),
+  "base64 behind one byte": base64(`:${KEY}`),
+  "base64 behind two bytes": base64(`a:${KEY}, refused`),
+  base64url: Buffer.from(`me?:${KEY}`).toString("base64url"),
+  "hexadecimal digits": Buffer.from(KEY).toString("hex").toUpperCase(),
+};
+
+test("a key is hidden in every form in which a server repeats it", () => {
+  const redactor = new Redactor();
+  redactor.remember(KEY);
+  for (const [name, form] of Object.entries(REPEATED)) {
+    assert.match(
+      redactor.redact(`the key ${form} is wrong`),
+      /^the key "?(?:\\")?\[hidden\](?:\\")?"? is wrong$/,
+      name,
+    );
+  }
+});
+
+test("a key that stands in the place of a name is hidden, and names are not", () => {
+  const redactor = new Redactor();
+  redactor.rememberConfiguration({
+    headers: { "sk-proj-4f1d0c9ba37e": "x", "x-team-of-2026": "y" },
+    k4f1d0c9ba37e5: "",
+  });
+  assert.equal(
+    redactor.redact("sk-proj-4f1d0c9ba37e, k4f1d0c9ba37e5, x-team-of-2026"),
+    "[hidden], [hidden], x-team-of-2026",
+  );
+});

@@ -26,7 +26,7 @@ from partstream.arguments import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _Row = TypeVar("_Row")
 
@@ -73,7 +73,7 @@ class ThinkingPart:
 
     Attributes:
         value: Text of the reasoning or of its summary; empty in a part that only carries metadata. A list of texts,
-            which VS Code's class also allows, is taken as it is; hosts join it.
+            which VS Code's class also allows, is joined without a separator.
         id: The upstream's id of the reasoning item, or None.
         metadata: JSON values that the upstream needs back to continue the reasoning, or None. Copilot keeps only the
             last metadata of a model call, so the last part of an item carries all of the item's metadata.
@@ -86,9 +86,14 @@ class ThinkingPart:
     id: str | None = None
     metadata: Mapping[str, Any] | None = None
 
-    def __init__(self, value: str, id: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        value: str | Sequence[str],
+        id: str | None = None,  # noqa: A002
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
         if value.__class__ is not str:
-            _check_texts(value)
+            value = _joined(value)
         check("ThinkingPart.id", id, _OPTIONAL_TEXT)
         check("ThinkingPart.metadata", metadata, _OPTIONAL_MAPPING)
         _set_thinking(self, value)
@@ -249,10 +254,11 @@ def _fill(part: object, *values: object) -> None:
         object.__setattr__(part, name, value)
 
 
-def _check_texts(value: object) -> None:
+def _joined(value: object) -> str:
     texts = value if isinstance(value, list | tuple) else (value,)
     if not all(isinstance(text, str) for text in texts):
         refuse("ThinkingPart.value", value, TEXT.description)
+    return "".join(texts)
 
 
 def row_of_class(table: Mapping[type[Any], _Row], value: object) -> _Row:

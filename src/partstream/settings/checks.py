@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.numbers import MOST_TOKENS
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def headers(value: Any, where: str) -> dict[str, str]:
     """
     if not isinstance(value, Mapping):
         raise ConfigurationError(where, type(value).__name__, "an object of header names and values")
-    read = {name: string(text, f"{where}.{name}") for name, text in value.items()}
+    read = {name: string(text, f"{where}.{shown_name(name)}") for name, text in value.items()}
     check_headers(read, where)
     return read
 
@@ -134,9 +134,13 @@ def check_headers(headers: Mapping[str, str], where: str) -> None:
     """
     for name, text in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(f"{where}.{name!r:.40}", "an invalid header name", "letters, digits, hyphens")
+            raise ConfigurationError(
+                f"{where}.{shown_name(name)!r}", "an invalid header name", "letters, digits, hyphens"
+            )
         if not fits_header(text):
-            raise ConfigurationError(f"{where}.{name}", "characters that no header can hold", "printable ASCII")
+            raise ConfigurationError(
+                f"{where}.{shown_name(name)}", "characters that no header can hold", "printable ASCII"
+            )
 
 
 def fits_header(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
@@ -9,12 +10,25 @@ from partstream.errors import CallerError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ConfigurationError", "MisplacedSettingError", "UnknownSettingError", "closest_name"]
+__all__ = [
+    "HIDDEN",
+    "KEY_IN_A_NAME",
+    "ConfigurationError",
+    "MisplacedSettingError",
+    "UnknownSettingError",
+    "closest_name",
+    "shown_name",
+]
 
 _ALIKE: Final = 0.7
 """How much of two names must be the same (`difflib`) for one to be taken for a slip of the other."""
 _MOST_LISTED: Final = 20
 _LONGEST_NAME: Final = 40
+HIDDEN: Final = "***"
+KEY_IN_A_NAME: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck)[-_]"
+)
+"""What a key that stands in the place of a name looks like: a long word with a digit, or an issuer's first letters."""
 
 
 class ConfigurationError(CallerError):
@@ -37,15 +51,17 @@ class UnknownSettingError(ConfigurationError):
     """No setting has this name.
 
     Attributes:
-        name: The name, its first 40 characters.
+        name: The name, its first 40 characters; hidden where it may be a key.
         place: Where it stands, such as `request` or `the VS Code group`.
         suggestion: The setting that is probably meant, or None.
     """
 
     def __init__(self, where: str, name: str, place: str, known: Iterable[str]) -> None:
         names = tuple(known)
+        if (shown := shown_name(name)) == HIDDEN:
+            where = where.removesuffix(name) + shown
         super().__init__(where, "an unknown setting", f"one of {', '.join(names)}")
-        self.name = name[:_LONGEST_NAME]
+        self.name = shown
         self.place = place
         self.suggestion = closest_name(name, names)
         self._known = names
@@ -75,6 +91,11 @@ class MisplacedSettingError(ConfigurationError):
 
     def __str__(self) -> str:
         return f"setting {self.where} belongs to {self.protocol}; this protocol has no place for it"
+
+
+def shown_name(name: str) -> str:
+    """A name from settings, its first 40 characters; hidden where it may be a key in the place of a name."""
+    return HIDDEN if KEY_IN_A_NAME.search(name) else name[:_LONGEST_NAME]
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:

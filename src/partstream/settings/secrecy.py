@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from partstream.settings.errors import HIDDEN, KEY_IN_A_NAME, shown_name
 from partstream.settings.row import Contents, Nesting, Secrecy, Setting, by_name, field_of
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ __all__ = [
     "shown",
     "shown_variable",
 ]
-
-HIDDEN: Final = "***"
 
 SHORTEST_SECRET: Final = 4
 """Characters; anything shorter is no key, and would blot out half of every text."""
@@ -74,7 +73,7 @@ def hidden_url(url: str) -> str:
     if not address.scheme or not address.netloc:
         return HIDDEN
     host = f"{HIDDEN}@{address.netloc.rpartition('@')[2]}" if "@" in address.netloc else address.netloc
-    query = re.sub(r"=[^&]*", f"={HIDDEN}", address.query)
+    query = "&".join(f"{name}={HIDDEN}" if equals else HIDDEN for name, equals, _ in _pairs(address.query))
     return urlunsplit((address.scheme, host, address.path, query, ""))
 
 
@@ -88,7 +87,7 @@ def _secrets_in(rows: Mapping[str, Setting], given: Mapping[str, Any]) -> Iterat
     for name, value in given.items():
         row = rows.get(name)
         if row is None:
-            yield from _keys(value)
+            yield from _keys({name: value})
         elif row.contents is None:
             yield from _FIND[row.secrecy](value)
         else:
@@ -124,7 +123,9 @@ def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for item in value.values():
+        for name, item in value.items():
+            if KEY_IN_A_NAME.search(str(name)):
+                yield str(name)
             yield from _strings(item)
     elif isinstance(value, list | tuple):
         for item in value:
@@ -153,10 +154,15 @@ def _of_url(value: Any) -> Iterator[str]:
             yield text
             continue
         known = address.netloc.rpartition("@")[0]
-        values = [pair.partition("=")[2] for pair in address.query.split("&")]
+        values = [value if equals else name for name, equals, value in _pairs(address.query)]
         for part in (known, *known.split(":", 1), *values):
             yield part
             yield unquote(part)
+
+
+def _pairs(query: str) -> list[tuple[str, str, str]]:
+    """Name, equals sign and value of each pair of a query; a text without an equals sign may be a key alone."""
+    return [pair.partition("=") for pair in query.split("&") if pair]
 
 
 def _arguments(value: Any) -> Iterator[str]:
@@ -177,7 +183,7 @@ _FIND: Final[Mapping[Secrecy, Callable[[Any], Iterable[str]]]] = {
 
 
 def _without_values(value: Any) -> Any:
-    return dict.fromkeys(value, HIDDEN) if isinstance(value, dict) else HIDDEN
+    return dict.fromkeys(map(shown_name, value), HIDDEN) if isinstance(value, dict) else HIDDEN
 
 
 def _program(value: Any) -> Any:
