@@ -89,14 +89,12 @@ export class ModelList {
    * Rejects if the group never had a list and cannot get one; the person sees the reason beside the group.
    */
   async models(group: Group | null, silent: boolean): Promise<Models> {
+    if (this.#isClosed) return [];
     this.#callBegins(group);
     try {
       const known = this.#known(group);
-      known.silent = silent;
-      if (known.freshUntil < this.clock.now()) this.#happened(known, "expired");
-      this.#happened(known, "look");
-      known.silent = true;
-      if (!known.models && isFetching(known) && !(known.isWaitedFor && silent)) await this.#firstList(known);
+      this.#look(known, silent);
+      if (isWorthWaiting(known, silent)) await this.#firstList(known);
       if (!known.models && known.error && group) throw known.error;
       return known.models ?? [];
     } finally {
@@ -139,11 +137,21 @@ export class ModelList {
     for (const known of this.#groups.values()) this.#happened(known, "started");
   }
 
-  /** The window closes: no timer is left. */
+  /** The window closes: nobody waits any more, and no timer is left. */
   close(): void {
     this.#isClosed = true;
     this.#cancelRoundEnd?.();
-    for (const known of this.#groups.values()) known.changes.cancel();
+    for (const known of this.#groups.values()) {
+      known.changes.cancel();
+      for (const end of [...known.waiting]) end();
+    }
+  }
+
+  #look(known: Known, silent: boolean): void {
+    known.silent = silent;
+    if (known.freshUntil < this.clock.now()) this.#happened(known, "expired");
+    this.#happened(known, "look");
+    known.silent = true;
   }
 
   #callBegins(group: Group | null): void {
@@ -238,7 +246,7 @@ export class ModelList {
     } catch (error) {
       result = error instanceof Error ? error : new Error(String(error));
     }
-    if (known.state === "forgotten" || known.fetchNumber !== fetchNumber) return;
+    if (this.#isClosed || known.state === "forgotten" || known.fetchNumber !== fetchNumber) return;
     if (result instanceof Error) this.#failed(known, result);
     else this.#fetched(known, result);
     known.freshUntil = this.clock.now() + FRESH_FOR;
@@ -292,6 +300,7 @@ export class ModelList {
   }
 }
 
-function isFetching({ state }: Known): boolean {
-  return state === "fetching" || state === "fetching old";
+/** Whether the first list is on its way, and was not waited for in vain before, unless the person asks for it. */
+function isWorthWaiting({ models, state, isWaitedFor }: Known, silent: boolean): boolean {
+  return !models && (state === "fetching" || state === "fetching old") && !(isWaitedFor && silent);
 }
