@@ -64,6 +64,16 @@ export class Children {
     for (const child of this.#alive) this.kill(child);
   };
 
+  // Node throws some errors of a start, and reports others as an event.
+  #spawnOrReject(command: string, commandArguments: readonly string[], reject: (error: Error) => void) {
+    try {
+      return this.spawn(command, commandArguments, {});
+    } catch (error) {
+      reject(new ProgramError(whyNotStarted(error)));
+      return undefined;
+    }
+  }
+
   /**
    * Runs a program to its end and returns what it printed.
    *
@@ -75,7 +85,8 @@ export class Children {
         reject(new ProgramError("was given up"));
         return;
       }
-      const child = this.spawn(command, commandArguments, {});
+      const child = this.#spawnOrReject(command, commandArguments, reject);
+      if (!child) return;
       let output = "";
       const settle = (reason: string | undefined): void => {
         clearTimeout(timer);
@@ -98,11 +109,17 @@ export class Children {
       });
       child.stderr.resume();
       child.stdin.on("error", () => undefined).end(); // A program that reads gets nothing; one that is gone, too.
-      child.once("error", (error: NodeJS.ErrnoException) => settle(REASONS[error.code ?? ""] ?? error.message));
+      child.once("error", (error: NodeJS.ErrnoException) => settle(whyNotStarted(error)));
       child.once("close", (code, signal) => settle(failure(code, signal)));
       child.once("exit", (code, signal) => setTimeout(() => settle(failure(code, signal)), DRAIN_LIMIT));
     });
   }
+}
+
+/** Why a program could not be started, as a clause. */
+export function whyNotStarted(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ""] ?? message;
 }
 
 function failure(code: number | null, signal: NodeJS.Signals | null): string | undefined {

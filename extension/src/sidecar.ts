@@ -8,7 +8,7 @@ import {
   ProgressType,
   ReadableStreamMessageReader,
 } from "vscode-jsonrpc/node";
-import { type Abandoned, Children, DRAIN_LIMIT } from "./children";
+import { type Abandoned, Children, DRAIN_LIMIT, whyNotStarted } from "./children";
 import { SidecarError, SidecarNotAskedError, SidecarSlowError } from "./errors";
 import { Handling } from "./handling";
 import { SinglePieceWriter } from "./messageWriter";
@@ -97,7 +97,7 @@ export class Sidecar {
           resolve(how);
         });
       };
-      process.once("error", (error) => end(`could not be started: ${error.message}`));
+      process.once("error", (error) => end(`could not be started: ${process.spawnfile} (${whyNotStarted(error)})`));
       process.once("close", (code, signal) => end(`ended (${signal ?? `exit status ${String(code)}`})`));
       process.once("exit", (code, signal) => {
         // The process's own children may keep the pipes open.
@@ -114,10 +114,7 @@ export class Sidecar {
     { limit, abandoned, children = new Children() }: StartOptions,
   ): Promise<Sidecar> {
     if (abandoned?.aborted) throw new SidecarNotAskedError();
-    const process = children.spawn(command.executable, command.arguments, {
-      cwd: command.directory,
-      env: command.environment,
-    });
+    const process = spawnSidecar(command, children);
     const sidecar = new Sidecar(process, children, listener);
     const giveUp = (): void => children.kill(process);
     abandoned?.addEventListener("abort", giveUp);
@@ -289,6 +286,17 @@ export class Sidecar {
       clearTimeout(timer);
       died.catch(() => undefined); // The process may end later; `ended` tells those who wait for that.
     }
+  }
+}
+
+function spawnSidecar({ executable, arguments: given, environment, directory }: SidecarCommand, children: Children) {
+  try {
+    return children.spawn(executable, given, { cwd: directory, env: environment });
+  } catch (error) {
+    const why = whyNotStarted(error);
+    throw new SidecarError(`Partstream's Python process could not be started: ${executable} (${why}).`, {
+      cause: error,
+    });
   }
 }
 

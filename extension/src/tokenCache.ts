@@ -4,6 +4,7 @@
  * Copilot counts about 4,900 times per model call, one count after the other, about 440 different texts. A count never
  * fails: an estimate replaces an answer that Python does not give in time, and a late answer is kept for the next time.
  */
+import { createHash } from "node:crypto";
 import type { Clock } from "./clock";
 import type { TokenCountItem } from "./protocol.generated";
 
@@ -16,6 +17,8 @@ export const ANSWER_LIMIT = 500;
 export const PAUSE_AFTER_FAILURE = 1000;
 /** The most characters of remembered texts, for each model. */
 export const CHARACTER_LIMIT = 4_000_000;
+/** Characters from which on a text is remembered by its digest: one image must not take the room of all other texts. */
+export const LONG_TEXT = 20_000;
 /** The most texts that wait for an answer; further texts are only estimated. */
 export const QUEUE_LIMIT = 5000;
 
@@ -75,8 +78,7 @@ class ModelCounts {
   ) {}
 
   count(item: TokenCountItem, ask: CountRequest): number | Promise<number> {
-    // The leading zero keeps a message apart from a text that looks like one.
-    const text = item.text ?? `\0${JSON.stringify(item.message)}`;
+    const text = keyOf(item);
     const known = this.#known.get(text);
     if (known !== undefined) {
       this.#known.delete(text);
@@ -90,7 +92,7 @@ class ModelCounts {
 
   /** Requests counts before they are needed: one answer then serves hundreds of counts in a row. */
   expect(texts: Iterable<string>, ask: CountRequest): void {
-    for (const text of texts) this.#enqueue(text, { text }, ask);
+    for (const text of texts) this.#enqueue(keyOf({ text }), { text }, ask);
   }
 
   #enqueue(text: string, item: TokenCountItem, ask: CountRequest): Question | undefined {
@@ -155,6 +157,12 @@ class ModelCounts {
       this.#characters -= oldest.length;
     }
   }
+}
+
+/** What stands for a text or a message in memory; the leading zeros keep apart what is no short text. */
+function keyOf(item: TokenCountItem): string {
+  const text = item.text ?? `\0${JSON.stringify(item.message)}`;
+  return text.length < LONG_TEXT ? text : `\0\0${createHash("sha256").update(text).digest("base64")}`;
 }
 
 /**

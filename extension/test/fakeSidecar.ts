@@ -19,6 +19,8 @@ import {
 } from "../src/protocol.generated";
 
 const behaviour = process.argv[2] ?? "normal";
+// As a sitecustomize does, before anything of ours runs.
+if (behaviour === "prints first") process.stdout.write("Welcome to Python!\nIt is 3.12");
 const connection = createMessageConnection(process.stdin, process.stdout);
 const PROGRESS = new ProgressType<ResponseProgress>();
 
@@ -54,6 +56,7 @@ const START: Record<string, () => InitializeResult | Promise<InitializeResult>> 
     return new Promise(() => undefined);
   },
   "ignores shutdown": () => READY,
+  "prints first": () => READY,
 };
 
 async function say(token: number | string, ...words: string[]): Promise<void> {
@@ -194,6 +197,14 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     await say(progressToken, "last words");
     setImmediate(() => process.kill(process.pid, "SIGKILL"));
     return new Promise(() => undefined);
+  },
+  // A library of the provider that got hold of the protocol's own stream.
+  "breaks the stream": () => {
+    process.stdout.write("oops\r\n\r\n");
+    return new Promise(() => undefined);
+  },
+  "is refused": () => {
+    throw new ResponseError(ErrorCode.InvalidRequest, "got 'languageModels/response', expected only `exit`");
   },
   // Also after cancellation, as a provider that does not look at its token; until the process is told to end.
   hangs: async ({ progressToken }) => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SidecarError, SidecarRefusedError } from "../src/errors";
+import { Children } from "../src/children";
+import { SidecarError, SidecarNotAskedError, SidecarRefusedError } from "../src/errors";
+import { MESSAGE_LIMIT } from "../src/messageWriter";
 import type { AnswerWait, ResponsePart } from "../src/protocol.generated";
 import { Sidecar } from "../src/sidecar";
 import { ENOUGH, fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
@@ -106,7 +108,10 @@ test("a process that dies at the start is reported with what it wrote", async ()
 
 test("a program that is not there is a clear error", async () => {
   const command = { ...fakeCommand(), executable: "/no/such/python" };
-  await assert.rejects(Sidecar.start(command, PARAMETERS, QUIET, { limit: ENOUGH }), /could not be started.*ENOENT/);
+  await assert.rejects(
+    Sidecar.start(command, PARAMETERS, QUIET, { limit: ENOUGH }),
+    /could not be started: \/no\/such\/python \(not found\)/,
+  );
 });
 
 test("a process that never answers is given up and killed", { timeout: 5000 }, async () => {
@@ -141,3 +146,68 @@ test("stop ends the process in order, and by force when it does not react", { ti
   await stubborn.stop(200);
   assert.match(await stubborn.ended, /SIGKILL/);
 });
+
+test("a Python that prints before the sidecar starts is used, and what it printed is in the log", async () => {
+  const heard: string[] = [];
+  const sidecar = await startFake("prints first", { ...QUIET, log: (...line) => heard.push(line.join(" ")) });
+  const { counts } = await sidecar.request("languageModels/tokenCount", { group: null, model: "m", items: [] });
+  assert.deepEqual(counts, []);
+  assert.deepEqual(heard.slice(0, 2), ["info stdout Welcome to Python!", "info stdout It is 3.12"]);
+  await sidecar.stop();
+});
+
+test(
+  "a stream that cannot be read any more ends the process, and no request waits for ever",
+  { timeout: 5000 },
+  async () => {
+    const sidecar = await startFake();
+    const [hanging, breaking] = ["hangs", "breaks the stream"].map((model) =>
+      sidecar.respond(hello(model), () => undefined, new TokenSource().token),
+    );
+    for (const request of [hanging, breaking]) await assert.rejects(request ?? Promise.resolve(), SidecarError);
+    assert.match(await sidecar.ended, /SIGKILL/);
+  },
+);
+
+test("a start that is given up ends the process at once", { timeout: 5000 }, async () => {
+  const abort = new AbortController();
+  const children = new Children();
+  const command = fakeCommand("never answers");
+  const start = Sidecar.start(command, PARAMETERS, QUIET, { limit: ENOUGH, abandoned: abort.signal, children });
+  abort.abort();
+  await assert.rejects(start, /SIGKILL/);
+  const late = { limit: ENOUGH, abandoned: abort.signal, children };
+  await assert.rejects(Sidecar.start(command, PARAMETERS, QUIET, late), SidecarNotAskedError);
+});
+
+test("a process that is being stopped is asked for nothing, and what it says for developers is only logged", async () => {
+  const lines: string[] = [];
+  const sidecar = await startFake("normal", { ...QUIET, log: (...line) => lines.push(line.join(" ")) });
+  const token = new TokenSource().token;
+  await assert.rejects(
+    sidecar.respond(hello("is refused"), () => undefined, token),
+    ({ message }: Error) => /^Partstream's Python process did not take the request\. Please retry\.$/.test(message),
+  );
+  assert.match(lines.join("\n"), /got 'languageModels\/response', expected only `exit`/);
+  const stopped = sidecar.stop();
+  await assert.rejects(
+    sidecar.respond(hello("echo"), () => undefined, token),
+    SidecarNotAskedError,
+  );
+  sidecar.notify("languageModels/forgetGroup", { group: "g" });
+  await stopped;
+});
+
+test(
+  "a request that is too large to be read is refused in words, and the process goes on",
+  { timeout: 20_000 },
+  async () => {
+    const sidecar = await startFake();
+    const text = "x".repeat(MESSAGE_LIMIT);
+    const parameters = { group: null, model: "m", items: [{ text }] };
+    await assert.rejects(sidecar.request("languageModels/tokenCount", parameters), /257 MB.*at most 256 MB/);
+    const small = await sidecar.request("languageModels/tokenCount", { ...parameters, items: [{ text: "abc" }] });
+    assert.equal(small.counts[0]?.count, 3);
+    await sidecar.stop();
+  },
+);

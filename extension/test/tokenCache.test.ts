@@ -6,6 +6,7 @@ import {
   CHARACTER_LIMIT,
   type CountRequest,
   estimate,
+  LONG_TEXT,
   PAUSE_AFTER_FAILURE,
   TokenCache,
 } from "../src/tokenCache";
@@ -133,13 +134,34 @@ test("an answer of another length than the question is a failure", async () => {
 
 test("memory is bounded: the least recently used goes first", async () => {
   const { cache } = start();
-  const third = CHARACTER_LIMIT / 3;
   const ask: CountRequest = (items) => Promise.resolve(items.map(() => REAL));
-  for (const letter of ["a", "b", "c"]) await cache.count("m", { text: letter.repeat(third) }, ask);
-  assert.equal(cache.count("m", { text: "a".repeat(third) }, ask), REAL);
-  await cache.count("m", { text: "d".repeat(third) }, ask);
-  assert.equal(cache.count("m", { text: "a".repeat(third) }, ask), REAL);
-  assert.ok(cache.count("m", { text: "b".repeat(third) }, ask) instanceof Promise);
+  const length = LONG_TEXT - 1;
+  const text = (index: number): string => String(index).padStart(length);
+  const room = Math.floor(CHARACTER_LIMIT / length);
+  for (let index = 0; index < room; index++) await cache.count("m", { text: text(index) }, ask);
+  assert.equal(cache.count("m", { text: text(0) }, ask), REAL);
+  await cache.count("m", { text: text(room) }, ask);
+  assert.equal(cache.count("m", { text: text(0) }, ask), REAL);
+  assert.ok(cache.count("m", { text: text(1) }, ask) instanceof Promise);
+});
+
+test("an image of any size is remembered, and takes the room of no other text", async () => {
+  const { cache, python } = start();
+  const ask: CountRequest = (items) => Promise.resolve(items.map((item) => item.text?.length ?? REAL));
+  const image = (size: number) => ({
+    message: {
+      role: 1 as const,
+      content: [{ type: "data" as const, mimeType: "image/png", data: "x".repeat(size) }],
+    },
+  });
+  await cache.count("m", { text: "hello" }, ask);
+  for (const size of [CHARACTER_LIMIT - 100, CHARACTER_LIMIT + 100]) {
+    await cache.count("m", image(size), ask);
+    assert.equal(cache.count("m", image(size), python.ask), REAL);
+    assert.ok(cache.count("m", image(size - 1), ask) instanceof Promise);
+  }
+  assert.equal(cache.count("m", { text: "hello" }, python.ask), 5);
+  assert.deepEqual(python.batches, []);
 });
 
 test("after clear everything is asked anew", async () => {
