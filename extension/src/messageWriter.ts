@@ -11,7 +11,10 @@ import { AbstractMessageWriter, type Message, type MessageWriter } from "vscode-
 export const MESSAGE_LIMIT = 256 * 1024 * 1024;
 
 export class SinglePieceWriter extends AbstractMessageWriter implements MessageWriter {
-  constructor(private readonly stream: Writable) {
+  constructor(
+    private readonly stream: Writable,
+    private readonly limit = MESSAGE_LIMIT,
+  ) {
     super();
     stream.on("error", (error) => this.fireError(error));
     stream.on("close", () => this.fireClose());
@@ -21,7 +24,7 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
     const content = JSON.stringify(message);
     const size = Buffer.byteLength(content);
     // The process could not tell which request it was, and would never answer it.
-    if (size > MESSAGE_LIMIT) return Promise.reject(new Error(tooLarge(size)));
+    if (size > this.limit) return Promise.reject(new Error(tooLarge(size, this.limit)));
     const piece = `Content-Length: ${size}\r\n\r\n${content}`;
     return new Promise((resolve, reject) => {
       this.stream.write(piece, "utf8", (error) => (error ? reject(error) : resolve()));
@@ -33,7 +36,7 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
   }
 }
 
-function tooLarge(size: number): string {
-  const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
-  return `The request has ${megabytes(size)} MB, and at most ${megabytes(MESSAGE_LIMIT)} MB can be sent: leave out images or files.`;
+function tooLarge(size: number, limit: number): string {
+  const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`;
+  return `The request has ${megabytes(size)}, and at most ${megabytes(limit)} can be sent: leave out images or files.`;
 }

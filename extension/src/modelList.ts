@@ -10,6 +10,7 @@ import type { Clock } from "./clock";
 import { LIST_TRANSITIONS, type ListAction, type ListEvent, type ListState } from "./listLife";
 import type { Group, InformationResult, ProviderError } from "./protocol.generated";
 import { isRefused, keptModels, type Models, otherModels, withAdvice } from "./modelListContents";
+import { Rounds } from "./rounds";
 import { Spacing } from "./spacing";
 import { type Storage, StoredLists } from "./storedLists";
 
@@ -21,8 +22,6 @@ export const LEAST_WAIT = 500;
 export const FRESH_FOR = 10_000;
 /** Milliseconds between two fetches because a provider says that its list has changed. */
 export const CHANGE_INTERVAL = 1000;
-/** Milliseconds without a call after which a round is over. */
-export const ROUND_PAUSE = 5000;
 
 export interface ModelListListener {
   /** A list differs from the last answer; never called while {@link ModelList.models} runs. */
@@ -65,12 +64,9 @@ interface Known {
 
 export class ModelList {
   readonly #groups = new Map<string, Known>();
-  /** The ids of the groups that this round has asked for; undefined between two rounds. */
-  #round: Set<string> | undefined;
-  #calls = 0;
+  readonly #rounds: Rounds;
   /** Milliseconds that this round has waited. */
   #waited = 0;
-  #cancelRoundEnd: (() => void) | undefined;
   #isClosed = false;
   readonly #stored: StoredLists;
 
@@ -81,6 +77,7 @@ export class ModelList {
     private readonly clock: Clock,
   ) {
     this.#stored = new StoredLists(storage);
+    this.#rounds = new Rounds(clock, (groupIds) => this.#forgetOthers(groupIds));
   }
 
   /**
@@ -90,7 +87,8 @@ export class ModelList {
    */
   async models(group: Group | null, silent: boolean): Promise<Models> {
     if (this.#isClosed) return [];
-    this.#callBegins(group);
+    this.#rounds.callBegins(group?.id ?? null);
+    if (!group) this.#waited = 0;
     try {
       const known = this.#known(group);
       this.#look(known, silent);
@@ -98,7 +96,7 @@ export class ModelList {
       if (!known.models && known.error && group) throw known.error;
       return known.models ?? [];
     } finally {
-      this.#callEnds();
+      this.#rounds.callEnds();
     }
   }
 
@@ -140,7 +138,7 @@ export class ModelList {
   /** The window closes: nobody waits any more, and no timer is left. */
   close(): void {
     this.#isClosed = true;
-    this.#cancelRoundEnd?.();
+    this.#rounds.close();
     for (const known of this.#groups.values()) {
       known.changes.cancel();
       for (const end of [...known.waiting]) end();
@@ -154,35 +152,16 @@ export class ModelList {
     known.silent = true;
   }
 
-  #callBegins(group: Group | null): void {
-    this.#calls++;
-    this.#cancelRoundEnd?.();
-    if (group) {
-      this.#round?.add(group.id);
-    } else {
-      this.#endRound();
-      this.#round = new Set();
-      this.#waited = 0;
-    }
-  }
-
-  #callEnds(): void {
-    if (--this.#calls === 0 && !this.#isClosed)
-      this.#cancelRoundEnd = this.clock.after(ROUND_PAUSE, () => this.#endRound());
-  }
-
-  /** Forgets the groups that the round did not ask for. */
-  #endRound(): void {
-    const round = this.#round;
-    this.#round = undefined;
-    if (!round) return;
+  /** Forgets the groups that a round did not ask for. */
+  #forgetOthers(groupIds: ReadonlySet<string>): void {
     for (const [id, known] of this.#groups) {
-      if (!known.group || round.has(id)) continue;
+      if (!known.group || groupIds.has(id)) continue;
       this.#happened(known, "gone");
       this.#groups.delete(id);
+      const models = known.models ?? [];
       this.listener.otherModels(
         id,
-        (known.models ?? []).map((model) => model.id),
+        models.map((model) => model.id),
       );
       this.listener.forgotten(id);
     }

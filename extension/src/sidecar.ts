@@ -30,19 +30,13 @@ import {
   type ResponseResult,
   type TokenCountsDidChangeParams,
 } from "./protocol.generated";
+import { type SidecarCommand, spawnSidecar } from "./sidecarCommand";
 import { isCancelled, isConnectionFailure, refusalOf, sentenceFor, versionMismatch } from "./sidecarErrors";
 
 /** Milliseconds that a process has to end by itself after `exit`. */
 export const STOP_LIMIT = 2000;
 
 const PROGRESS = new ProgressType<ResponseProgress>();
-
-export interface SidecarCommand {
-  readonly executable: string;
-  readonly arguments: readonly string[];
-  readonly environment: NodeJS.ProcessEnv;
-  readonly directory: string;
-}
 
 /** How one start goes. */
 export interface StartOptions {
@@ -286,17 +280,6 @@ export class Sidecar {
       clearTimeout(timer);
       died.catch(() => undefined); // The process may end later; `ended` tells those who wait for that.
     }
-  }
-}
-
-function spawnSidecar({ executable, arguments: given, environment, directory }: SidecarCommand, children: Children) {
-  try {
-    return children.spawn(executable, given, { cwd: directory, env: environment });
-  } catch (error) {
-    const why = whyNotStarted(error);
-    throw new SidecarError(`Partstream's Python process could not be started: ${executable} (${why}).`, {
-      cause: error,
-    });
   }
 }
 

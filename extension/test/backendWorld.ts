@@ -125,6 +125,7 @@ export class World {
       processFailed: (error) => this.told.push(error.message),
       changed: () => this.changes++,
       otherModels: () => undefined,
+      forgotten: () => undefined,
       failed: (_group, sentence) => this.told.push(sentence),
     },
   );

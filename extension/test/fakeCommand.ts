@@ -1,7 +1,8 @@
 /** How tests start the fake sidecar, and what they hand to it. */
 import { join } from "node:path";
 import { type InitializeParams, PROTOCOL_VERSION } from "../src/protocol.generated";
-import { Sidecar, type SidecarCommand, type SidecarListener } from "../src/sidecar";
+import { Sidecar, type SidecarListener } from "../src/sidecar";
+import type { SidecarCommand } from "../src/sidecarCommand";
 
 export const PARAMETERS: InitializeParams = {
   protocolVersion: PROTOCOL_VERSION,

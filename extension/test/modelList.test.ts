@@ -1,73 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_LIST_LIMIT, FRESH_FOR, ModelList } from "../src/modelList";
-import type { Group, InformationResult, LanguageModelChatInformation } from "../src/protocol.generated";
+import { FIRST_LIST_LIMIT, FRESH_FOR } from "../src/modelList";
+import type { InformationResult } from "../src/protocol.generated";
 import { STORED_GROUPS } from "../src/storedLists";
-import { settled, TestClock } from "./testClock";
-
-const GROUP: Group = { id: "g", configuration: {} };
-
-function list(...ids: string[]): InformationResult {
-  return { models: ids.map((id) => ({ id }) as LanguageModelChatInformation), errors: [] };
-}
-
-/** A list over a sidecar that answers when the test says so, and a storage that outlives the window. */
-class World {
-  readonly clock = new TestClock();
-  readonly stored: Record<string, unknown> = {};
-  readonly failures: string[] = [];
-  readonly others: string[] = [];
-  readonly forgotten: string[] = [];
-  changes = 0;
-  fetches = 0;
-  /** How many calls of `models` are running; an event then would make VS Code ask again from inside. */
-  #inside = 0;
-  #open: [(result: InformationResult) => void, (error: Error) => void][] = [];
-  models = this.newWindow();
-
-  newWindow(): ModelList {
-    return new ModelList(
-      () => {
-        this.fetches++;
-        return new Promise((resolve, reject) => this.#open.push([resolve, reject]));
-      },
-      {
-        get: (key) => this.stored[key],
-        update: (key, value) => {
-          this.stored[key] = value;
-          return Promise.resolve();
-        },
-      },
-      {
-        changed: () => {
-          assert.equal(this.#inside, 0);
-          this.changes++;
-        },
-        otherModels: (_group, ids) => this.others.push(...ids),
-        forgotten: (group) => this.forgotten.push(group),
-        failed: (_group, sentence) => this.failures.push(sentence),
-      },
-      this.clock,
-    );
-  }
-
-  async ask(group: Group | null = GROUP): Promise<string[]> {
-    this.#inside++;
-    try {
-      return (await this.models.models(group, true)).map(({ id }) => id);
-    } finally {
-      this.#inside--;
-    }
-  }
-
-  async answer(result: InformationResult | Error): Promise<void> {
-    await settled();
-    const [resolve, reject] = this.#open.shift() ?? assert.fail("nothing was asked");
-    if (result instanceof Error) reject(result);
-    else resolve(result);
-    await settled();
-  }
-}
+import { GROUP, list, World } from "./modelListWorld";
+import { settled } from "./testClock";
 
 test("the first list is waited for, and needs no event", async () => {
   const world = new World();

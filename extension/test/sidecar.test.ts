@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Children } from "../src/children";
 import { SidecarError, SidecarNotAskedError, SidecarRefusedError } from "../src/errors";
-import { MESSAGE_LIMIT } from "../src/messageWriter";
 import type { AnswerWait, ResponsePart } from "../src/protocol.generated";
 import { Sidecar } from "../src/sidecar";
 import { ENOUGH, fakeCommand, PARAMETERS, QUIET, startFake } from "./fakeCommand";
@@ -197,17 +196,3 @@ test("a process that is being stopped is asked for nothing, and what it says for
   sidecar.notify("languageModels/forgetGroup", { group: "g" });
   await stopped;
 });
-
-test(
-  "a request that is too large to be read is refused in words, and the process goes on",
-  { timeout: 20_000 },
-  async () => {
-    const sidecar = await startFake();
-    const text = "x".repeat(MESSAGE_LIMIT);
-    const parameters = { group: null, model: "m", items: [{ text }] };
-    await assert.rejects(sidecar.request("languageModels/tokenCount", parameters), /257 MB.*at most 256 MB/);
-    const small = await sidecar.request("languageModels/tokenCount", { ...parameters, items: [{ text: "abc" }] });
-    assert.equal(small.counts[0]?.count, 3);
-    await sidecar.stop();
-  },
-);
