@@ -264,3 +264,74 @@ def test_a_relative_folder_holds_a_ledger(tmp_path: Path, monkeypatch: pytest.Mo
     assert file.write([(KEEP_USAGE, [(NOW, "m", "u", None, 1, 1, None, None, None, "p")])])
     file.close()
     assert rows_of(tmp_path / "here", "usage") == 1
+
+
+# ---- other people's SQL ----
+
+SQL = {
+    "a view in the place of a table": ("DROP TABLE usage", "CREATE VIEW usage AS SELECT 1 AS time"),
+    "a trigger that refuses rows": (
+        "CREATE TRIGGER no BEFORE INSERT ON usage BEGIN SELECT RAISE(ABORT, 'no'); END",
+    ),
+    "a trigger that runs a function": (
+        "CREATE TRIGGER f AFTER INSERT ON usage BEGIN SELECT load_extension('/nowhere/evil'); END",
+    ),
+    "a column of another name": ("ALTER TABLE usage RENAME COLUMN cost TO price",),
+    "an index that takes a name once": ("DELETE FROM usage WHERE id > 1", "CREATE UNIQUE INDEX o ON usage (process)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statements", SQL.values(), ids=SQL)
+def test_a_ledger_with_sql_of_somebody_else_is_put_aside_and_begun_anew(
+    statements: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / LEDGER_NAME
+    _poisoned(tmp_path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    file = LedgerFile(path)
+    assert file.write([(KEEP_USAGE, [(NOW, "m", "u", None, 1, 1, None, None, None, "p")])])
+    file.close()
+    assert rows_of(tmp_path, "usage") == 1
+    assert (tmp_path / f"{LEDGER_NAME}.aside-1").exists()
+
+
+def test_a_row_with_the_largest_number_that_there_is_hides_no_later_row(tmp_path: Path) -> None:
+    file = _poisoned(tmp_path)
+    others = UsageOfOthers()
+    assert len(others.read(file, LONG_AGO, "own")) == 4
+    file.write([("UPDATE usage SET id = 9223372036854775807 WHERE model = 'sound'", [()])])
+    assert others.read(file, LONG_AGO, "own") == []
+    assert file.write([(KEEP_USAGE, [(NOW, "m", "u", None, 1, 1, None, None, None, "p")])])
+    assert [row.model for row in others.read(file, LONG_AGO, "own")] == ["m"]
+    file.close()
+
+
+def test_a_folder_that_is_a_file_keeps_learned_numbers_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("precious")
+    ledger = Ledger(LedgerWorker(tmp_path / "data" / LEDGER_NAME))
+    ledger.keep_sample("f", Sample(1.5, 200))
+    ledger.keep_usage(_usage())
+    ledger.flush()
+    assert ledger.samples("f") == (Sample(1.5, 200),)
+    ledger.close()
+    assert (tmp_path / "data").read_text() == "precious"
+
+
+def test_two_versions_side_by_side_leave_each_others_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older one waits beside the file of the newer one; the newer one goes on as if the older were not there."""
+    row = (NOW, "m", "u", None, 1, 1, None, None, None, "p")
+    with monkeypatch.context() as newer:
+        newer.setattr("partstream.tokens.ledger.file.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        new = LedgerFile(tmp_path / LEDGER_NAME)
+        assert new.write([(KEEP_USAGE, [row])])
+    old = LedgerFile(tmp_path / LEDGER_NAME)
+    for _ in range(3):
+        assert not old.write([(KEEP_USAGE, [row])])
+        assert new.write([(KEEP_USAGE, [row])])
+    old.close()
+    new.close()
+    assert rows_of(tmp_path, "usage") == 4
+    assert [one.name for one in tmp_path.iterdir()] == [LEDGER_NAME]

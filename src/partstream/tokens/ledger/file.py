@@ -50,8 +50,11 @@ _MOST_UNWRITTEN: Final = 20_000
 _TRIMMED_EVERY: Final = 256
 """The number of writes between two checks of the size."""
 
-_BROKEN: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
-"""SQLite's error codes for a file with other content than ours; SQLITE_ERROR stands for a missing table or column."""
+_BROKEN: Final = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
+)
+"""SQLite's error codes for a file with other content than ours. SQLITE_ERROR stands for a missing table or column,
+SQLITE_CONSTRAINT for a rule or a trigger, of which our tables have none that our rows could break."""
 
 _UNWRITABLE: Final = (
     ValueError,

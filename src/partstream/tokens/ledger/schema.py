@@ -11,6 +11,7 @@ __all__ = [
     "APPLICATION_ID",
     "CAPACITIES",
     "CLEAR_USAGE",
+    "CLEAR_USAGE_BEYOND",
     "FORGET_LIMIT",
     "KEEP_COUNT",
     "KEEP_LIMIT",
@@ -113,6 +114,7 @@ KEEP_USAGE: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 CLEAR_USAGE: Final = "DELETE FROM usage"
+CLEAR_USAGE_BEYOND: Final = "DELETE FROM usage WHERE id > ?"
 
 TOUCH_COUNT: Final = "UPDATE counts SET used = ? WHERE digest = ?"
 TOUCH_TOTAL: Final = "UPDATE totals SET used = ? WHERE digest = ?"

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.tokens.ledger.rows import UsageRow
-from partstream.tokens.ledger.schema import CLEAR_USAGE, READ_LAST_USAGE, READ_USAGE, READ_USAGE_OF_OTHERS
+from partstream.tokens.ledger.schema import (
+    CLEAR_USAGE,
+    CLEAR_USAGE_BEYOND,
+    READ_LAST_USAGE,
+    READ_USAGE,
+    READ_USAGE_OF_OTHERS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +23,11 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger.file import LedgerFile
 
 __all__ = ["Sum", "UsageOfOthers", "UsageTotals", "add_up", "clear_usage", "read_usage_rows"]
+
+
+_LAST_NUMBER: Final = 2**53
+"""The largest number of a row. A row with the largest that SQLite has would make it number all further rows at random,
+and new rows could not be told from old ones."""
 
 
 @dataclass(slots=True)
@@ -105,7 +116,11 @@ class UsageOfOthers:
             since: A day of the local calendar.
             own: The name of this process's own ledger, whose answers are left out.
         """
-        last = next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
+        last = _last_number(file)
+        if last > _LAST_NUMBER:
+            file.write([(CLEAR_USAGE_BEYOND, [(_LAST_NUMBER,)])])
+            file.note_damage(1)
+            last = _last_number(file)
         if last < self._last:  # somebody has cleared the table, and its numbers start again
             self._last = 0
         rows = file.read(READ_USAGE_OF_OTHERS, (self._last, _start_of(since), own))
@@ -130,6 +145,10 @@ def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[dat
         if fnmatchcase(row.model, model_pattern):
             totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
     return dict(sorted(totals.items()))
+
+
+def _last_number(file: LedgerFile) -> int:
+    return next((number for (number,) in file.read(READ_LAST_USAGE) if isinstance(number, int)), 0)
 
 
 def _start_of(day: date) -> float:
