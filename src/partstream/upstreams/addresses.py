@@ -1,4 +1,4 @@
-"""The URLs of an upstream, and which hosts are this machine; resolves no name."""
+"""The URLs of an upstream, and the hosts that are this machine; resolves no name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["is_loopback", "url_on_host", "without_query"]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host of a URL is surely this machine."""
+    """Tells whether the host of a URL is certainly this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

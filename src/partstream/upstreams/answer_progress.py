@@ -1,4 +1,4 @@
-"""The progress of one answer, whichever attempt gives it: its parts, and how it ended; knows no connection."""
+"""The progress of one answer over all its attempts: its parts and its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["AnswerProgress"]
 
 
 class AnswerProgress:
-    """Hands the parts of an answer to whoever asked, and tells once how the answer ended.
+    """Passes the parts of an answer to the caller's progress, and its end once.
 
     Several attempts may be made at one answer: with less carried state, or of a fallback model.
 
@@ -47,21 +47,21 @@ class AnswerProgress:
             await self._draining.drain()
 
     def wait(self, reason: str, seconds: float) -> None:
-        """Tells that the next attempt begins after so many seconds."""
+        """Announces that the next attempt begins after some seconds."""
         if self._waiting is not None:
             self._waiting.wait(reason, seconds)
 
     def attempt_ended(self, finish: Finish) -> None:
-        """Takes how one attempt ended; another may follow."""
+        """Takes the end of one attempt; another may follow."""
         self._last = finish
 
     def answered(self) -> None:
-        """Tells what the last attempt said of its end; nothing where it did not come to say anything."""
+        """Passes on the end of the last attempt, if it had one."""
         if self._last is not None:
             self._tell(self._last)
 
     def failed(self, error: LanguageModelError) -> None:
-        """Tells that the answer fails with `error`, and what else the upstream said of that end."""
+        """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
         last = self._last
         # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
         if last is None or last.error is None or last.error not in (error, error.__cause__):

@@ -1,4 +1,4 @@
-"""Reports one answer to its consumer: parts as they come, at the end what the answer leaves behind, and its usage."""
+"""Reports one answer to its consumer: parts as they arrive, then the state for the next request and the usage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _logger = logging.getLogger("partstream.upstreams")
 
 
 class AnswerReport:
-    """One attempt at an answer on its way to whoever asked.
+    """The report of one attempt at an answer.
 
     Args:
         question: What is answered, and where the parts go.

@@ -1,4 +1,4 @@
-"""The HTTP client of one upstream: certificates, proxies, redirects; knows no request."""
+"""Makes the HTTP client of one upstream: certificates, proxies, redirects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """A client for the event loop that runs; whoever asked for it closes it.
+    """Makes a client for the running event loop; the caller closes it.
 
     Args:
         configuration: The limits of time, and whether certificates are checked.
@@ -80,7 +80,7 @@ class _RedactedRecords(logging.Filter):
 
 
 def _certificates(scheme: str, *, verify: bool) -> ssl.SSLContext:
-    """What has to be trusted: SSL_CERT_FILE and SSL_CERT_DIR where they are set, else what the system trusts."""
+    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's."""
     if scheme == "http" and verify:
         # Without TLS nothing has to be trusted, and reading the certificates takes a quarter of a second.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

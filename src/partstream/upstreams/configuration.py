@@ -1,4 +1,4 @@
-"""What a gateway provider is told once: where the upstream is, its models, limits of time and retries."""
+"""The configuration of a gateway provider: address, models, time limits, retries."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class GatewayConfiguration(NotPickled):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> GatewayConfiguration:
-        """Makes the configuration of settings that their rows have read.
+        """Makes the configuration from settings that their rows have read.
 
         Args:
             values: By the names of :func:`partstream.upstreams.settings.upstream_rows`.
@@ -152,17 +152,17 @@ class GatewayConfiguration(NotPickled):
 
     @property
     def shown_url(self) -> str:
-        """The base URL without what may be secret in it."""
+        """The base URL without its possible secrets."""
         return hidden_url(self.base_url)
 
     @property
     def secrets(self) -> set[str]:
-        """Every text of the settings that may be a secret, but for the key."""
+        """Every text in the settings that may be a secret, except for the key."""
         return secrets_held(upstream_rows(self.protocol).values(), self)
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is configured, wherever it comes from."""
+        """Whether a key is configured, from any place."""
         return self.api_key is not None or self.credentials is not None
 
     @property
@@ -189,7 +189,7 @@ def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:
 
 
 def _check_own(request: RequestSettings, own: OwnSettings | None, where: str) -> None:
-    """Refuses what somebody set in vain: settings that only other protocols have a place for."""
+    """Refuses settings that only other protocols have a place for."""
     if request.own is not None and (own is None or not isinstance(request.own, own.kind)):
         expected = "none" if own is None else own.kind.__name__
         got = f"{type(request.own).__name__}, which this protocol has no place for"
@@ -197,7 +197,7 @@ def _check_own(request: RequestSettings, own: OwnSettings | None, where: str) ->
 
 
 def _changed(base: RequestSettings, fields: Mapping[str, Any], own: OwnSettings | None) -> RequestSettings:
-    """Settings with the fields that somebody set; those of the protocol stand in a dictionary of their own."""
+    """Makes settings of the given fields; those of the protocol stand in a dictionary of their own."""
     changes = dict(fields)
     if own is not None and "own" in changes:
         changes["own"] = replace(base.own_settings(own.kind), **changes["own"])

@@ -1,4 +1,4 @@
-"""What a failed connection means for a person: one row for each kind of failure, with what may help."""
+"""Explains failed connections: one row for each kind of failure, with advice."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _shown(proxy: Proxy | None) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that it comes from."""
+    """An error and all its causes."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:
@@ -180,7 +180,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _detail(error: BaseException) -> str:
-    """What an error says, without the number and the file that only its author needs."""
+    """The message of an error without error numbers and file names."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return str(getattr(error, "verify_message", "")) or "TLS failed"
     if isinstance(error, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""How an upstream is reached: limits of time, retries, the proxy, other models to ask; the values and their rows."""
+"""The settings of the connection to an upstream: time limits, retries, proxy, fallback models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TIMEOUT_ROWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait, each limit for itself, in seconds.
+    """The time limits, in seconds; each counts by itself.
 
     Attributes:
         connect: For the connection, TLS included.

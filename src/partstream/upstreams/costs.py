@@ -1,4 +1,4 @@
-"""What an answer costs: what the upstream says, else its tokens by the list prices; knows no provider by name."""
+"""The cost of an answer: as the upstream reports it, else its tokens by list prices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_DIGITS: Final = 40
 
 
 def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
-    """The cost of an answer in US dollars; None where neither the cost nor all prices that it takes are known."""
+    """The cost of an answer in US dollars; None if neither the cost nor all needed prices are known."""
     reported = _reported_cost(finish)
     if reported is None and finish.usage is not None and pricing is not None:
         reported = _list_cost(finish.usage, pricing)
@@ -40,7 +40,7 @@ def _reported_cost(finish: Finish) -> Decimal | None:
 
 
 def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
-    """Tokens by prices; None where a price or a number is missing.
+    """The tokens times their prices; None if a price or a number is missing.
 
     Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
     servers say what they wrote into it; there the true cost may be some per cent higher.

@@ -1,4 +1,4 @@
-"""What a key is to the gateway: something that is asked for before each request, and once more when it was refused.
+"""The source of an upstream's key: asked before each request, and once more after a refusal.
 
 Knows no place where keys are kept.
 """
@@ -16,7 +16,7 @@ __all__ = ["CredentialError", "CredentialSource", "FixedKey"]
 
 
 class CredentialError(LanguageModelError):
-    """The key could not be had from where it is kept; the message holds nothing of what is kept there.
+    """The key could not be read from its place; the message holds nothing of the place's content.
 
     Attributes:
         source: Where it should have come from.
@@ -30,10 +30,10 @@ class CredentialError(LanguageModelError):
 
 
 class CredentialSource(Protocol):
-    """Where the key of an upstream comes from; serves any number of requests at once."""
+    """A source of an upstream's key; serves any number of requests at once."""
 
     async def get(self) -> Secret | None:
-        """The key to send now, or None for a server that wants none.
+        """The key to send now; None for a server that needs none.
 
         Raises:
             CredentialError: It cannot be had.
@@ -41,7 +41,7 @@ class CredentialSource(Protocol):
         ...
 
     async def refresh(self, refused: Secret) -> Secret | None:
-        """Another key after `refused` was answered with 401; None when there is no other.
+        """Another key after `refused` got a 401; None if there is no other.
 
         Raises:
             CredentialError: It cannot be had.
@@ -50,7 +50,7 @@ class CredentialSource(Protocol):
 
 
 class FixedKey:
-    """A key that stays as it is.
+    """A fixed key.
 
     Args:
         key: The key, or None.

@@ -1,4 +1,4 @@
-"""The limits of time of one request as moments: which comes next, and which one it was."""
+"""Turns the time limits of one request into deadlines."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Deadlines:
         self.restart(start)
 
     def restart(self, start: float) -> None:
-        """Begins anew, because the request is sent once more."""
+        """Starts again for another attempt."""
         self._total = start + self._timeouts.total
         self._first_event: float | None = start + self._timeouts.first_event
         self._idle = 0.0
         self._ending = False
 
     def arrived(self, now: float, *, events: bool, ending: bool) -> None:
-        """Bytes arrived: were there events among them by now, and has the upstream said that the end is near?"""
+        """Notes that bytes arrived, whether they held events, and whether the upstream announced the end."""
         if events:
             self._first_event = None
         if not self._ending:  # what still arrives then buys no more time
@@ -46,7 +46,7 @@ class Deadlines:
 
     @property
     def next(self) -> float:
-        """The moment at which patience ends."""
+        """The time of the next deadline."""
         return min(self._total, self._idle if self._first_event is None else self._first_event)
 
     def error(self) -> UpstreamTimeoutError:

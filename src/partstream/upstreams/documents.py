@@ -1,4 +1,4 @@
-"""Answers that are no stream: the document of a protocol, or the error that an answer stands for."""
+"""Reads answers that are no stream: documents and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _JSON: Final = "application/json"
 
 
 class AnswerForm(Enum):
-    """What the body of an answer is."""
+    """The kinds of an answer's body."""
 
     STREAM = auto()
     DOCUMENT = auto()
@@ -45,7 +45,7 @@ class AnswerForm(Enum):
 
 
 def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
-    """What the body of an answer is, as far as its head tells."""
+    """The kind of an answer's body, according to its head."""
     if not answer.response.is_success:
         return AnswerForm.REFUSAL
     content_type = _content_type(answer)
@@ -56,7 +56,7 @@ def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
 
 
 async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
-    """The error that an answer stands for which is neither a stream nor a document; reads the start of its body."""
+    """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer.response)))
 
@@ -64,7 +64,7 @@ async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
 async def read_document(
     answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
 ) -> list[StreamOutput]:
-    """Reads an answer that is one document, and gives what it means, a Finish last.
+    """Reads an answer in one document; the last output is a Finish.
 
     Raises:
         UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
@@ -79,7 +79,7 @@ async def read_document(
 async def _read_document(
     answer: HTTPAnswer, exchange: Exchange, reader: StreamReader, deadlines: Deadlines
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
-    """What a document means; nothing and an error if it is an error and nothing else."""
+    """The outputs of a document; an error in their place if the document is only an error."""
     body = await _whole_body(answer, deadlines)
     outputs = [*reader.feed_document(body), *reader.end()]
     finish = outputs[-1]
@@ -90,7 +90,7 @@ async def _read_document(
 
 
 def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
-    """Whether there is nothing of an answer beside the error: no part, no tokens, no name of the answer."""
+    """Tells whether nothing stands beside the error: no part, no tokens, no response id."""
     return (
         finish.response_id is None
         and finish.usage is None
@@ -99,7 +99,7 @@ def _holds_nothing(finish: Finish, outputs: list[StreamOutput]) -> bool:
 
 
 def _error_in(answer: HTTPAnswer, exchange: Exchange, redactor: Redactor, body: bytes) -> UpstreamError:
-    """The error that a redacted body stands for; redacted again, as its fields are decoded by now."""
+    """The error in a redacted body; redacted again, because its fields are decoded now."""
     return redacted_error(_error_of(answer, exchange, body), redactor)
 
 
@@ -116,7 +116,7 @@ def _content_type(answer: HTTPAnswer) -> str:
 
 
 async def _start_of_body(response: httpx2.Response) -> bytes:
-    """The start of a body; what has come of it, if it breaks off or goes on for ever."""
+    """The start of a body, or what arrived of it before it broke off or reached the limit."""
     body = b""
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):

@@ -1,4 +1,4 @@
-"""One request to an upstream and how its answer is read, as a value: everything that a transport has to know."""
+"""One request to an upstream, and how its answer is read: the value that a transport takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks another model in the place of one that cannot answer, and says in the list of models which ones."""
+"""Asks fallback models in place of one that cannot answer; the list of models names them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def ask_in_turn(
     question: Question,
     errors: Errors,
 ) -> None:
-    """Asks the first model, and those that it falls back on as long as none has reported a part.
+    """Asks the first model, then its fallback models, until one has reported a part.
 
     Args:
         candidates: The models, in the order in which they are asked.
@@ -64,7 +64,7 @@ async def ask_in_turn(
 
 
 def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
-    """Whether another model can answer what this one could not.
+    """Tells whether another model can answer after this error.
 
     Args:
         error: Why this one could not.
@@ -84,7 +84,10 @@ def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
 def has_more_room(
     other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
 ) -> bool:
-    """Whether another model may take an input that was too long for the first: only one that is known to take more."""
+    """Tells whether another model may take an input that was too long for the first.
+
+    Only one with a larger known limit may.
+    """
     if not isinstance(error, ContextLengthExceededError):
         return False
     return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
@@ -93,7 +96,7 @@ def has_more_room(
 def with_fallbacks(
     models: Iterable[LanguageModelChatInformation], fallbacks: Mapping[str, tuple[str, ...]]
 ) -> tuple[LanguageModelChatInformation, ...]:
-    """The models, those that have others to fall back on with a detail that says so."""
+    """The models; the detail of those with fallback models names them."""
     return tuple(
         replace(model, detail="; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}"))))
         if (others := fallbacks.get(model.id))

@@ -1,4 +1,4 @@
-"""Fetches small documents from the upstream: its list of models and what belongs to it; knows none of them."""
+"""Fetches small documents from the upstream, such as its list of models."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class HTTPRequest:
 
 @dataclass(frozen=True, slots=True)
 class HTTPAnswer:
-    """An answer whose head has come; whoever asked for it reads the body and closes it.
+    """An answer whose head has arrived; the caller reads the body and closes it.
 
     Attributes:
         response: The answer itself.
@@ -82,18 +82,18 @@ class HTTPAnswer:
 
     @property
     def url(self) -> str:
-        """Where it came from, without the query."""
+        """Its URL without the query."""
         return without_query(str(self.response.url))
 
     @property
     def headers(self) -> dict[str, str]:
-        """Its headers by their names in lower case, without the secrets that the upstream was sent."""
+        """Its headers by lower-case name, without the secrets of the request."""
         redactor = self.redactor
         return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
 
     @property
     def redactor(self) -> Redactor:
-        """Removes the secrets that the upstream was sent from what it says."""
+        """Removes the secrets of the request from a text of the upstream."""
         return redactor_of(self.sent, self.secrets | self.keys)
 
     @property
@@ -106,7 +106,7 @@ class HTTPAnswer:
         return redactor_of(named, [*secrets_in_url(str(self.response.request.url)), *self.keys])
 
     def broke(self, error: Exception, *, established: bool = False) -> UpstreamConnectionError:
-        """The error for the connection of this answer, which failed.
+        """The error for the failed connection of this answer.
 
         Args:
             error: What the HTTP client met.
@@ -121,7 +121,7 @@ class HTTPAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _BuiltRequest:
-    """A request as the HTTP client sends it; a traceback that shows variables shows nothing of it.
+    """A request as the HTTP client sends it; a traceback with local variables shows none of its content.
 
     Attributes:
         request: The request.
@@ -135,7 +135,7 @@ class _BuiltRequest:
 
 
 class UpstreamHTTP:
-    """The connections to one upstream, for everything that is asked of it; serves any number of requests at once.
+    """The connections to one upstream, for all its requests; serves any number of them at once.
 
     Args:
         configuration: Where the upstream is, how it is reached, its key and its headers.
@@ -236,7 +236,7 @@ class UpstreamHTTP:
         return _BuiltRequest(built, sent, without_query(url))
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
-        """The headers of the key and those that somebody set, and our name: any of them but the last may be secret."""
+        """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
         headers = {"user-agent": f"partstream/{__version__}"}
         if key is not None:
             if not fits_header(key.reveal()):  # the client's error would quote it

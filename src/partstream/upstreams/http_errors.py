@@ -1,4 +1,4 @@
-"""What an HTTP answer that is no stream says: the typed error in it; knows no protocol and opens nothing."""
+"""Makes typed errors from HTTP answers that are no streams."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _REDIRECT_ADVICE: Final = "does the base URL have to begin there, or is that a p
 
 
 class ContentTypeError(UpstreamProtocolError):
-    """The upstream answered with success, and with something else than what was asked for.
+    """The upstream answered with a success status, but with other content than requested.
 
     Attributes:
         content_type: What the upstream calls it, or an empty text.
@@ -64,7 +64,7 @@ class ContentTypeError(UpstreamProtocolError):
 def http_error(
     status: int, headers: Mapping[str, str], body: bytes, now: datetime, errors: Errors = COMMON_ERRORS
 ) -> UpstreamHTTPError:
-    """The error that an answer with an error status stands for.
+    """The error for an answer with an error status.
 
     Args:
         status: The status.
@@ -98,7 +98,7 @@ def http_error(
 
 
 def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
-    """The error for an answer with success that is not what was asked for.
+    """The error for a successful answer with other content than requested.
 
     Args:
         headers: The headers, by name in lower case.
@@ -126,7 +126,7 @@ def _web_page(text: str) -> str | None:
 
 
 def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str | None, str]:
-    """What an answer without a message holds, and what may help."""
+    """Describes an answer without a message, with advice."""
     if status in _REDIRECTS and location:
         return f"it points to {_without_query(location)}", _REDIRECT_ADVICE
     if page := _web_page(text):
@@ -144,7 +144,7 @@ def _without_query(location: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """How many seconds the answer asks to wait: RFC 9110 section 10.2.3, a number or a date.
+    """The seconds that the answer asks to wait: a number or a date (RFC 9110 section 10.2.3).
 
     None without the header, and for a value that is neither or is out of range, which the log names.
     """

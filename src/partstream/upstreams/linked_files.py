@@ -1,4 +1,4 @@
-"""Fetches the files of an answer of which the server gives only the address.
+"""Fetches the files of an answer that the server gives by address.
 
 The address is a stranger's: it is the model that names it. So it never gets the upstream's key or headers, it must not
 lead into this machine or its network unless the upstream itself is there, and time and size are limited.
@@ -46,7 +46,7 @@ _INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48"
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """How much is fetched.
+    """The limits of fetching.
 
     Attributes:
         size: The most bytes of a file.
@@ -58,12 +58,12 @@ class FileLimits:
 
 
 class _NotFetchedError(Exception):
-    """Why a file is not fetched, as a clause that shows no secret."""
+    """The reason why a file is not fetched; shows no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """An address that may be asked.
+    """An address that may be requested.
 
     Attributes:
         url: The URL to ask: with the checked IP address in the place of the name, so that the name cannot mean another
@@ -83,7 +83,7 @@ def is_linked(part: DataPart) -> bool:
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an IP address is on the public internet, and not on this machine or in its network."""
+    """Tells whether an IP address is on the public internet, not on this machine or in its network."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -93,11 +93,11 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 class LinkedFiles:
-    """Fetches the files that the answers of one upstream name; serves any number of answers at once.
+    """Fetches the files in the answers of one upstream; serves any number of answers at once.
 
     Args:
         configuration: Where the upstream is, and how others are reached: proxy and certificates.
-        limits: How much is fetched.
+        limits: The limits of fetching.
     """
 
     def __init__(self, configuration: GatewayConfiguration, limits: FileLimits = FileLimits()) -> None:
@@ -105,7 +105,7 @@ class LinkedFiles:
         self._limits = limits
 
     async def fetched(self, part: DataPart) -> ResponsePart:
-        """The file whose address a part holds, as its bytes; a link that a chat shows where they cannot be had.
+        """The file at a part's address as bytes; a link for the chat if the file cannot be fetched.
 
         Args:
             part: A part for which :func:`is_linked` is true.
@@ -172,7 +172,7 @@ class LinkedFiles:
         return DataPart(data, sniff(data) or said or _UNKNOWN)
 
     async def _target(self, address: str, *, is_behind_proxy: bool) -> _Target:
-        """The address in the form to ask for it.
+        """The address in the form for a request.
 
         Raises:
             _NotFetchedError: It leads where an answer must not lead.
@@ -192,7 +192,7 @@ class LinkedFiles:
         return _Target(urlunsplit(pinned), url.netloc, url.hostname)
 
     async def _resolved(self, host: str, port: int) -> list[IPv4Address | IPv6Address]:
-        """All addresses of a host, of which any may be used.
+        """All IP addresses of a host; any of them may be used.
 
         Raises:
             OSError: It has none.
@@ -211,7 +211,7 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
 
 
 def _shown(address: str) -> str:
-    """The address as a log may show it: its query and its path may hold what opens the file."""
+    """The address for the log; query and path are left out, because they may grant access to the file."""
     try:
         return urlsplit(without_query(address)).netloc
     except ValueError:

@@ -1,4 +1,4 @@
-"""Says what may help where a server has not the path that was asked for: looks which paths it has."""
+"""Gives advice about a missing path: looks for the paths that the server has."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in
 
 
 def says_path_is_missing(error: LanguageModelError) -> bool:
-    """Whether a server says that it has not the path, and not that it has not the model or something of an answer."""
+    """Tells whether the server lacks the path, rather than the model or a stored response."""
     if not isinstance(error, UpstreamHTTPError) or error.http_status not in _MISSING:
         return False
     return not _THINGS.search(error.provider_message or "")
 
 
 async def advice_on_missing_endpoint(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """What may help where a server has not the endpoint that answers: asks for lists of models only."""
+    """Advice for a server without the endpoint that answers; requests lists of models only."""
     corner = asking(configuration.protocol)
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
     list_path, _ = corner.find_model_lists(base_path)
@@ -48,7 +48,7 @@ async def advice_on_missing_endpoint(fetch: Fetch, configuration: GatewayConfigu
 
 
 async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """What may help where a server has no list of models: looks for one below `/v1`."""
+    """Advice for a server without a list of models; looks for one below `/v1`."""
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
     if _VERSIONED.search(base_path):
         return _GENERAL_ADVICE

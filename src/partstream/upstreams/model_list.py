@@ -1,4 +1,4 @@
-"""The models that a gateway offers: those that are configured, or those that the upstream lists; knows no requests."""
+"""The models that a gateway offers: the configured ones, or those that the upstream lists."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ModelList:
         )
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """What VS Code gets.
+        """The models as VS Code gets them.
 
         Raises:
             LanguageModelError: There is no list yet, and none can be had now.
@@ -80,7 +80,7 @@ class ModelList:
         return tuple(information_of(model, limits) for model in models)
 
     async def offered(self) -> Sequence[OfferedModel]:
-        """The models with the source of every fact; what is asked about each comes behind the list.
+        """The models with the source of every fact; details of each model arrive after the list.
 
         Raises:
             UpstreamError: As in :meth:`information`.
@@ -106,11 +106,11 @@ class ModelList:
             raise
 
     def pricing(self, model_id: str) -> Pricing | None:
-        """What a model of the last list costs, or None where that is not known."""
+        """The prices of a model in the last list; None if they are unknown."""
         return self._pricing.get(model_id)
 
     async def settle(self) -> None:
-        """Returns when nothing more is being asked about the models."""
+        """Waits until no request about the models is running."""
         await self._discovery.settle()
 
     async def aclose(self) -> None:
@@ -119,7 +119,7 @@ class ModelList:
 
 
 def list_refusal(response: FetchResponse, errors: Errors) -> UpstreamError:
-    """The error that a response stands for which is no list of models, in the server's own words.
+    """The error for a response that is no list of models, in the server's own words.
 
     Args:
         response: The response, without secrets.
@@ -132,7 +132,7 @@ def list_refusal(response: FetchResponse, errors: Errors) -> UpstreamError:
 
 
 def _account(configuration: GatewayConfiguration) -> bytes:
-    """What an upstream may know the caller by: the key or where it comes from, and the headers."""
+    """The identity of the caller for an upstream: the key or its source, and the headers."""
     key = configuration.api_key.reveal() if configuration.api_key is not None else ""
     headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
     return dumps([key, configuration.key_place, headers])
@@ -141,13 +141,13 @@ def _account(configuration: GatewayConfiguration) -> bytes:
 def with_learned_limits(
     models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
 ) -> tuple[LanguageModelChatInformation, ...]:
-    """The models, each with the lower of the limits that its list and its upstream's refusals say."""
+    """The models, each with the lower limit of its list and of its upstream's refusals."""
     learned = accounting.learned_limits()
     return tuple(_limited(model, learned.get(model.id)) for model in models)
 
 
 def _limited(model: LanguageModelChatInformation, learned: int | None) -> LanguageModelChatInformation:
-    """The model with what was learned, which its tooltip says."""
+    """The model with its learned limit, which the tooltip states."""
     if learned is None or learned >= model.max_input_tokens:
         return model
     told = f"Input: {learned:,} tokens at the most, as the server said when it refused more"

@@ -109,7 +109,7 @@ class GatewayProvider(LanguageModelChatProvider):
         return self._accounting.count(model, text)
 
     def token_count_factor(self, model: LanguageModelChatInformation) -> float:
-        """What estimates for a model are multiplied with, by what its upstream reported; 1 while nothing is known."""
+        """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
         return self._accounting.factor(model.family)
 
     async def aclose(self) -> None:
@@ -118,7 +118,7 @@ class GatewayProvider(LanguageModelChatProvider):
         await self._http.aclose()
 
     async def _answer(self, model: LanguageModelChatInformation, question: Question) -> None:
-        """Asks for the answer, of fallback models too, and tells the progress how it ended."""
+        """Asks for the answer, fallback models included, and passes the end to the progress."""
         try:
             candidates = [model, *await self._fallbacks_of(model)]
             await ask_in_turn(candidates, partial(self._sender.send, question=question), question, self._errors)
@@ -147,7 +147,7 @@ class GatewayProvider(LanguageModelChatProvider):
         raise error
 
     async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
-        """The models to ask in the place of one; those of which nothing is known are taken to be like it."""
+        """The fallback models of a model; unknown ones are taken to be like it."""
         ids = self._configuration.fallbacks.get(model.id, ())
         if not ids:
             return []
@@ -166,5 +166,5 @@ class GatewayProvider(LanguageModelChatProvider):
         )
 
     def _announce_change(self) -> None:
-        """Says that the list of models is another one."""
+        """Announces that the list of models changed."""
         self._did_change.fire(None)

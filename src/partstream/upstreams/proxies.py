@@ -1,4 +1,4 @@
-"""Finds the proxy on the way to an upstream, and who named it; opens no connection."""
+"""Finds the proxy for an upstream and the setting that names it; opens no connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SOCKS_PACKAGE: Final = "socksio"
 
 
 class ConnectionSetupError(LanguageModelError):
-    """No connection can be tried, because of the proxy or the certificates that this machine names.
+    """No connection can be tried: the configured proxy or certificates are unusable.
 
     Attributes:
         where: The environment variable or the setting that names them.
@@ -61,7 +61,7 @@ class Proxy:
 
 
 def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
-    """The proxy for the requests to an upstream; None where they go straight to it.
+    """The proxy for requests to an upstream; None if they go there directly.
 
     A proxy leads out of this machine: a model server on it is not behind one, nor what NO_PROXY names.
 

@@ -1,4 +1,4 @@
-"""What a host asks, as a value, whichever models are asked for the answer."""
+"""The question of a host as a value, for whichever models are asked."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Question:
 
     @property
     def may_be_asked_again(self) -> bool:
-        """Whether another attempt may follow one that failed: nothing was reported, and somebody still waits."""
+        """Whether another attempt may follow: nothing was reported, and the caller still waits."""
         return not self.progress.has_begun and not self.token.is_cancellation_requested

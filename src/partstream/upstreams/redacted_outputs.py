@@ -1,4 +1,4 @@
-"""Removes what an upstream was sent in secret from the outputs of its answer: from errors, from the end, from names.
+"""Removes the secrets of a request from the outputs of its answer: from errors, from the end, and from names.
 
 The parts of an answer stay as they are: they are what the person asked for.
 """
@@ -40,7 +40,7 @@ def redacted_error(error: _Error, redactor: Redactor) -> _Error:
 
 
 def redacted_outputs(outputs: list[StreamOutput], redactor: _MakeRedactor) -> list[StreamOutput]:
-    """The outputs, those redacted that are logged or shown beside the answer.
+    """The outputs; those that are logged or shown beside the answer are redacted.
 
     Args:
         outputs: What was read at once.

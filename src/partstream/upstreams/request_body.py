@@ -1,4 +1,4 @@
-"""Writes the body of a request to an upstream; knows no protocol and opens nothing."""
+"""Writes the body of a request to an upstream."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _MAX_SAID: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A question as it is put to one model.
+    """A question for one model.
 
     Attributes:
         question: The question.
@@ -63,7 +63,7 @@ class _Request:
 
 
 class RequestSender:
-    """Puts questions to the models of one upstream; serves any number of them at once.
+    """Asks the models of one upstream; serves any number of questions at once.
 
     Args:
         configuration: Which upstream, and how requests to it are written.
@@ -128,7 +128,7 @@ class RequestSender:
         return _Request(question, origin, prepared, self._tokens(model, question))
 
     async def _attempt(self, request: _Request, carried: Carried) -> None:
-        """Sends the request once, with the state that is given.
+        """Sends the request once, with the given state.
 
         Raises:
             ContextLengthExceededError: The upstream says that its input is too long.
@@ -165,7 +165,7 @@ class RequestSender:
                 await question.progress.drain()
 
     def _say(self, notes: Iterable[Note]) -> None:
-        """Logs each kind of note once: what is in a conversation comes again with every request."""
+        """Logs each kind of note once, because every request repeats the conversation."""
         for note in notes:
             if note.subject not in self._said and len(self._said) < _MAX_SAID:
                 self._said.add(note.subject)

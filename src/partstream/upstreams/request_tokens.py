@@ -1,4 +1,4 @@
-"""The tokens of one request: what is expected of it before it is sent, and what its answer or its refusal teaches."""
+"""The tokens of one request: the estimate before it is sent, and what its answer or refusal teaches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _logger = logging.getLogger("partstream.upstreams")
 
 
 class RequestTokens:
-    """What is known of the tokens of one request.
+    """The known tokens of one request.
 
     Args:
         accounting: What counts and learns.
@@ -64,7 +64,7 @@ class RequestTokens:
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
 
     def before_sending(self) -> None:
-        """Says in the log what is expected: as a warning where it is nearly more than the model takes, or more."""
+        """Logs the expected tokens; as a warning if they come near the model's limit or exceed it."""
         total, limit = self._estimate.total, self._model.max_input_tokens
         if total.tokens >= NEARLY_FULL * limit:
             _logger.warning(
@@ -81,12 +81,12 @@ class RequestTokens:
             )
 
     def counted(self, count: TokenCount | None) -> None:
-        """Takes what the upstream itself counted in the place of the estimate; None changes nothing."""
+        """Replaces the estimate by the upstream's own count; None changes nothing."""
         if count is not None:
             self._estimate = replace(self._estimate, total=count)
 
     def answered(self, finish: Finish) -> DataPart | None:
-        """Takes in how an answer ended, and gives the usage part for the host; None where no usage was reported."""
+        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
         cost = cost_of(finish, self._pricing)
         if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
             shown = ", ".join(unusable)
@@ -103,7 +103,7 @@ class RequestTokens:
         return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
 
     def _say_how_good(self, usage: Usage | None, factor: float) -> None:
-        """Says what was reported beside what was expected, and what that taught."""
+        """Logs the reported beside the expected tokens, and what that taught."""
         if usage is None or usage.input_tokens is None:
             _logger.info("%s reported no tokens of the request", self._model.id)
             return
@@ -120,13 +120,13 @@ class RequestTokens:
         )
 
     def _check_limit(self, input_tokens: int) -> None:
-        """A model that took more than its limit has another one: a local server was loaded with more room."""
+        """Lifts the limit of a model that took more: its local server was loaded with a larger context."""
         if self._accounting.took(self._model, input_tokens):
             _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
             self._on_limit_change()
 
     def refused(self, error: UpstreamError, overflow: Overflow) -> ContextLengthExceededError:
-        """Learns from the refusal of an input that is too long, and gives the error that says so.
+        """Learns from the refusal of a too long input, and makes its error.
 
         Args:
             error: The refusal.
@@ -144,7 +144,7 @@ class RequestTokens:
         )
 
     def _limit_without_a_number(self, overflow: Overflow) -> int | None:
-        """A limit below what was sent, so that the next request is shorter; never less than half of what was known.
+        """A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
 
         None where the bytes of a request were too many: that says nothing of tokens.
         """

@@ -1,4 +1,4 @@
-"""Sends a request once more without the state of earlier answers that the upstream refuses; knows no transport."""
+"""Repeats a request without the carried state that the upstream refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def send_without_refused_state(
     carried: Carried,
     refused_by: Callable[[UpstreamError], Carried],
 ) -> None:
-    """Sends a request; again with less carried state where the upstream refuses what it carries, each kind once.
+    """Sends a request; if the upstream refuses carried state, sends it again without that kind, each kind once.
 
     Args:
         question: What is asked; it must not be answered already.

@@ -1,4 +1,4 @@
-"""A value that must not be seen: it shows itself only when asked by name."""
+"""A secret value that shows itself only on an explicit call."""
 
 from __future__ import annotations
 

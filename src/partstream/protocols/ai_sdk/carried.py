@@ -1,4 +1,4 @@
-"""What a provider wants back in the next request: reasoning with its signatures, and marks on tool calls.
+"""The state that a provider wants back in the next request: signed reasoning, and marks on tool calls.
 
 It is kept in the conversation alone, in the metadata of thinking parts. Copilot keeps only the last metadata of a model
 call, so each lists all items before it as well.
@@ -40,7 +40,7 @@ class CarriedItems:
         self._items: list[dict[str, Any]] = []
 
     def add_reasoning(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
-        """The part that carries a block of reasoning, if its provider said something about it."""
+        """The part that carries a block of reasoning, if its provider attached state to it."""
         return self._add({"type": "reasoning", "text": text}, options, block_id)
 
     def add_summary(self, text: str, options: Chunk, block_id: str | None) -> list[StreamOutput]:
@@ -48,12 +48,12 @@ class CarriedItems:
         return self._add({"type": "text", "text": text}, options, block_id)
 
     def add_call(self, call_id: str, options: Chunk) -> list[StreamOutput]:
-        """The part that carries what a provider said about a tool call; it goes before the call."""
+        """The part that carries a provider's state for a tool call; it precedes the call."""
         return self._add({"type": "tool-call", "toolCallId": call_id}, options, None)
 
     @property
     def length(self) -> int:
-        """How many there are."""
+        """The number of items."""
         return len(self._items)
 
     def shorten(self, length: int) -> None:

@@ -1,4 +1,4 @@
-"""The chunks that several streams write alike."""
+"""Chunks that several streams write in the same form."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def beside(said: Metadata) -> Chunk:
 
 
 def warnings(asked: Asked) -> list[Chunk]:
-    """What was asked and has no place: nobody who answers has seen it."""
+    """The parts of a request that have no place; the provider never sees them."""
     missed = [place for place in asked.unmapped if place not in _OF_EVERY_CLIENT]
     return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]
 

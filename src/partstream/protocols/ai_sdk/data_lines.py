@@ -1,4 +1,4 @@
-"""The framing of version 4's data stream: lines of `<code>:<JSON>`, each given out as the chunk that it stands for.
+"""The framing of version 4's data stream: lines of `<code>:<JSON>`, each returned as its chunk.
 
 The codes are a short form of the chunks of that version, so this is all that knows them. Source: data stream protocol
 v1; recordings of 4.3.19.
@@ -69,7 +69,7 @@ class DataStreamDecoder:
         return self._lines.error
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Takes more bytes and returns the chunks that are complete now."""
+        """Reads more bytes and returns the chunks that are complete."""
         return [(b"", _chunk(line)) for _, line in self._lines.feed(data)]
 
     def repeated(self, data: bytes) -> bytes | None:
@@ -84,7 +84,7 @@ class DataStreamDecoder:
 
 
 def _chunk(line: bytes) -> bytes:
-    """The JSON text of the chunk that a line stands for; what is no line of this stream is left as it is."""
+    """The JSON text of a line's chunk; a line of another form stays as it is."""
     code, colon, value = line.partition(b":")
     if not colon or len(code) != 1 or not code.isalnum():
         return line

@@ -1,4 +1,4 @@
-"""The four streams of the AI SDK: what differs between them, and by which chunks a recording of each is known."""
+"""The four streams of the AI SDK: their differences, and the chunks by which recordings of them are recognized."""
 
 from __future__ import annotations
 

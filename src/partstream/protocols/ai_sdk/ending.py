@@ -1,4 +1,4 @@
-"""How a response ended: tokens, finish reason, identity and what the provider said of the whole, of every version."""
+"""The end of a response in every version: tokens, finish reason, identity and provider metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNKNOWN_REASONS: Final = frozenset({"unknown", "other"})
 
 
 class Ending:
-    """What is known of the end of one response, step by step.
+    """Collects the end of one response, step by step.
 
     Attributes:
         reason: The finish reason that was said last, or None.
@@ -51,7 +51,7 @@ class Ending:
         self._model: str | None = None
 
     def identify(self, chunk: Chunk) -> None:
-        """Takes the message's identifier, which stands in where the response's own is never said."""
+        """Takes the message's identifier, which is used if the response's own is never stated."""
         self._message_id = self._message_id or identifier(chunk, ("messageId",))
         self.message_metadata(chunk)
 
@@ -61,14 +61,14 @@ class Ending:
         self._model = identifier(response, ("modelId",)) or self._model
 
     def message_metadata(self, chunk: Chunk) -> None:
-        """Takes what the application says of its message; the UI stream has no other place for tokens."""
+        """Takes the application's metadata of its message; the UI stream has no other place for tokens."""
         said = mapping(chunk, ("messageMetadata",))
         if said:
             merge(self.provider_metadata, "messageMetadata", said)
             self._message_usage = _usage(mapping(said, TOTAL_USAGE), self.reason) or self._message_usage
 
     def remember(self, by_provider: Chunk) -> None:
-        """Takes provider metadata of the whole response; of one provider, the later word on a thing wins."""
+        """Takes provider metadata of the whole response; later values of a provider win."""
         for provider, said in by_provider.items():
             merge(self.provider_metadata, provider, said)
 
@@ -82,7 +82,7 @@ class Ending:
         self.remember(metadata(chunk))
 
     def finish(self, chunk: Chunk) -> None:
-        """Takes the end of an answer: there is one, except where an application streams several as one."""
+        """Takes the end of an answer. There is one, unless an application streams several answers as one."""
         self.reason = _reason(chunk) or self.reason
         total = _usage(mapping(chunk, TOTAL_USAGE), self.reason)
         self._totals += [total] if total is not None else []
@@ -92,12 +92,12 @@ class Ending:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the provider's stream broke off (version 7 says so; those before say `unknown` and `other`)."""
+        """Whether the provider's stream broke off; version 7 says so, earlier versions say `unknown` or `other`."""
         return self.reason is not None and self.reason.raw == _INTERRUPTED
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was cut, as far as anybody said."""
+        """Whether the stream gives no sign that anything was cut."""
         return not self.interrupted and (self.reason is None or self.reason.unified not in _CUTTING)
 
     @property
@@ -106,7 +106,7 @@ class Ending:
         return _sum(self._totals) or _sum(self._steps) or self._message_usage
 
     def outcome(self) -> Outcome:
-        """How a response ended that said how."""
+        """The Finish of a response that stated its end."""
         if self.reason is None:
             return Outcome.COMPLETED
         return Outcome.TRUNCATED if self.interrupted else _OUTCOMES.get(self.reason.unified, Outcome.COMPLETED)
@@ -153,7 +153,7 @@ def _reason(chunk: Chunk) -> FinishReason | None:
 
 
 def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
-    """The tokens of a usage object in any version's form; None where it says none."""
+    """The tokens of a usage object in any version's form; None if it states none."""
     inputs, outputs = mapping(raw, ("inputTokens",)), mapping(raw, ("outputTokens",))
     input_details, output_details = mapping(raw, ("inputTokenDetails",)), mapping(raw, ("outputTokenDetails",))
     input_tokens, output_tokens = _either(raw, _INPUT, inputs), _either(raw, _OUTPUT, outputs)
@@ -202,7 +202,7 @@ _SUMMED: Final = (
 
 
 def _sum(steps: list[Usage]) -> Usage | None:
-    """The tokens of all steps; what one of them does not say is unknown for all."""
+    """The sum over all steps; a number that one step does not state is unknown."""
     if len(steps) <= 1:
         return steps[0] if steps else None
     sums: list[int | None] = []

@@ -1,4 +1,4 @@
-"""What went wrong, from every shape that an error has on its way: one typed error, by its HTTP status first.
+"""Makes one typed error from every shape that an error has in a stream; its HTTP status decides first.
 
 An error may be a string, an object of the provider, an Error of JavaScript, the same after JSON has lost its message,
 or several of these inside each other (`cause`, `data`, `responseBody`, `lastError`). Class names decide nothing: they
@@ -67,7 +67,7 @@ class ToolFailure(NamedTuple):
 
 
 def failure(value: Any) -> UpstreamError:
-    """The error that a reported value stands for."""
+    """The error in a reported value."""
     layers = _all_layers(value)
     message = _first(layers, "message") or _first(layers, "detail") or _first_text(value)
     code = next((said for said in (_code(layer) for layer in layers) if said is not None), None)
@@ -90,7 +90,7 @@ def failure(value: Any) -> UpstreamError:
 
 
 def aborted(reason: Any) -> UpstreamError:
-    """The error of an answer that its own side stopped.
+    """The error of an answer that its own application stopped.
 
     The SDK has one chunk for a person who stops and for a limit of time that runs out, and only the text of its reason
     tells them apart: recordings `abort` and `timeout_120ms_midstream` of 6.0.50. Version 7 puts the error's name
@@ -112,7 +112,7 @@ def thrown(value: Any) -> UpstreamError:
 
 
 def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
-    """Which tool an error of version 4 is about, or None where the response itself failed.
+    """The tool that an error of version 4 is about; None if the response itself failed.
 
     Args:
         value: What the chunk holds.
@@ -127,7 +127,7 @@ def tool_failure(value: Any, *, from_text: bool) -> ToolFailure | None:
 
 
 def generation_id(value: Any) -> str | None:
-    """The gateway's identifier of the response that failed, by which its support finds it, or None."""
+    """The gateway's identifier of the failed response, for its support; None if there is none."""
     return _first(_all_layers(value), "generationId")
 
 
@@ -157,7 +157,7 @@ def _all_layers(value: Any) -> list[Chunk]:
 
 
 def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
-    """The error and those inside it. What was retried is only the frame of what failed last."""
+    """The error and those inside it. A retry error only wraps the last failure."""
     if isinstance(value, str):
         value = _parsed(value)
     elif isinstance(value, list):
@@ -174,7 +174,7 @@ def _layers(value: Any, depth: int = _DEPTH) -> Iterator[Chunk]:
 
 
 def _parsed(value: str) -> Any:
-    """The object that a text is: the UI stream and `responseBody` hold errors as JSON in a string."""
+    """The object in a text: the UI stream and `responseBody` hold errors as JSON in a string."""
     if not value.lstrip().startswith("{") or nests_too_deeply(value):
         return None
     try:
@@ -219,7 +219,7 @@ def _status(layer: Chunk) -> int | None:
 
 
 def _retry_after(layer: Chunk) -> float | None:
-    """Seconds; the form with a date needs a clock, which is not here."""
+    """Seconds. The form with a date needs a clock, which the core does not have."""
     said = identifier(mapping(layer, ("responseHeaders",)), ("retry-after",))
     return float(said) if said is not None and said.isascii() and said.isdigit() and len(said) < 10 else None
 
@@ -235,13 +235,13 @@ _TYPE_OF_CODE: Final[dict[LanguageModelErrorCode, str]] = {
 
 
 def error_text(error: LanguageModelError) -> str:
-    """What the provider said of an error, else our own sentence."""
+    """The provider's message of an error, else a sentence of our own."""
     said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
     return said or error.message
 
 
 def error_value(error: LanguageModelError) -> Chunk:
-    """An error as an object: what went wrong, and what the upstream said of it beside."""
+    """The fields of an error: its message, and what else the upstream stated."""
     upstream = error if isinstance(error, UpstreamError) else None
     said: Chunk = {
         "message": error_text(error),

@@ -1,4 +1,4 @@
-"""Reads fields of chunks under every name that a version has for them: the first that is there wins.
+"""Reads fields of chunks under all their names in all versions; the first one that exists wins.
 
 Being there is not being true: `""` and 0 are values. Source of the names: `ai` 4.3.19, 5.0.277, 6.0.50, 7.0.173 and the
 pre-releases of 5.
@@ -59,7 +59,7 @@ _UNDEFINED: Final = "$undefined"
 
 
 def field(chunk: Chunk, names: Names) -> Any:
-    """The first field that is there, or None."""
+    """The first field that exists, or None."""
     for name in names:
         value = chunk.get(name)
         if value is not None and not _is_undefined(value):
@@ -76,7 +76,7 @@ def _defined(value: Chunk) -> Chunk:
 
 
 def text(chunk: Chunk, names: Names) -> str:
-    """The string in a field; empty where none is there.
+    """The string in a field; empty if there is none.
 
     Raises:
         UpstreamProtocolError: It holds something else.
@@ -101,32 +101,32 @@ def identifier(chunk: Chunk, names: Names) -> str | None:
 
 
 def mapping(chunk: Chunk, names: Names) -> Chunk:
-    """The object in a field; an empty one where there is none: what is beside the answer is read with patience."""
+    """The object in a field; empty if there is none, because data beside the answer must not fail it."""
     value = field(chunk, names)
     return value if isinstance(value, dict) else {}
 
 
 def metadata(chunk: Chunk) -> Chunk:
-    """What providers said beside a chunk, by their names; without what is undefined, which goes back to nobody."""
+    """The provider metadata of a chunk, by provider; undefined values are left out."""
     said = mapping(chunk, METADATA)
     return {name: _defined(value) if isinstance(value, dict) else value for name, value in _defined(said).items()}
 
 
 def is_summary(by_provider: Mapping[str, Any]) -> bool:
-    """Whether what providers say beside a text makes it the summary of a compacted conversation."""
+    """Tells whether provider metadata marks a text as the summary of a compacted conversation."""
     said = by_provider.get("anthropic")
     return isinstance(said, Mapping) and said.get("type") == "compaction"
 
 
 def take_metadata(known: Chunk, chunk: Chunk) -> None:
-    """Adds what providers said beside a chunk to what is known already; the later word on a thing wins."""
+    """Merges the provider metadata of a chunk into the known metadata; later values win."""
     for provider, said in metadata(chunk).items():
         if isinstance(said, dict):
             merge(known, provider, said)
 
 
 def merge(known: Chunk, name: str, said: Any) -> None:
-    """Adds an object to the one that is known under a name, in place; what is no object takes its place.
+    """Merges an object into the known one under a name, in place; a value of another type replaces it.
 
     In place, because a stream may add a word with each of its chunks. `known` holds copies, so that no chunk changes.
     """
@@ -138,11 +138,11 @@ def merge(known: Chunk, name: str, said: Any) -> None:
 
 
 def sequence(chunk: Chunk, names: Names) -> list[Any]:
-    """The list in a field; an empty one where there is none."""
+    """The list in a field; empty if there is none."""
     value = field(chunk, names)
     return value if isinstance(value, list) else []
 
 
 def count(chunk: Chunk, names: Names) -> int | None:
-    """The count in a field, or None for what is none."""
+    """The count in a field, or None."""
     return as_count(field(chunk, names))

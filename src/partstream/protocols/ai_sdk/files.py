@@ -1,4 +1,4 @@
-"""Files that a model made, as data parts, from every form that the SDK and JSON give their bytes; fetches nothing."""
+"""Makes data parts of a model's files, from every form in which the SDK and JSON write bytes; fetches nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
 
 
 def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
-    """The part of a file chunk, or an Unmapped where neither bytes nor an address can be read.
+    """The part of a file chunk; an Unmapped if neither bytes nor an address can be read.
 
     Args:
         chunk: The chunk.
@@ -48,7 +48,7 @@ def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
 
 
 def data_part(chunk: Chunk) -> StreamOutput:
-    """The data part of a `data-NAME` chunk, or an Unmapped where its name or its value has no form."""
+    """The data part of a `data-NAME` chunk; an Unmapped if its name or value has no form."""
     name, value = chunk["type"].removeprefix(_DATA), chunk.get("data")
     if not _NAME.fullmatch(name) or not is_json(value):
         return Unmapped(chunk["type"], chunk)
@@ -56,7 +56,7 @@ def data_part(chunk: Chunk) -> StreamOutput:
 
 
 def data_chunk(part: DataPart) -> Chunk | None:
-    """The `data-NAME` chunk that a part stands for as it is, or None."""
+    """The `data-NAME` chunk of a part that came from one, or None."""
     before, after = _MEDIA_TYPE.split("{}")
     name = part.mime_type.removeprefix(before).removesuffix(after)
     if part.mime_type != _MEDIA_TYPE.format(name) or not _NAME.fullmatch(name):
@@ -96,7 +96,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def _from_base64(value: str) -> bytes | None:
-    """Both alphabets, with padding or without, as JavaScript reads it."""
+    """Decodes base64 in both alphabets, with or without padding, as JavaScript does."""
     compact = "".join(value.split()).replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
@@ -114,7 +114,7 @@ def _from_data_url(url: str) -> bytes | None:
 
 
 def _media_type(said: str | None, url: str | None, data: bytes) -> str:
-    """The media type that is said; where it is none or half of one (`image/*`), what the first bytes say."""
+    """The stated media type; if it is missing or partial (`image/*`), the type that the first bytes show."""
     named = said or (url or "").removeprefix("data:").partition(",")[0].partition(";")[0]
     if "/" in named and not named.endswith("/*"):
         return named

@@ -1,4 +1,4 @@
-"""What the streams of the AI SDK have no place for; see :mod:`partstream.protocols.losses`."""
+"""The tables of what the streams of the AI SDK have no place for; see :mod:`partstream.protocols.losses`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each version of the AI SDK writes images and files: one row a version; knows no message.
+"""How each version of the AI SDK writes images and files: one row for each version.
 
 Source: the types of the published packages: `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41, 4.0.64 and 5.0.81,
 `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.

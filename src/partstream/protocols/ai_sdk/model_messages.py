@@ -1,4 +1,4 @@
-"""A conversation as ModelMessages of the AI SDK, versions 5, 6 and 7: what `streamText` takes; usable on its own.
+"""Converts a conversation to ModelMessages of the AI SDK, versions 5, 6 and 7, as `streamText` takes them.
 
 Everything is a JSON value, so that a Node program can be handed it as it is. Source: `ai` 5.0.277, 6.0.322 and
 7.0.173, `modelMessageSchema`.

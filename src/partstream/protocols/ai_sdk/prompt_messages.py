@@ -1,4 +1,4 @@
-"""Turns as messages of the AI SDK: what its ModelMessages and the prompt of its wire protocol have in common.
+"""Writes turns as messages of the AI SDK, in the form that ModelMessages and the wire protocol share.
 
 Where they differ is the form of images and files (:mod:`partstream.protocols.ai_sdk.media_forms`). Source: `ai`
 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema` and `LanguageModelV2Prompt` to `V4`.
@@ -94,7 +94,7 @@ def _result(result: Result, forms: MediaForms) -> Wire:
 
 
 def _output(result: Result, forms: MediaForms) -> Wire:
-    """What a tool gave. A result of parts has no form for a failure, so it says so in words."""
+    """The output of a tool. An output of several parts has no form for a failure, so it states the failure in words."""
     kind = "error-" if result.is_error else ""
     texts = [piece for piece in result.content if isinstance(piece, Text)]
     if len(texts) == len(result.content):
@@ -107,7 +107,7 @@ def _output(result: Result, forms: MediaForms) -> Wire:
 
 
 def _json(text: str) -> Any:
-    """The value that a text holds, None where it holds none that can be written again."""
+    """The JSON value in a text; None if writing it again would not give the same text."""
     try:
         value = loads(text.encode())
     except JSONDecodeError:

@@ -1,4 +1,4 @@
-"""AI SDK: chunks in, VS Code's parts out. The one meaning of all four streams and all versions.
+"""AI SDK: chunks in, VS Code's parts out; one reader for all four streams and all versions.
 
 Rule 1: order is in :mod:`partstream.protocols.life`; no handler asks how far the response has come.
 Rule 2: CHUNKS says what a chunk type means and which handler it has, under every name that a version gives it.
@@ -52,7 +52,7 @@ THROWN: Final = "$thrown_by_iterator"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What differs between the four streams beside the framing and the names of fields.
+    """The differences between the four streams beside framing and field names.
 
     Attributes:
         runs_tools: Whether the SDK stands between the model and this stream: it runs tools that it can run, and says
@@ -136,7 +136,7 @@ class AISDKStream:
             self._enter(next_state)
 
     def end(self, *, whole: bool = False) -> Outputs:
-        """Says that no more chunks come; an application's own stream need not say more of its end than the wire."""
+        """Ends the chunks; an application's own stream needs no end chunk."""
         if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: Outputs = []
@@ -176,7 +176,7 @@ class AISDKStream:
         self._hand_out(partial(self._calls.flush, usable=usable), outputs)
 
     def _hand_out(self, what_waits: Callable[[Outputs], None], outputs: Outputs) -> None:
-        """Hands out what waits, and closes the blocks that are open: before the calls, unless their ends may wait."""
+        """Hands out what waits and closes the open blocks: before the calls, unless the ends of the blocks may wait."""
         if not self._is_chunk_waiting:
             self._blocks.end_all(outputs)
         self._is_chunk_waiting = False
@@ -258,11 +258,11 @@ class AISDKStream:
 
     @property
     def _usable(self) -> bool:
-        """Whether input that streamed may be taken for whole."""
+        """Whether streamed input counts as whole."""
         return self._error is None and self._ending.complete
 
     def _broken_call(self) -> LanguageModelError | None:
-        """The error of a call that only we could have told the model about: the SDK has done so itself."""
+        """The error for a broken call, unless the SDK has told the model about it."""
         return None if self._dialect.runs_tools or not self._ending.complete else self._calls.broken
 
     def _respond(self, chunk: Chunk, _outputs: Outputs) -> None:
@@ -341,7 +341,7 @@ class Row(NamedTuple):
 
 
 def _nothing(*_: object) -> None:
-    """The handler of chunks that mean nothing here."""
+    """The handler of chunks without effect."""
 
 
 def _count(_stream: AISDKStream, chunk: Chunk, outputs: Outputs) -> None:
@@ -363,7 +363,7 @@ def _content(handler: _Handler) -> Row:
 
 
 def _at_once(handler: _Handler) -> Row:
-    """Content that says something of a call, or becomes no part."""
+    """Content that concerns a call, or becomes no part."""
     return Row(EventKind.CONTENT, handler)
 
 
@@ -427,7 +427,7 @@ CHUNKS: Final[dict[str, Row]] = {
 
 
 def kind_of(chunk_type: str, *, goes_on: bool) -> EventKind:
-    """What a chunk type means for the life of a response.
+    """The meaning of a chunk type for the life of a response.
 
     Raises:
         KeyError: It is not in :data:`CHUNKS`.
@@ -441,7 +441,7 @@ _Rows: TypeAlias = "dict[str, tuple[State, _Handler, bool]]"
 
 
 def _dispatch(state: State, *, goes_on: bool) -> _Rows:
-    """CHUNKS and TRANSITIONS put together for one state, so that a chunk costs one look-up."""
+    """Combines CHUNKS and TRANSITIONS for one state, so that a chunk costs one look-up."""
     rows: _Rows = {}
     for chunk_type, row in CHUNKS.items():
         step = TRANSITIONS[state].get(kind_of(chunk_type, goes_on=goes_on))

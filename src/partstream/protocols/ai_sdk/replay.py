@@ -1,4 +1,4 @@
-"""What providers said beside an answer, on its way back to them: reasoning parts and the options of tool calls.
+"""Sends provider metadata of an answer back: as reasoning parts and as options of tool calls.
 
 The readers of this folder list it as `reasoning_items` in the metadata of thinking parts:
 `{"type": "reasoning", "text", "providerOptions"}` for a block of reasoning, whole, the same with the type `text` for
@@ -26,7 +26,7 @@ TOOL_CALL: Final = "tool-call"
 
 
 def is_own_part(item: Mapping[str, Any]) -> bool:
-    """Whether an item is a part of a message by itself."""
+    """Tells whether an item is a message part of its own."""
     return item.get("type") in {REASONING, SUMMARY} and isinstance(item.get("text"), str)
 
 

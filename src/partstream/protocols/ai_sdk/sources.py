@@ -39,13 +39,13 @@ class Sources:
         self._said = said
 
     def source(self, chunk: Chunk) -> list[StreamOutput]:
-        """What a source chunk becomes where it arrives."""
+        """The outputs of a source chunk at its place."""
         # No version has a place for the span on the source itself; our own servers say it as a word of theirs.
         source = mapping(chunk, ("source",)) or chunk
         return self._cite(source, mapping(metadata(source), (PROVIDER,)), chunk["type"])
 
     def of_text(self, chunk: Chunk) -> list[StreamOutput]:
-        """What the citations of a text block become at its end; version 7 says them beside the sources."""
+        """The outputs of a text block's citations at its end; version 7 states them beside the sources."""
         outputs: list[StreamOutput] = []
         for citation in sequence(chunk, ("citations",)):
             if isinstance(citation, dict):

@@ -1,4 +1,4 @@
-"""Turns in the order that the AI SDK demands: who speaks speaks once, and results stand right behind their calls.
+"""Brings turns into the order that the AI SDK demands: one message a speaker, and results right after their calls.
 
 Version 6 and later refuse a conversation in which a message of the user stands between a call and its result
 (`MissingToolResultsError`: recorded with `ai` 6.0.50), and providers refuse it whatever the version. Hosts send it:
@@ -22,7 +22,7 @@ __all__ = ["SpokenTurn", "spoken_turns"]
 
 @dataclass(slots=True)
 class SpokenTurn:
-    """What one speaker says, and the results of the calls in it.
+    """The words of one speaker, and the results of the calls in them.
 
     Attributes:
         role: Who speaks.

@@ -1,4 +1,4 @@
-"""The thinking of a message as reasoning items, whoever wrote it: shown text and what providers said beside it.
+"""Reads the thinking of a message as reasoning items: the shown text and the provider metadata.
 
 Thinking comes in two forms. An answer as it streamed has many parts, and the metadata of the last of a block lists all
 items so far. Hosts keep one part, with the text joined and the last metadata, whose items say where they stood.
@@ -82,7 +82,7 @@ class _Reader:
                     self._take(item)
 
     def _take(self, item: Mapping[str, Any]) -> None:
-        """Takes a listed item; what it says was shown and is not said again."""
+        """Takes a listed item; its shown text is not repeated."""
         said = item.get("text")
         block = self._last_id
         if item.get("type") == REASONING and isinstance(said, str) and said:

@@ -1,4 +1,4 @@
-"""Tool calls of one response: each handed out once, whole, in its place, and only if the consumer is the one to run it.
+"""The tool calls of one response: hands each out once, whole, in its place, and only if the consumer has to run it.
 
 Where the AI SDK runs tools itself, a call may be over before the stream is: such calls wait for the end of their step,
 and those with an outcome are not handed out. What follows a call that waits, waits behind it: parts keep the order in
@@ -93,7 +93,7 @@ class ToolCalls:
         self.broken: ToolArgumentsError | None = None
 
     def start(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes the first that is said of a call."""
+        """Takes the first chunk of a call."""
         call_id = identifier(chunk, CALL_ID)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
@@ -112,7 +112,7 @@ class ToolCalls:
         return True
 
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
-        """The short way for pieces of input, see :class:`partstream.outputs.ResponseStream`."""
+        """The fast path for pieces of input; see :class:`partstream.outputs.ResponseStream`."""
         call_id = event.tool_call_id
         if call_id is None:
             call_id = event.id
@@ -157,7 +157,7 @@ class ToolCalls:
         self._advance(outputs)
 
     def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
-        """Takes the end of a call's input: the call's place in the answer, also if nobody ever says the call whole."""
+        """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
         call_id = identifier(chunk, CALL_ID)
         streamed = None if call_id is None else self._streamed.get(call_id)
         if call_id is None or streamed is None or streamed.executed or streamed.has_place:
@@ -166,16 +166,16 @@ class ToolCalls:
         self._line.append(call_id)
 
     def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes a call that the SDK has found wrong."""
+        """Takes a call that the SDK found invalid."""
         self._reject(identifier(chunk, CALL_ID), identifier(chunk, ("toolName",)), chunk, outputs)
 
     def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes the outcome of a call: somebody has run it, or forbidden it."""
+        """Takes the outcome of a call: it was run or refused."""
         outputs.append(_unmapped(chunk, "preliminary" if chunk.get("preliminary") is True else ""))
         self._settle(identifier(chunk, CALL_ID), outputs)
 
     def asked(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
-        """Takes a question for approval. The call stays the consumer's, who asks a person itself."""
+        """Takes a question for approval. The call stays with the consumer, which asks the person itself."""
         approval_id = identifier(chunk, ("approvalId",))
         if approval_id is not None:
             self._asked[approval_id] = _meant(chunk)
@@ -198,18 +198,18 @@ class ToolCalls:
 
     @property
     def any_wait(self) -> bool:
-        """Whether a call waits, so that what follows has to wait behind it."""
+        """Whether a call waits, so that what follows waits too."""
         return bool(self._line)
 
     def add_behind(self, act: _Later, outputs: list[StreamOutput]) -> None:
-        """Does what must not come before a call that waits: at once if none waits."""
+        """Runs an action behind the waiting calls; at once if none waits."""
         if self._line:
             self._line.append(act)
         else:
             act(outputs)
 
     def release(self, outputs: list[StreamOutput]) -> None:
-        """Hands out the calls that wait, and all that waits behind them, in order.
+        """Hands out the waiting calls and everything behind them, in order.
 
         Raises:
             UpstreamProtocolError: A chunk that waited makes no sense; nothing waits any more.
@@ -242,7 +242,7 @@ class ToolCalls:
         self._streamed.clear()
 
     def _advance(self, outputs: list[StreamOutput], *, release: bool = False) -> None:
-        """Hands out what nothing waits in front of.
+        """Hands out what waits behind no call.
 
         Args:
             outputs: Takes it.
@@ -278,7 +278,7 @@ class ToolCalls:
         outputs.append(unchecked_part(ToolCallPart, self._prefix + call.call_id, call.name, call.input))
 
     def _is_whole(self, call_id: str) -> bool:
-        """Whether all is said of a call: what comes later of it, in whatever form, is the same call again."""
+        """Tells whether a call is complete; later chunks about it repeat the call."""
         return call_id in self._settled or call_id in self._waiting
 
     def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
@@ -310,7 +310,7 @@ def _meant(chunk: Chunk) -> str | None:
 
 
 def _unmapped(chunk: Chunk, why: str) -> Unmapped:
-    """A chunk that is counted, under a name that says of which tool it is and why it is no part."""
+    """Counts a chunk under a name that states its tool and why it becomes no part."""
     name = identifier(chunk, ("toolName",)) or identifier(mapping(chunk, ("toolCall",)), ("toolName",))
     words = (chunk["type"], name, why and f"({why})")
     return Unmapped(" ".join(word for word in words if word), chunk)

@@ -1,4 +1,4 @@
-"""State of other protocols on its way through the AI SDK: it travels as the options of a provider named `partstream`.
+"""Carries the state of other protocols through the AI SDK, as the options of a provider named `partstream`.
 
 A client of the SDK gives back what a provider said beside an answer (`providerMetadata`) as `providerOptions` of the
 next request. What one of the SDK's own providers said goes under that provider's name. Everything else that a thinking
@@ -35,7 +35,7 @@ class Unwrapped(NamedTuple):
 def wrap(
     item: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None, thought_id: str | None = None
 ) -> dict[str, Any]:
-    """The options that say it; none where there is nothing to say."""
+    """The options that carry it; empty if there is nothing to carry."""
     said = {
         **({} if item is None else {"item": dict(item)}),
         **({"metadata": dict(metadata)} if metadata else {}),

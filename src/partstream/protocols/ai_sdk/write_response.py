@@ -1,4 +1,4 @@
-"""Writes an answer as chunks, part by part: the one order of all streams of the SDK and of its providers.
+"""Writes an answer as chunks, part by part, in the order that all streams of the SDK and its providers share.
 
 What a chunk looks like is the matter of :class:`ChunkForms`, one value for each stream and version. Text and reasoning
 are blocks with a beginning and an end; a block is open until something else comes. Sources stand inside of blocks.
@@ -86,7 +86,7 @@ class ChunkWriter:
         self._texts = 0
 
     def write(self, output: StreamOutput) -> list[Chunk]:
-        """Takes the next output and returns the chunks that say it.
+        """Takes the next output and returns its chunks.
 
         Raises:
             AdapterUsageError: The Finish was written before.
@@ -145,7 +145,7 @@ class ChunkWriter:
         chunks += self._forms.call(part, pieces, {} if brought is None else brought.said)
 
     def _data(self, part: DataPart, chunks: list[Chunk]) -> None:
-        """A source or a file; marks of the host are neither."""
+        """Writes a source or a file; marks of the host are left out."""
         if part.mime_type == CITATION_MIME_TYPE:
             source = source_chunk(part)
             if source is not None:
@@ -158,7 +158,7 @@ class ChunkWriter:
             chunks += self._forms.file(part)
 
     def _nothing(self, _output: Unmapped, _chunks: list[Chunk]) -> None:
-        """What no part holds has no place here either."""
+        """Writes nothing: what no part holds has no place here either."""
 
     def _finish(self, finish: Finish, chunks: list[Chunk]) -> None:
         self._leave(chunks)

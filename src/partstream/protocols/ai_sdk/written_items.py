@@ -1,4 +1,4 @@
-"""What thinking parts bring with them, as what providers say beside a block of reasoning or a call.
+"""Turns the metadata of thinking parts into provider metadata of reasoning blocks and calls.
 
 The opposite of :mod:`partstream.protocols.ai_sdk.carried`. Metadata lists all items of the answer so far, so the new
 ones are those that were not listed before.
@@ -56,7 +56,7 @@ class WrittenItems:
         self._listed: list[Any] = []
 
     def take(self, metadata: Mapping[str, Any]) -> list[Brought]:
-        """What the metadata of a thinking part brings that is new."""
+        """The new items in the metadata of a thinking part."""
         listed = metadata.get(ITEMS)
         new: list[Any] = []
         if isinstance(listed, list | tuple):
@@ -77,7 +77,7 @@ class WrittenItems:
 
 
 def take_for_call(waiting: list[Brought], call_id: str) -> Brought | None:
-    """Takes out what was brought for a call: under its id, else, because ids may have changed, what came first."""
+    """Removes and returns the state for a call: by its id, else the oldest, because ids may have changed."""
     named = (brought for brought in waiting if brought.call_id == call_id)
     brought = next(named, waiting[0] if waiting else None)
     if brought is not None:
@@ -99,7 +99,7 @@ def _brought(item: Mapping[str, Any], beside: Mapping[str, Any]) -> Brought:
 
 
 def _is_own(options: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Whether options are a word of providers that a reader gives back as it is."""
+    """Tells whether options are provider metadata that a reader returns unchanged."""
     return (
         isinstance(options, Mapping)
         and bool(options)

@@ -37,7 +37,7 @@ def source_chunk(part: DataPart) -> Chunk | None:
 
 
 def cited_span(source: Chunk) -> Chunk | None:
-    """What the end of a text says of a source since version 4, where it says which span it stands for."""
+    """The span of a source at the end of a text, since version 4."""
     span = source.get("providerMetadata", {}).get(PROVIDER)
     if span is None:
         return None

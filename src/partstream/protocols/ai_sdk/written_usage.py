@@ -1,4 +1,4 @@
-"""Usage as `streamText` says it since version 6; the words of version 5 for the same are beside them."""
+"""Writes usage in the form of `streamText` since version 6, with the field names of version 5 beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["known", "rest_of", "written_usage"]
 
 
 def written_usage(usage: Usage) -> Chunk:
-    """The tokens as an object; what is not known is left out."""
+    """The tokens as an object; unknown numbers are left out."""
     cached, written, reasoned = usage.cached_tokens, usage.cache_write_tokens, usage.reasoning_tokens
     return known(
         inputTokens=usage.input_tokens,
@@ -30,7 +30,7 @@ def written_usage(usage: Usage) -> Chunk:
 
 
 def rest_of(total: int | None, *parts: int | None) -> int | None:
-    """What is left of a total; unknown where the total or all of its parts are."""
+    """The rest of a total; unknown if the total or all its parts are unknown."""
     given = [part for part in parts if part is not None]
     return None if total is None or not given else max(total - sum(given), 0)
 
