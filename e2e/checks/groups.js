@@ -33,4 +33,28 @@ export const GROUP_CHECKS = [
       await panel.pickModel(MODEL);
     },
   },
+  {
+    name: "groups: a refused key is said in its group, with what helps, and hides behind no other group",
+    async run({ models, upstream, screenshot }) {
+      await models.open();
+      await models.addGroup("Bad key", { "Base URL": upstream.keyedUrl, "API key": "sk-of-somebody-else" });
+      const text = await models.shows(/HTTP 401/);
+      await screenshot("group-refused");
+      await models.close();
+      const [, said] = /Bad key\n([^\n]*401[^\n]*)/.exec(text) ?? [];
+      assert.match(said ?? text, /^The API key is refused: choose Update API Key/);
+      return said;
+    },
+  },
+  {
+    name: "groups: the log names groups, and says once what was found",
+    async run({ server, upstream }) {
+      const lines = server.readOutputChannel().split("\n");
+      const found = lines.filter((line) => line.includes(`models of Desk at ${upstream.keyedUrl}`));
+      assert.equal(found.length, 1, lines.slice(-40).join("\n"));
+      const refused = lines.filter((line) => line.includes("the provider Bad key could not list its models"));
+      assert.equal(refused.length, 1, lines.slice(-40).join("\n"));
+      assert.ok(!lines.some((line) => line.includes(KEY)), "a key is in the log");
+    },
+  },
 ];

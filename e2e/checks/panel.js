@@ -207,17 +207,46 @@ export const PANEL_CHECKS = [
     },
   },
   {
-    name: "panel: a broken edit of that provider is one clear sentence or keeps what worked",
+    name: "panel: a broken edit of that provider is told without a message, opens at its line, and mending it renews the picker",
     async run({ panel, folder, screenshot }) {
       const file = join(folder, "echo_provider.py");
       const source = readFileSync(file, "utf8");
       writeFileSync(file, `${source}\nthis is no Python\n`);
+      const line = source.split("\n").length + 1;
+      await until("a problem of the file", async () => (await panel.problems()) === 1, {
+        describe: () => panel.problems(),
+      });
+      await screenshot("broken-provider");
+      await panel.answerNotification(`echo_provider.py, line ${line}: SyntaxError`, "Open File");
+      await panel.page.locator(".part.editor .tab", { hasText: "echo_provider.py" }).waitFor();
+      await screenshot("broken-provider-opened");
       await panel.newChat();
       await panel.pickModel("Echo");
-      assert.match(await panel.ask("say cheese"), /yas eseehc|echo_provider/);
-      await screenshot("broken-provider");
+      assert.match(await panel.ask("say cheese"), /yas eseehc/, "the version before should answer");
+      writeFileSync(file, source.replace('"Echo"', '"Echo again"'));
+      await until("no problem", async () => (await panel.problems()) === 0, { describe: () => panel.problems() });
+      await panel.openPicker("Echo again");
+      await screenshot("mended-provider");
+      await panel.page.keyboard.press("Escape");
       writeFileSync(file, source);
+      await panel.closeEditors();
+      await panel.newChat();
       await panel.pickModel(MODEL);
+    },
+  },
+  {
+    name: "panel: while the upstream asks to wait, the status bar counts the seconds",
+    async run({ panel, screenshot }) {
+      await panel.newChat();
+      await panel.send("scenario:text fault:status_then_ok=1:429:4");
+      await until("the status bar to count", async () => /asked again in \d+ s/.test(await panel.waiting()), {
+        describe: () => panel.waiting(),
+      });
+      await screenshot("waiting");
+      const shown = await panel.waiting();
+      assert.match(await panel.answer(), /Hello from Partstream/);
+      assert.equal(await panel.waiting(), "");
+      return shown;
     },
   },
 ];

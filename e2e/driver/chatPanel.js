@@ -9,6 +9,7 @@ const ANSWER = `${PANEL} .interactive-item-container.interactive-response`;
 const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
 const LOADING = `${PANEL} .chat-response-loading`;
 const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
+const WAITING_ITEM = '.part.statusbar .statusbar-item[id$="partstream.waiting"]';
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -162,6 +163,11 @@ export class ChatPanel {
     return (await this.#page.locator(USAGE_ITEM).allInnerTexts()).join("");
   }
 
+  /** What our item of the status bar says of an answer that does not begin; nothing while it is hidden. */
+  async waiting() {
+    return (await this.#page.locator(WAITING_ITEM).allInnerTexts()).join("");
+  }
+
   /** Clicks that item, and gives the text of the page behind it; VS Code shows it in a frame of its own. */
   async openTokenUsage() {
     await this.#page.locator(`${USAGE_ITEM} a`).click();
@@ -200,6 +206,19 @@ export class ChatPanel {
   /** The notifications that are shown at this moment. */
   async notifications() {
     return this.#page.locator(".notifications-toasts .notification-list-item-message").allInnerTexts();
+  }
+
+  /** Waits for a notification that shows `text`, and clicks its button. */
+  async answerNotification(text, button) {
+    const notification = this.#page.locator(".notifications-toasts .notification-list-item", { hasText: text }).first();
+    await notification.waitFor();
+    await notification.locator(".monaco-button", { hasText: button }).click();
+  }
+
+  /** How many errors VS Code counts among its problems. */
+  async problems() {
+    const label = await this.#page.locator('.statusbar-item[id="status.problems"] a').getAttribute("aria-label");
+    return Number(/Errors: (\d+)/.exec(label ?? "")?.[1] ?? 0);
   }
 
   async screenshot(file) {

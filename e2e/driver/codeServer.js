@@ -1,5 +1,5 @@
 /** A real VS Code (code-server) in a folder of its own, with the extensions that a run needs. Knows no browser. */
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -57,6 +57,12 @@ export class CodeServer {
   /** The groups as they stand in the file now. */
   readGroups() {
     return JSON.parse(readFileSync(join(this.#folder, "data/User/chatLanguageModels.json"), "utf8"));
+  }
+
+  /** What our extension has logged in all windows of this run. */
+  readOutputChannel() {
+    const files = readdirSync(this.logFolder, { recursive: true }).filter((name) => name.endsWith("Partstream.log"));
+    return files.map((name) => readFileSync(join(this.logFolder, name), "utf8")).join("");
   }
 
   /** Puts an unpacked extension where VS Code looks; to be done before any packed one is installed. */

@@ -4,7 +4,9 @@ import type { Group, InformationResult, LanguageModelChatInformation, ProviderEr
 export type Models = readonly LanguageModelChatInformation[];
 
 /** Where the key of a group is changed. */
-const KEY_ADVICE = "choose Update API Key at the gear of this group";
+const AT_THE_GEAR = "choose Update API Key at the gear of this group";
+/** Keys of a group that say where else the API key comes from. */
+const OTHER_PLACES = /^(apiKey.+|vercelOidc|provider)$/;
 
 /** The ids of the models that are described otherwise in the two lists, or are in one of them only. */
 export function otherModels(before: Models, after: Models): string[] {
@@ -31,7 +33,11 @@ export function isRefused({ code }: ProviderError): boolean {
   return code === "NoPermissions";
 }
 
-/** The reason, and for a refused key of a group what helps. */
+/** The reason; for the key of a group first what helps, because VS Code shows only the beginning. */
 export function withAdvice(group: Group | null, error: ProviderError): string {
-  return group && isRefused(error) ? `${error.message}; ${KEY_ADVICE}` : error.message;
+  if (!group || !isRefused(error) || Object.keys(group.configuration).some((name) => OTHER_PLACES.test(name))) {
+    return error.message;
+  }
+  const cause = "apiKey" in group.configuration ? "The API key is refused" : "An API key is missing";
+  return `${cause}: ${AT_THE_GEAR} (${error.message})`;
 }

@@ -140,7 +140,7 @@ test("a refused key takes the known list of its group away, here and for the nex
   assert.deepEqual(world.stored, { models: {} });
   await assert.rejects(
     world.ask(),
-    /^Error: the server answered HTTP 401: wrong key; choose Update API Key at the gear of this group$/,
+    /^Error: An API key is missing: choose Update API Key at the gear of this group \(the server answered HTTP 401: wrong key\)$/,
   );
 });
 
@@ -154,4 +154,18 @@ test("any other failure of a group leaves its list, and is in the summary", asyn
   await world.answer({ models: [], errors: [{ provider: "Office", message: "nothing answers" }] });
   assert.deepEqual(await world.ask({ ...GROUP, name: "Office" }), ["a"]);
   assert.deepEqual(world.models.summaries, [{ group: "Office", models: 1, error: "nothing answers" }]);
+});
+
+test("what helps with a refused key stands first, and only where it helps", async () => {
+  const said = async (configuration: Record<string, unknown>): Promise<string> => {
+    const world = new World();
+    const asked = world.ask({ id: "g", configuration });
+    const failed = assert.rejects(asked).then(() => world.failures.at(-1) ?? "");
+    await world.answer(REFUSED);
+    return failed;
+  };
+  assert.match(await said({ apiKey: "sk-one" }), /^Desk: The API key is refused: choose Update API Key at the gear/);
+  for (const name of ["apiKeyEnv", "apiKeyCommand", "vercelOidc", "provider"]) {
+    assert.equal(await said({ [name]: "x" }), "Desk: the server answered HTTP 401: wrong key");
+  }
 });
