@@ -1,5 +1,5 @@
 /** What the extension under test is configured with: the groups of models, the settings, the person's own provider. */
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../driver/session.js";
 
@@ -56,7 +56,15 @@ export function settings(session) {
     copyFileSync(join(ROOT, "examples", name), file);
     return file;
   });
-  return { "partstream.providers": providers };
+  return { "partstream.providers": [...providers, readmesProvider(session)] };
+}
+
+/** The provider of the project's README in a file of its own, as it says there. */
+function readmesProvider({ folder }) {
+  const [, code] = /```python\n(import asyncio[^]*?)async def main/.exec(readFileSync(join(ROOT, "README.md"), "utf8"));
+  const file = join(folder, "parrot.py");
+  writeFileSync(file, code);
+  return file;
 }
 
 /** How the sidecar's command line begins to differ from every other program's. */

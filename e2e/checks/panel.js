@@ -207,6 +207,17 @@ export const PANEL_CHECKS = [
     },
   },
   {
+    name: "panel: the provider of the README answers what the person said, and nothing that Copilot sends around it",
+    async run({ panel, screenshot }) {
+      await panel.newChat();
+      await panel.pickModel("Parrot");
+      const text = await panel.ask("hello there");
+      await screenshot("readme-provider");
+      assert.match(text, /You said: hello there/);
+      assert.doesNotMatch(text, /context>|reminder/);
+    },
+  },
+  {
     name: "panel: a broken edit of that provider is told without a message, opens at its line, and mending it renews the picker",
     async run({ panel, folder, screenshot }) {
       const file = join(folder, "echo_provider.py");

@@ -118,6 +118,7 @@ export class Application {
         "partstream.showUsage": () => this.#showUsage(),
         "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
         "partstream.manageModels": api.manageModels,
+        "partstream.editGroups": api.editGroups,
         "partstream.choosePython": api.choosePython,
       }),
     );

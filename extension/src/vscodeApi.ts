@@ -234,6 +234,11 @@ export async function manageModels(): Promise<void> {
   await vscode.commands.executeCommand("workbench.action.chat.manage");
 }
 
+/** Opens VS Code's own file of groups. */
+export async function editGroups(): Promise<void> {
+  await vscode.commands.executeCommand("workbench.action.openLanguageModelsJson");
+}
+
 const WRITE: Record<LogLevel, (channel: vscode.LogOutputChannel, line: string) => void> = {
   trace: (channel, line) => channel.trace(line),
   debug: (channel, line) => channel.debug(line),
