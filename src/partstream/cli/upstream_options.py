@@ -46,7 +46,8 @@ def _option(row: Setting) -> Callable[[Any], Any]:
     help_text = f"{row.says}.{said}".replace("`", "")
     if row.kind.form is Form.BOOLEAN:
         return click.option(row.option, row.name, is_flag=True, default=None, help=help_text)
-    if "enumDescriptions" in row.kind.schema:
+    # A row with titles of its own lists what comes with Partstream: installed packages add more.
+    if "enumDescriptions" in row.kind.schema and "enumItemLabels" not in row.kind.schema:
         return click.option(row.option, row.name, type=click.Choice(row.kind.schema["enum"]), help=help_text)
     kind = click.INT if row.kind.form is Form.NUMBER else click.STRING
     return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text)
