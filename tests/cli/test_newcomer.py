@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 from contextlib import suppress
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from commands import Ended, call, call_process, end, run, start
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from models.server import ModelServer, serving
 from partstream.cli import COMMANDS, main
@@ -86,6 +89,18 @@ def test_an_answer_without_text_is_no_success():
             chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", "Hi")
         assert chat.code == 3
         assert "The answer holds no text." in chat.errors
+
+    run(test())
+
+
+@pytest.mark.parametrize("scenario", ["empty", "thinking_only"])
+def test_an_answer_without_text_is_said_to_a_person_and_not_to_the_author_of_a_provider(scenario: str):
+    async def test() -> None:
+        async with ReplayUpstream(scenario=scenario) as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", "Hi")
+        tokens, said = chat.errors.splitlines()
+        assert tokens.startswith("── tokens")
+        assert said == "The answer holds no text."
 
     run(test())
 
@@ -197,6 +212,40 @@ def test_doctor_shows_a_setting_of_no_use_as_a_finding(tmp_path: Path):
         assert (finding["subject"], finding["verdict"]) == ("settings", "problem")
 
     run(test())
+
+
+ODD_VALUES = [
+    "", " ", "x", "/nowhere", "http://", "http://[::1", "http://h:99999", "garbage://x", "socks5://127.0.0.1:9", "ü",
+    "{}", "[", "true", "-1", "1e999", '{"connect": 0}', '{"attempts": 1}', "http://127.0.0.1:9", "\x7f", "a" * 300,
+]  # fmt: skip
+ODD_VARIABLES = [
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "PARTSTREAM_PROXY",
+    "PARTSTREAM_API_KEY", "PARTSTREAM_API_KEY_FILE", "PARTSTREAM_TIMEOUTS", "PARTSTREAM_RETRY", "PARTSTREAM_MODELS",
+    "PARTSTREAM_HEADERS", "PARTSTREAM_PROTOCOL", "PARTSTREAM_DISCOVER", "PARTSTREAM_CONFIG",
+]  # fmt: skip
+ODD_URLS = [
+    "http://127.0.0.1:9/v1",
+    "https://127.0.0.1:9",
+    "https://127.0.0.1:9/v1?key=x",
+    "http://[::1",
+    "ftp://h",
+    "x",
+]
+
+
+@settings(max_examples=40)
+@given(
+    variables=st.dictionaries(st.sampled_from(ODD_VARIABLES), st.sampled_from(ODD_VALUES), max_size=4),
+    url=st.sampled_from(ODD_URLS),
+)
+def test_whatever_the_environment_holds_doctor_ends_with_findings(variables: dict[str, str], url: str):
+    environment = {"XDG_CONFIG_HOME": "/nowhere", "APPDATA": "/nowhere", **variables}
+    run_of = CliRunner(env={name: None for name in os.environ if name.startswith("PARTSTREAM_")} | environment)
+    result = run_of.invoke(main, ["doctor", "--json", "--base-url", url], catch_exceptions=False)
+    findings = json.loads(result.stdout)
+    assert result.exit_code in {1, 2}
+    assert any(finding["verdict"] == "problem" for finding in findings)
+    assert not any("fault of Partstream" in finding["advice"] for finding in findings)
 
 
 # ---- settings ----

@@ -23,6 +23,7 @@ from partstream.cli.sign_of_life import MOMENTS, saying_that_it_waits
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
+from partstream.consumer.settings import ViolationLog
 from partstream.errors import LanguageModelError
 from partstream.messages import ChatMessage
 from partstream.outputs import ThinkingMode
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from partstream.contract import Violation
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams import GatewayConfiguration
     from partstream.usage import FinishReason
@@ -53,6 +55,9 @@ _HELP: Final = (
     "Ctrl-C stops an answer, /clear starts over, /exit or Ctrl-D ends the chat, /help says this; "
     "// begins a message with a slash."
 )
+
+_EMPTINESS: Final = "stream.visible-part"
+"""The rule that an answer without text and calls breaks."""
 
 _CUTS: Final = {
     UnifiedFinishReason.LENGTH: "it reached its token limit",
@@ -130,6 +135,17 @@ def _text_of(prompt: str) -> str:
     return text
 
 
+class _ViolationsButEmptiness:
+    """Logs the rules that are broken, but for that of an empty answer: a person is told of that in plain words."""
+
+    def __init__(self) -> None:
+        self._log = ViolationLog()
+
+    def __call__(self, vendor: str, model_id: str, violation: Violation) -> None:
+        if violation.rule.id != _EMPTINESS:
+            self._log(vendor, model_id, violation)
+
+
 @dataclass(slots=True)
 class _Chat:
     """One conversation: the messages so far, and the provider that answers them."""
@@ -148,7 +164,7 @@ class _Chat:
         self.messages = list(self.first)
         self.ledger = open_ledger()
         self.provider = GatewayProvider(self.configuration, ledger=self.ledger, counters=Counters())
-        self.models = LanguageModels()
+        self.models = LanguageModels(on_violation=_ViolationsButEmptiness())
         self.models.register_language_model_chat_provider("gateway", self.provider)
 
     async def aclose(self) -> None:

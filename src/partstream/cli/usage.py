@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.json_codec import dumps
 from partstream.tokens.ledger.file import LedgerFile, default_data_folder
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_FAILED: Final = 3
 _WIDEST_BAR: Final = 60
 """Columns."""
 
@@ -48,7 +48,7 @@ def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: b
     """Show the tokens and cost of the answers on this machine, by day and model.
 
     The numbers are those that the servers reported. They stand in a file in your data folder (PARTSTREAM_DATA names
-    another folder), which never leaves this machine and holds no text. The exit code is 0, or 3 if the file cannot be
+    another folder), which never leaves this machine and holds no text. The exit code is 0, or 1 if the file cannot be
     written.
     """
     path = default_data_folder() / LEDGER_NAME
@@ -78,7 +78,7 @@ def _clear(file: LedgerFile, *, is_sure: bool) -> None:
         click.confirm("Delete the usage of all answers?", abort=True)
     if not clear_usage(file):
         click.echo(f"cannot write {file.path}: the usage was not deleted", err=True)
-        sys.exit(_FAILED)
+        sys.exit(ExitCode.FOUND)
     click.echo("The usage of all answers was deleted.")
 
 
