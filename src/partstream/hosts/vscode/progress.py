@@ -51,13 +51,13 @@ class StreamProgress:
             BacklogError: The provider never waits and the reader is far behind.
         """
         item = dumps(encode_response_part(part))
-        if get_ident() == self._thread:
-            self._put(item)
-        else:
+        if get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self._put, item)
+        # Nobody waits for the parts of a request that was cancelled while its usage was counted.
+        elif not self._stream.closed:
+            self._stream.put(item)
 
     def _put(self, item: bytes) -> None:
-        # Nobody waits for the parts of a request that was cancelled while its usage was counted.
         if not self._stream.closed:
             self._stream.put(item)
 
