@@ -151,7 +151,7 @@ class StreamReader:
         try:
             document = None if nests_too_deeply(data) else loads(data)
         except JSONDecodeError:
-            document = None
+            document = _lenient(data)
         outputs: list[StreamOutput] = []
         if not isinstance(document, dict):
             return self._not_an_object(data)

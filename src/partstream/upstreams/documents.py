@@ -117,7 +117,7 @@ def _content_type(answer: HTTPAnswer) -> str:
 
 async def _start_of_body(response: httpx2.Response) -> bytes:
     """The start of a body, or what arrived of it before it broke off or reached the limit."""
-    body = b""
+    body = bytearray()
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
             async for chunk in response.aiter_bytes():
@@ -126,13 +126,12 @@ async def _start_of_body(response: httpx2.Response) -> bytes:
                     break
     except (TimeoutError, httpx2.RequestError) as error:
         _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
-    return body
+    return bytes(body)
 
 
 async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
     loop = asyncio.get_running_loop()
-    chunks: list[bytes] = []
-    size = 0
+    body = bytearray()  # not a list of chunks: a server may send them byte by byte
     pieces = answer.response.aiter_bytes()
     try:
         while True:
@@ -141,11 +140,10 @@ async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
             async with asyncio.timeout_at(deadlines.next):
                 chunk = await anext(pieces, None)
             if chunk is None:
-                return b"".join(chunks)
-            size += len(chunk)
-            if size > DEFAULT_MAX_EVENT_SIZE:
-                raise EventTooLargeError(size, DEFAULT_MAX_EVENT_SIZE)
-            chunks.append(chunk)
+                return bytes(body)
+            body += chunk
+            if len(body) > DEFAULT_MAX_EVENT_SIZE:
+                raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
     except TimeoutError:
         raise deadlines.error() from None
     except httpx2.RequestError as error:

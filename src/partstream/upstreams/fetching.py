@@ -54,23 +54,21 @@ class DocumentFetcher:
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
+    body = bytearray()  # not a list of chunks: a server may send them byte by byte
     try:
         async for chunk in answer.response.aiter_bytes():
-            size += len(chunk)
-            if size > _MAX_BODY:
+            if len(body) + len(chunk) > _MAX_BODY:
                 raise UpstreamProtocolError(
                     event_type=f"the answer of {path}",
                     field=None,
-                    got=f"more than {size - len(chunk):,} bytes",
+                    got=f"more than {len(body):,} bytes",
                     expected=f"at most {_MAX_BODY:,}",
                 )
-            chunks.append(chunk)
+            body += chunk
     except httpx2.RequestError as error:
         failure = answer.broke(error)
     else:
-        return b"".join(chunks)
+        return bytes(body)
     raise failure
 
 

@@ -43,6 +43,8 @@ __all__ = ["Transport"]
 _logger = logging.getLogger("partstream.upstreams")
 
 _REST_SECONDS: Final = 0.1
+_TURN: Final = 1024 * 1024
+"""Bytes after which others have their turn: a few that were packed unpack to millions, and nothing waits in between."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -126,12 +128,13 @@ class Transport:
                 yield _redacted(await read_document(answer, exchange, reader, deadlines), answer)
                 return
             chunks = answer.response.aiter_bytes()
+            pieces = _Pieces(chunks)
             while not reader.finished:
                 failure: UpstreamError | None = None
                 outputs: list[StreamOutput] = []
                 try:
                     async with asyncio.timeout_at(deadlines.next):
-                        chunk = await anext(chunks, None)
+                        chunk = await pieces.next()
                 except TimeoutError:
                     failure = deadlines.error()
                 except httpx2.RequestError as error:
@@ -165,6 +168,25 @@ class Transport:
             return error.retry_after if error.retry_after <= policy.longest_wait else None
         most = min(policy.longest_wait, policy.first_wait * 2 ** (attempt - 1))
         return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
+
+
+class _Pieces:
+    """The pieces of a body, with a turn for others at times."""
+
+    __slots__ = ("_pieces", "_read")
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._read = 0
+
+    async def next(self) -> bytes | None:
+        """The next piece, or None behind the last."""
+        if self._read >= _TURN:
+            self._read = 0
+            await asyncio.sleep(0)
+        piece = await anext(self._pieces, None)
+        self._read += len(piece or b"")
+        return piece
 
 
 async def _read_away(chunks: AsyncIterator[bytes]) -> None:
