@@ -1,7 +1,7 @@
 """What must hold for each stream, however damaged: one end, no exception, and the same answer in every way of reading.
 
-The ways are: cut anywhere; with and without the short way for frequent events; from deep inside a caller's stack. That
-msgspec makes no difference either, :mod:`fuzzing.codec` says.
+The ways are: cut anywhere; with and without the short way for frequent events; with a tap; from deep inside a caller's
+stack. That msgspec makes no difference either, :mod:`fuzzing.codec` says.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from partstream.parts import DataPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, known_framings
+from partstream.protocols.tapped_reader import ReadStep, TappedReader
 
 _SIZES = (1, 2, 3, 7, 20, 100, 500, 2048, 2049, 5000)
 _DEEP = 400
@@ -95,11 +96,28 @@ def _ways(stream: Stream, ways: random.Random) -> Iterator[tuple[str, Callable[[
     if len(data) <= _BYTE_BY_BYTE:
         yield "byte by byte", lambda: _read(stream, (data[at : at + 1] for at in range(len(data))))
     yield "without the short way", lambda: _read(stream, [data], _without_short_way(stream.protocol))
+    yield "with a tap", lambda: _fed(_tapped(stream), [data])
     yield "deep in the stack", lambda: _deep(_DEEP, lambda: _read(stream, [data]))
 
 
 def _read(stream: Stream, pieces: Iterable[bytes], protocol: Protocol | None = None) -> list[StreamOutput]:
-    reader = StreamReader(protocol or stream.protocol, stream.options, framing=known_framings()[stream.framing])
+    return _fed(
+        StreamReader(protocol or stream.protocol, stream.options, framing=known_framings()[stream.framing]), pieces
+    )
+
+
+class _Tap:
+    """Looks at each step and keeps none."""
+
+    def step(self, step: ReadStep) -> None:
+        assert step.size >= 0
+
+
+def _tapped(stream: Stream) -> StreamReader:
+    return TappedReader(_Tap(), stream.protocol, stream.options, framing=known_framings()[stream.framing])
+
+
+def _fed(reader: StreamReader, pieces: Iterable[bytes]) -> list[StreamOutput]:
     outputs: list[StreamOutput] = []
     for piece in pieces:
         outputs += reader.feed(piece)
