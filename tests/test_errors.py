@@ -121,5 +121,5 @@ def test_long_texts_of_the_upstream_are_cut() -> None:
 
 
 def test_a_connection_that_broke_in_the_middle_says_so() -> None:
-    assert "no connection to" in str(errors.UpstreamConnectionError("http://h", "refused"))
+    assert str(errors.UpstreamConnectionError("http://h", "refused")) == "refused (no connection to http://h)"
     assert "in the middle" in str(errors.UpstreamConnectionError("http://h", "reset", established=True))

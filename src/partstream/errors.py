@@ -309,7 +309,7 @@ class UpstreamConnectionError(UpstreamError):
 
     Attributes:
         url: The address, without user information and query.
-        reason: The network's description of the failure.
+        reason: The network's description of the failure, with which the message begins: VS Code may show no more.
         established: Whether the connection had been made and broke in the middle of the answer.
         lasts: Whether another attempt would fail in the same way, as with a certificate that is not trusted.
     """
@@ -317,8 +317,8 @@ class UpstreamConnectionError(UpstreamError):
     def __init__(
         self, url: str, reason: str, *, established: bool = False, advice: str = "", lasts: bool = False
     ) -> None:
-        what = "the connection broke in the middle of the answer from" if established else "no connection to"
-        super().__init__(f"{what} {url}: {reason}", advice=advice)
+        broke = f"the connection broke in the middle of the answer from {url}: {reason}"
+        super().__init__(broke if established else f"{reason} (no connection to {url})", advice=advice)
         self.url = url
         self.reason = reason
         self.established = established

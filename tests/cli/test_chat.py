@@ -179,7 +179,8 @@ def test_an_upstream_that_is_not_there_is_one_sentence():
     async def test() -> None:
         chat = await call("chat", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "Hi")
         assert chat.code == 3
-        assert chat.errors.splitlines()[-1].startswith("no connection to http://127.0.0.1:9/v1/responses: ")
+        said = "nothing listens at 127.0.0.1:9 (no connection to http://127.0.0.1:9/v1/responses); "
+        assert chat.errors.splitlines()[-1].startswith(said)
 
     run(test())
 
