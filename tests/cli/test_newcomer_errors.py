@@ -69,6 +69,10 @@ ANSWERS: dict[str, tuple[tuple[Step, ...], tuple[str, ...]]] = {
         document(200, b"<!doctype html><html><head><title>Sign &amp; in</title>", "text/html"),
         ("a web page, perhaps a login (Sign & in)", "is the base URL right, or does a proxy or a login stand"),
     ),
+    "a page that is no login": (
+        document(404, b"<html><title>404 Not Found</title>", "text/html"),
+        ("HTTP 404: ", "does the base URL end as the server wants it, often in /v1?"),
+    ),
     "an error page": (
         document(403, b"<html><title>403 Forbidden</title>", "text/html"),
         ("HTTP 403: it sent a web page, perhaps a login (403 Forbidden)",),
@@ -215,6 +219,7 @@ def test_a_base_url_without_v1_is_answered_with_the_one_that_works(command: str)
         said = ended.output + ended.errors
         assert ended.code == FAILED[command], said
         assert "did you mean http://127.0.0.1:" in said
+        assert "name models" not in said
         assert "/v1?" in said
         assert "/v1/models" in paths
 

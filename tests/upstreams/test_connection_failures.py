@@ -299,3 +299,11 @@ def test_what_the_client_says_of_a_request_holds_no_key():
 def test_the_address_of_a_proxy_is_shown_without_its_password():
     assert Proxy("http://user:hunter22@h:1", "HTTPS_PROXY").address == "h:1"
     assert "hunter22" not in repr(Proxy("http://user:hunter22@h:1", "HTTPS_PROXY"))
+
+
+@pytest.mark.parametrize(("scheme", "advice"), [("http", "https://"), ("https", "")])
+def test_a_connection_that_is_reset_may_be_one_of_the_other_scheme(scheme: str, advice: str):
+    error = connection_error(f"{scheme}://h/v1", _raised_from(OSError(), ConnectionResetError(104, "reset")))
+    assert "reset the connection" in error.reason
+    assert advice in error.advice
+    assert bool(error.advice) is bool(advice)

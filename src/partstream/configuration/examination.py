@@ -22,7 +22,7 @@ from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
+from partstream.upstreams.missing_paths import GENERAL_ADVICE, advice_on_missing_list, says_path_is_missing
 from partstream.upstreams.model_list import list_refusal
 from partstream.upstreams.proxies import ConnectionSetupError
 
@@ -192,7 +192,8 @@ async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: 
     """What an answer with an error status says, in the server's own words."""
     error = list_refusal(answer, asking(gateway.protocol).errors)
     if says_path_is_missing(error):
-        error.advise(f"{await advice_on_missing_list(fetch, gateway)} If so: name models in `models`")
+        advice = await advice_on_missing_list(fetch, gateway)
+        error.advise(f"{advice} If so: name models in `models`" if advice == GENERAL_ADVICE else advice)
     verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
     advice = advice_on_key(error, gateway) or error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
     return Finding("server", verdict, f"asked for its models, {error.statement}", advice)

@@ -91,6 +91,7 @@ _FAILURES: Final = (
         socket.gaierror, "there is no host {name}", f"is its name right, and {_OFFLINE}", of_proxy=True, lasts=True
     ),
     _Failure(ConnectionRefusedError, "nothing listens at {peer}", _RUNNING, of_proxy=True),
+    _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", "", of_proxy=True),
     _Failure(TimeoutError, "{peer} does not answer", _RUNNING, of_proxy=True),
     _Failure(

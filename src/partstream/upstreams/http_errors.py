@@ -40,6 +40,8 @@ _MAX_TITLE: Final = 80
 _MAX_START: Final = 60
 _TITLE: Final = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 _REDIRECTS: Final = range(300, 400)
+_LOGINS: Final = frozenset({*range(200, 400), 401, 403})
+"""The statuses of pages to sign in; that of any other page says what is wrong."""
 
 _WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
 _REDIRECT_ADVICE: Final = "does the base URL have to begin there, or is that a page to sign in?"
@@ -116,20 +118,21 @@ def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, 
     )
 
 
-def _web_page(text: str) -> str | None:
+def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
     """What to call a body that is a web page, with the page's title; None for any other body."""
     if not text.lstrip().startswith("<"):
         return None
     found = _TITLE.search(text)
     title = " ".join(unescape(found[1]).split())[:_MAX_TITLE] if found else ""
-    return f"a web page, perhaps a login ({title})" if title else "a web page, perhaps a login"
+    name = "a web page, perhaps a login" if may_be_login else "a web page"
+    return f"{name} ({title})" if title else name
 
 
 def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str | None, str]:
     """Describes an answer without a message, with advice."""
     if status in _REDIRECTS and location:
         return f"it points to {_without_query(location)}", _REDIRECT_ADVICE
-    if page := _web_page(text):
+    if page := _web_page(text, may_be_login=status in _LOGINS):
         return f"it sent {page}", _WEB_PAGE_ADVICE
     return None if is_empty else f"no message in its answer {text[:_MAX_SHOWN]}", ""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partstream.models.discovery import Fetch
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["advice_on_missing_endpoint", "advice_on_missing_list", "says_path_is_missing"]
+__all__ = ["GENERAL_ADVICE", "advice_on_missing_endpoint", "advice_on_missing_list", "says_path_is_missing"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -27,7 +27,7 @@ _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """What else servers do not find; the endpoint itself is in the plural in paths."""
 _SECONDS: Final = 3.0
 """For one look: an error is shown behind it."""
-_GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
+GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
 
 
 def says_path_is_missing(error: LanguageModelError) -> bool:
@@ -51,10 +51,10 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
     """Advice for a server without a list of models; looks for one below `/v1`."""
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
     if _VERSIONED.search(base_path):
-        return _GENERAL_ADVICE
+        return GENERAL_ADVICE
     if await _has_list(fetch, base_path + _VERSION):
         return f"did you mean {configuration.shown_url.partition('?')[0].rstrip('/')}{_VERSION}?"
-    return _GENERAL_ADVICE
+    return GENERAL_ADVICE
 
 
 async def _has_list(fetch: Fetch, base_path: str) -> bool:
