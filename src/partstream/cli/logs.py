@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from partstream.log_level import TRACE, LogLevel
 from partstream.visible_text import visible_record
-
-if TYPE_CHECKING:
-    from partstream.log_level import LogLevel
 
 __all__ = ["log_to_standard_error"]
 
@@ -38,4 +35,6 @@ class _Records(logging.Formatter):
     """Formats a record so that no text in it looks like another record."""
 
     def format(self, record: logging.LogRecord) -> str:
+        if record.levelno == TRACE:  # `logging` has no name for it
+            record.levelname = LogLevel.TRACE.name
         return visible_record(super().format(record))

@@ -5,21 +5,30 @@ The parts of an answer stay as they are: they are what the person asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from partstream.outputs import StreamOutput
     from partstream.redaction import Redactor
 
 __all__ = ["redacted_error", "redacted_outputs"]
 
 _Error = TypeVar("_Error", bound=LanguageModelError)
-_MakeRedactor: TypeAlias = Callable[[], "Redactor"]
+
+
+class _Answer(Protocol):
+    """Where outputs come from."""
+
+    @property
+    def redactor(self) -> Redactor:
+        """Removes what the upstream was sent in secret."""
+        ...
 
 
 def redacted_error(error: _Error, redactor: Redactor) -> _Error:
@@ -39,17 +48,20 @@ def redacted_error(error: _Error, redactor: Redactor) -> _Error:
     return error
 
 
-def redacted_outputs(outputs: list[StreamOutput], redactor: _MakeRedactor) -> list[StreamOutput]:
+def redacted_outputs(outputs: list[StreamOutput], answer: _Answer) -> list[StreamOutput]:
     """The outputs; those that are logged or shown beside the answer are redacted.
 
     Args:
         outputs: What was read at once.
-        redactor: Makes the redactor; called only where there is something to redact.
+        answer: Makes the redactor; asked only where there is something to redact.
     """
-    if not any(type(output) in _REDACTED for output in outputs):
+    for output in outputs:  # nearly always one, and a part
+        if type(output) in _REDACTED:
+            break
+    else:
         return outputs
-    made = redactor()
-    return [_REDACTED[type(output)](output, made) if type(output) in _REDACTED else output for output in outputs]
+    redactor = answer.redactor
+    return [_REDACTED[type(output)](output, redactor) if type(output) in _REDACTED else output for output in outputs]
 
 
 def _redacted_field(value: Any, redactor: Redactor) -> Any:

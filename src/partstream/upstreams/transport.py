@@ -125,7 +125,7 @@ class Transport:
             if form is AnswerForm.REFUSAL:
                 raise await refusal(answer, exchange)
             if form is AnswerForm.DOCUMENT:
-                yield _redacted(await read_document(answer, exchange, reader, deadlines), answer)
+                yield redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
                 return
             chunks = answer.response.aiter_bytes()
             pieces = _Pieces(chunks)
@@ -145,7 +145,7 @@ class Transport:
                 if failure is not None:  # here, so that the client's error, which may quote a key, is no context of it
                     outputs = _broken(reader, failure)
                 if outputs:
-                    yield _redacted(outputs, answer)
+                    yield redacted_outputs(outputs, answer)
             await _read_away(chunks)
 
     async def _send(self, request: HTTPRequest, deadlines: Deadlines) -> HTTPAnswer:
@@ -204,10 +204,6 @@ def _can_be_retried(error: UpstreamError) -> bool:
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
     return isinstance(error, UpstreamConnectionError) and not error.lasts
-
-
-def _redacted(outputs: list[StreamOutput], answer: HTTPAnswer) -> list[StreamOutput]:
-    return redacted_outputs(outputs, lambda: answer.redactor)
 
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
