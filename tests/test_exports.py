@@ -110,6 +110,10 @@ def test_names_that_are_loaded_late_are_those_that_type_checkers_see() -> None:
         assert name in import_module(module).__all__
 
 
+def test_an_interactive_interpreter_completes_the_names_that_are_loaded_late() -> None:
+    assert set(partstream.__all__) <= set(dir(partstream))
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error_that_names_it() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         partstream.Nothing  # noqa: B018
