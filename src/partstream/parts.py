@@ -42,6 +42,7 @@ __all__ = [
     "row_of_class",
     "text_part",
     "thinking_part",
+    "tool_call_part",
     "unchecked_part",
 ]
 
@@ -218,6 +219,9 @@ _set_text = TextPart.__dict__["value"].__set__
 _set_thinking = ThinkingPart.__dict__["value"].__set__
 _set_thinking_id = ThinkingPart.__dict__["id"].__set__
 _set_thinking_metadata = ThinkingPart.__dict__["metadata"].__set__
+_set_call_id = ToolCallPart.__dict__["call_id"].__set__
+_set_call_name = ToolCallPart.__dict__["name"].__set__
+_set_call_input = ToolCallPart.__dict__["input"].__set__
 
 
 def text_part(value: str) -> TextPart:
@@ -233,6 +237,15 @@ def thinking_part(value: str, id: str | None = None, metadata: Mapping[str, Any]
     _set_thinking(part, value)
     _set_thinking_id(part, id)
     _set_thinking_metadata(part, metadata)
+    return part
+
+
+def tool_call_part(call_id: str, name: str, input: Mapping[str, Any]) -> ToolCallPart:  # noqa: A002
+    """A tool call as an upstream sent it: without the checks, for adapters. The contract judges an empty id."""
+    part = _new(ToolCallPart)
+    _set_call_id(part, call_id)
+    _set_call_name(part, name)
+    _set_call_input(part, input)
     return part
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from partstream.conversation.digest import answer_digest
 from partstream.conversation.reasoning import ITEMS, ORIGIN, PLACE, usable_items
 from partstream.conversation.state_marker import StateMarker, marker_part
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart, unchecked_part
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart, tool_call_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ class AnswerState:
             self._texts.append(part.value)
             self._text_after_call = True
         elif isinstance(part, ToolCallPart):
-            part = unchecked_part(ToolCallPart, part.call_id, self._names.from_upstream(part.name), part.input)
+            part = tool_call_part(part.call_id, self._names.from_upstream(part.name), part.input)
             self._calls.append(part)
             self._text_after_call = False
         elif isinstance(part, ThinkingPart) and part.metadata is not None:

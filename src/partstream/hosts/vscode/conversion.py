@@ -24,6 +24,7 @@ from partstream.parts import (
     ToolCallPart,
     ToolResultPart,
     row_of_class,
+    tool_call_part,
     unchecked_part,
 )
 
@@ -114,7 +115,7 @@ PART_ROWS = (
         "tool_call",
         ToolCallPart,
         wire.ToolCallPart,
-        lambda value, _: unchecked_part(ToolCallPart, value["callId"], value["name"], value["input"]),
+        lambda value, _: tool_call_part(value["callId"], value["name"], value["input"]),
         lambda part: {"type": "tool_call", "callId": part.call_id, "name": part.name, "input": part.input},
     ),
     PartRow(

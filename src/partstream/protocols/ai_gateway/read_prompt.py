@@ -12,7 +12,14 @@ from partstream.conversation.media import file_name
 from partstream.conversation.reasoning import ITEMS, PLACE
 from partstream.messages import ChatMessage, Role
 from partstream.outputs import FileMode, Unmapped
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, thinking_part, unchecked_part
+from partstream.parts import (
+    DataPart,
+    TextPart,
+    ToolResultPart,
+    thinking_part,
+    tool_call_part,
+    unchecked_part,
+)
 from partstream.protocols.ai_sdk.fields import is_summary
 from partstream.protocols.ai_sdk.files import file_part
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
@@ -149,7 +156,7 @@ class _Answer:
         self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS) or {}, "")
         self.calls[part["toolCallId"]] = part
         self._text_after_call = False
-        self.parts.append(unchecked_part(ToolCallPart, part["toolCallId"], part["toolName"], part["input"]))
+        self.parts.append(tool_call_part(part["toolCallId"], part["toolName"], part["input"]))
 
     def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str) -> None:
         """Adds the thinking part that shows a text and brings back an item."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import ToolCallPart, unchecked_part
+from partstream.parts import tool_call_part
 from partstream.protocols.ai_sdk.fields import (
     ARGUMENTS_DELTA,
     CALL_ID,
@@ -275,7 +275,7 @@ class ToolCalls:
         del self._waiting[call.call_id]
         self._settled.add(call.call_id)
         outputs += self._carried.add_call(call.call_id, call.options)
-        outputs.append(unchecked_part(ToolCallPart, self._prefix + call.call_id, call.name, call.input))
+        outputs.append(tool_call_part(self._prefix + call.call_id, call.name, call.input))
 
     def _is_whole(self, call_id: str) -> bool:
         """Tells whether a call is complete; later chunks about it repeat the call."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from partstream.outputs import StreamOutput, Unmapped
-from partstream.parts import ToolCallPart, unchecked_part
+from partstream.parts import tool_call_part
 from partstream.protocols.openresponses.fields import Wire, identifier, index, text
 from partstream.protocols.openresponses.tool_calls import ARGUMENTS_DONE, ITEM_DONE, RESPONSE_DONE, ToolCalls
 
@@ -103,4 +103,4 @@ class CallEvents:
         complete = self._calls.take(call, point)
         if complete is not None:
             self._release(outputs)
-            outputs.append(unchecked_part(ToolCallPart, self._prefix + complete.call_id, complete.name, complete.input))
+            outputs.append(tool_call_part(self._prefix + complete.call_id, complete.name, complete.input))
