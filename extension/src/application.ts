@@ -22,7 +22,7 @@ import {
 import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runIn, type Search, sentenceOnSetting } from "./python";
 import { Redactor } from "./redaction";
-import { ignoredLocalValues, resolveConfiguration, resolveNetwork, resolveProviders } from "./settings";
+import { ignoredLocalValues, resolveConfiguration, resolveNetwork, resolveProviders, resolvePython } from "./settings";
 import { Sidecar } from "./sidecar";
 import { Spacing } from "./spacing";
 import type { Start } from "./supervisor";
@@ -42,6 +42,8 @@ export class Application {
   readonly #channel = api.createLogChannel();
   readonly #redactor = new Redactor();
   readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
+  /** Tells what is wrong with a setting, which a process that starts does not mend. */
+  readonly #settingsNotifier = new Notifier((message) => void api.notify(this.#redactor.redact(message), undefined));
   readonly #notifier = new Notifier((message, remedy) => void api.notify(this.#redactor.redact(message), remedy));
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
@@ -70,7 +72,7 @@ export class Application {
     const surroundings = {
       candidates: (abandoned: Abandoned) =>
         candidatesInOrder(
-          api.readSettings().python,
+          resolvePython(api.readSettings().python, this.#leftOut),
           () => this.#activeInterpreter(),
           (command, commandArguments) => this.#run(command, commandArguments, abandoned),
           process.platform,
@@ -90,6 +92,7 @@ export class Application {
       },
       {
         started: () => this.#started(),
+        unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
         processFailed: (error, wasRunning) => this.#processFailed(error, wasRunning),
         changed: this.#events.request,
         otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
@@ -156,14 +159,18 @@ export class Application {
     });
   }
 
+  readonly #leftOut = (sentence: string): void => {
+    this.#log.warning(sentence);
+    this.#settingsNotifier.tell(`Partstream ${sentence}.`);
+  };
+
   #configuration(): Plan["configuration"] {
     const network = resolveNetwork(api.readNetwork(), this.#log.warning);
     this.#redactor.rememberConfiguration(network); // The proxy's URL may hold a password.
-    const leftOut = (sentence: string): void => {
-      this.#log.warning(sentence);
-      this.#notifier.tell(`Partstream ${sentence}.`);
+    return {
+      providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), this.#leftOut),
+      ...network,
     };
-    return { providers: resolveProviders(api.readSettings().providers, api.trustedFolder(), leftOut), ...network };
   }
 
   /** Another extension's failure must not keep a Python on the PATH from being found. */
@@ -214,6 +221,7 @@ export class Application {
 
   #restart(): void {
     this.#notifier.reset();
+    this.#settingsNotifier.reset();
     this.#loadProblems.problems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
@@ -250,7 +258,7 @@ export class Application {
     const sentence = ignoredLocalValues(api.readLocalValues(), api.remoteName());
     if (sentence === undefined) return;
     this.#log.warning(sentence);
-    this.#notifier.tell(sentence);
+    this.#settingsNotifier.tell(sentence);
   }
 
   /** `error` is what the process said, which it has logged. */

@@ -25,6 +25,8 @@ export interface BackendParts<Process> {
 
 export interface BackendListener extends ModelListListener {
   started(): void;
+  /** What was considered leaves the process as it is. */
+  unchanged(): void;
   /** The sidecar crashed, could not be started, or was refused. */
   processFailed(error: SidecarError, wasRunning: boolean): void;
 }
@@ -121,6 +123,7 @@ export class Backend<Process extends Serving> {
     if (!this.#isNeeded || this.#waitingForPlan > 0) return;
     const isDown = this.state === "refused" || this.state === "waiting";
     if (isDown || JSON.stringify(plan) !== this.#inUse) this.#replace();
+    else this.listener.unchanged();
   }
 
   #replace(): void {

@@ -5,8 +5,10 @@ import type { ProviderSource } from "./protocol.generated";
 import { MAY_BE_EMPTY } from "./settings.generated";
 
 export interface Settings {
-  readonly python: string;
-  readonly providers: readonly (string | ProviderSource)[];
+  /** A text, unless the person wrote something else: {@link resolvePython}. */
+  readonly python: unknown;
+  /** A list, unless the person wrote something else: {@link resolveProviders}. */
+  readonly providers: unknown;
   readonly thinkingWithoutSupport: "off" | "text";
   readonly usageInStatusBar: boolean;
 }
@@ -70,18 +72,51 @@ export function resolveSource(source: string, folder: string | undefined): strin
   return folder === undefined ? undefined : join(folder, source);
 }
 
+/**
+ * The interpreter that the setting names; empty for none, and for a value of another type.
+ *
+ * VS Code marks a value of the wrong type in settings.json, and hands it on all the same.
+ */
+export function resolvePython(value: unknown, log: (message: string) => void): string {
+  if (typeof value === "string") return value;
+  log(`left out the setting partstream.python: got ${kindOf(value)}, expected a text`);
+  return "";
+}
+
 /** The providers that can be loaded from here. */
 export function resolveProviders(
-  providers: Settings["providers"],
+  providers: unknown,
   folder: string | undefined,
   log: (message: string) => void,
 ): ProviderSource[] {
-  return providers.flatMap((provider) => {
-    const { source, name } = typeof provider === "string" ? { source: provider, name: null } : provider;
-    const resolved = resolveSource(source, folder);
-    if (resolved === undefined) log(`left out the provider ${source}: a relative path needs an open, trusted folder`);
-    return resolved === undefined ? [] : [{ source: resolved, name: name ?? null }];
+  if (!Array.isArray(providers)) {
+    log(`left out the setting partstream.providers: got ${kindOf(providers)}, expected a list`);
+    return [];
+  }
+  return providers.flatMap((provider: unknown) => {
+    const given = sourceOf(provider);
+    if (!given)
+      log(`left out a provider: got ${kindOf(provider)}, expected a text, or an object with the text "source"`);
+    const source = given && resolveSource(given.source, folder);
+    if (given && source === undefined) {
+      log(`left out the provider ${given.source}: a relative path needs an open, trusted folder`);
+    }
+    return given && source !== undefined ? [{ source, name: given.name ?? null }] : [];
   });
+}
+
+function sourceOf(provider: unknown): ProviderSource | undefined {
+  const { source, name } = (typeof provider === "string" ? { source: provider } : (provider ?? {})) as Partial<
+    Record<"source" | "name", unknown>
+  >;
+  if (typeof source !== "string") return undefined;
+  return { source, name: typeof name === "string" ? name : null };
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** A group's configuration for the sidecar: without empty values, with the provider's file resolved. */

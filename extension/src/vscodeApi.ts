@@ -124,8 +124,8 @@ export function partClasses(): PartClasses {
 export function readSettings(): Settings {
   const settings = vscode.workspace.getConfiguration(SECTION);
   return {
-    python: settings.get("python", ""),
-    providers: settings.get("providers", []),
+    python: settings.get<unknown>("python", ""),
+    providers: settings.get<unknown>("providers", []),
     thinkingWithoutSupport: settings.get("thinkingWithoutSupport", "off"),
     usageInStatusBar: settings.get("usageInStatusBar", true),
   };

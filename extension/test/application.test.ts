@@ -1,90 +1,12 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
-import type { ExtensionContext } from "vscode";
-import { Application } from "../src/application";
+import { rmSync } from "node:fs";
+import { test } from "node:test";
 import type { PartstreamProvider } from "../src/provider";
 import { toolTexts } from "../src/vscodeApi";
 import { settled } from "./testClock";
+import { fakePython, models, NEW, OLD, start, until } from "./applicationWorld";
 import { TextPart, TokenSource } from "./vscodeDouble";
 import { env, set, world } from "./vscodeModule";
-
-const folder = mkdtempSync(join(tmpdir(), "partstream-"));
-
-/** A program that says it is Python of some version, and is the fake sidecar when it is asked to be one. */
-function fakePython(name: string, version: string): string {
-  const path = join(folder, name);
-  const sidecar = `exec "${process.execPath}" "${join(__dirname, "fakeSidecar.cjs")}"`;
-  writeFileSync(
-    path,
-    `#!/bin/sh\ncase "$1" in -I) echo "partstream-probe:$0"; echo "partstream-probe:${version}";; *) ${sidecar};; esac\n`,
-  );
-  chmodSync(path, 0o755);
-  return path;
-}
-
-const NEW = fakePython("python-new", "3.12.1");
-const OLD = fakePython("python-old", "3.9.1");
-const path = process.env["PATH"];
-let application: Application | undefined;
-
-before(() => {
-  process.env["PATH"] = folder;
-  mkdirSync(join(folder, "bundled", "libs", "partstream"), { recursive: true });
-});
-after(() => {
-  process.env["PATH"] = path;
-  rmSync(folder, { recursive: true });
-});
-beforeEach(async () => {
-  await application?.close();
-  Object.assign(world, {
-    settings: {},
-    errors: [],
-    informed: [],
-    lines: [],
-    opened: [],
-    pythonExtension: undefined,
-    isTrusted: true,
-    status: undefined,
-    waiting: undefined,
-    problems: [],
-    shown: undefined,
-    localValues: {},
-    chosen: undefined,
-    page: "",
-  });
-});
-after(() => application?.close());
-
-function start(): PartstreamProvider {
-  const stored: Record<string, unknown> = {};
-  application = new Application({
-    subscriptions: [],
-    extensionPath: folder,
-    globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
-    extension: { packageJSON: { version: "0.1.0" } },
-    globalState: {
-      get: (key: string) => stored[key],
-      update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),
-    },
-  } as unknown as ExtensionContext);
-  return world.provider as PartstreamProvider;
-}
-
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 5000; performance.now() < end;) {
-    if (await what()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`not within 5 s: ${what.toString()}`);
-}
-
-async function models(provider: PartstreamProvider): Promise<string[]> {
-  return (await provider.provideLanguageModelChatInformation({ silent: true })).map(({ id }) => id);
-}
 
 test("without a Python one notification says what was tried; once one is set the models appear", async () => {
   set("python", OLD);
@@ -99,6 +21,8 @@ test("without a Python one notification says what was tried; once one is set the
   await until(() => changes > 0);
   assert.deepEqual(await models(provider), ["echo"]);
   assert.equal(world.errors.length, 1);
+  // The notification cannot be taken back, so another one says that its cause is gone.
+  assert.match(world.informed.join(), /running now: the problem is solved/);
 });
 
 test("the button of the notification opens a dialog, and what is chosen is used", async () => {
@@ -154,8 +78,7 @@ test("settings that change nothing for the process do not restart it, Restart do
   const starts = (): number => world.lines.filter((line) => line.includes("starting Python")).length;
   assert.equal(starts(), 1);
   set("thinkingWithoutSupport", "text");
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  await settled();
+  await until(() => world.lines.some((line) => line.includes("the process goes on")));
   assert.equal(starts(), 1);
   await world.commands.get("partstream.restart")?.();
   await until(() => starts() === 2);

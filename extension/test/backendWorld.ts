@@ -122,6 +122,7 @@ export class World {
     },
     {
       started: () => undefined,
+      unchanged: () => undefined,
       processFailed: (error) => this.told.push(error.message),
       changed: () => this.changes++,
       otherModels: () => undefined,

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { delimiter } from "node:path";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
 import { test } from "node:test";
-import { Planner, sidecarCommand } from "../src/launch";
+import { ExtensionGoneError } from "../src/errors";
+import { inFolderThatExists, Planner, sidecarCommand } from "../src/launch";
 import { probed } from "./fakeCommand";
 import { type Candidate, PythonNotFoundError } from "../src/python";
 
@@ -53,4 +56,22 @@ test("the bundled packages come first, the current folder never, and nothing ste
   const command = sidecarCommand(await planner.current(), "/bundled", environment);
   assert.deepEqual(command.arguments, ["-P", "-m", "partstream.hosts.vscode"]);
   assert.deepEqual(command.environment, { PATH: "/bin", PYTHONPATH: ["/bundled", "/mine"].join(delimiter) });
+});
+
+test("a folder that is gone is replaced by the home folder; an extension that is gone asks for a reload", () => {
+  const folder = mkdtempSync(join(tmpdir(), "partstream-launch-"));
+  const libraries = join(folder, "libs");
+  const command = { executable: "/usr/bin/python3", arguments: [], environment: {}, directory: join(folder, "gone") };
+  const said: string[] = [];
+  const warn = (sentence: string): void => void said.push(sentence);
+  assert.throws(
+    () => inFolderThatExists(command, libraries, warn),
+    (error) => error instanceof ExtensionGoneError && /Reload the window/.test(error.message),
+  );
+  mkdirSync(join(libraries, "partstream"), { recursive: true });
+  assert.equal(inFolderThatExists(command, libraries, warn).directory, homedir());
+  assert.match(said.join(), /the folder .*gone is gone: the Python process starts in the home folder/);
+  assert.equal(inFolderThatExists({ ...command, directory: folder }, libraries, warn).directory, folder);
+  assert.equal(said.length, 1);
+  rmSync(folder, { recursive: true });
 });

@@ -7,6 +7,7 @@ import {
   resolveConfiguration,
   resolveNetwork,
   resolveProviders,
+  resolvePython,
   resolveSource,
 } from "../src/settings";
 import { unexpected } from "./testClock";
@@ -88,4 +89,20 @@ test("settings of the person's own machine that a remote window does not take ar
   assert.equal(ignoredLocalValues([{ name: "x", local: undefined, inForce: "b" }], "wsl"), undefined);
   const both = values.map((value) => ({ ...value, inForce: null }));
   assert.match(ignoredLocalValues(both, "wsl") ?? "", /partstream\.python and partstream\.providers .* Set them in/);
+});
+
+test("a value of another type than the setting's is left out, with a word, and is no error", () => {
+  const lines: string[] = [];
+  const log = (line: string): void => void lines.push(line);
+  for (const value of ["mine.py", 5, null, { source: "m" }, true])
+    assert.deepEqual(resolveProviders(value, "/w", log), []);
+  for (const value of [5, null, [], {}]) assert.equal(resolvePython(value, log), "");
+  assert.equal(lines.length, 9);
+  lines.length = 0;
+  const mixed = [null, 5, ["a.py"], {}, { source: 5 }, { source: "m:a", name: 5 }, "m:b"];
+  assert.deepEqual(resolveProviders(mixed, "/w", log), [
+    { source: "m:a", name: null },
+    { source: "m:b", name: null },
+  ]);
+  assert.equal(lines.length, 5);
 });

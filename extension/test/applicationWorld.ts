@@ -1,0 +1,91 @@
+/** A window with the whole extension over a machine whose Pythons are scripts; a file that imports it gets a fresh window each test. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach } from "node:test";
+import type { ExtensionContext } from "vscode";
+import { Application } from "../src/application";
+import type { PartstreamProvider } from "../src/provider";
+import { world } from "./vscodeModule";
+
+export const folder = mkdtempSync(join(tmpdir(), "partstream-"));
+
+/** A program that says it is Python of some version, and is the fake sidecar when it is asked to be one. */
+export function fakePython(name: string, version: string): string {
+  const path = join(folder, name);
+  const sidecar = `exec "${process.execPath}" "${join(__dirname, "fakeSidecar.cjs")}"`;
+  writeFileSync(
+    path,
+    `#!/bin/sh\ncase "$1" in -I) echo "partstream-probe:$0"; echo "partstream-probe:${version}";; *) ${sidecar};; esac\n`,
+  );
+  chmodSync(path, 0o755);
+  return path;
+}
+
+export const NEW = fakePython("python-new", "3.12.1");
+export const OLD = fakePython("python-old", "3.9.1");
+const path = process.env["PATH"];
+let application: Application | undefined;
+
+before(() => {
+  process.env["PATH"] = folder;
+  mkdirSync(join(folder, "bundled", "libs", "partstream"), { recursive: true });
+});
+after(() => {
+  process.env["PATH"] = path;
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  await application?.close();
+  Object.assign(world, {
+    settings: {},
+    errors: [],
+    informed: [],
+    lines: [],
+    opened: [],
+    pythonExtension: undefined,
+    isTrusted: true,
+    status: undefined,
+    waiting: undefined,
+    problems: [],
+    shown: undefined,
+    localValues: {},
+    chosen: undefined,
+    page: "",
+  });
+});
+after(() => application?.close());
+
+/** Opens a window with the extension; closed when the next test begins. */
+export function start(): PartstreamProvider {
+  const stored: Record<string, unknown> = {};
+  application = new Application({
+    subscriptions: [],
+    extensionPath: folder,
+    globalStorageUri: { fsPath: join(folder, "globalStorage", "partstream.partstream") },
+    extension: { packageJSON: { version: "0.1.0" } },
+    globalState: {
+      get: (key: string) => stored[key],
+      update: (key: string, value: unknown) => Promise.resolve(void (stored[key] = value)),
+    },
+  } as unknown as ExtensionContext);
+  return world.provider as PartstreamProvider;
+}
+
+export async function until(what: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 5000; performance.now() < end;) {
+    if (await what()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`not within 5 s: ${what.toString()}`);
+}
+
+export async function models(provider: PartstreamProvider): Promise<string[]> {
+  return (await provider.provideLanguageModelChatInformation({ silent: true })).map(({ id }) => id);
+}
+
+/** Closes the window, as VS Code does. */
+export async function close(): Promise<void> {
+  await application?.close();
+}
