@@ -161,6 +161,10 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
     return {};
   },
   empty: () => ({}),
+  blank: async ({ progressToken }) => {
+    await say(progressToken, "\n", "  ");
+    return {};
+  },
   "empty at its limit": () => ({ finishReason: "length" }),
   cut: async ({ progressToken }) => {
     await say(progressToken, "half a sen");

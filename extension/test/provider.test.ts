@@ -67,6 +67,8 @@ test("other callers get a LanguageModelError with its code and the facts as its 
 test("an answer without text or tool call, or with thinking only, is a clear error", async (context) => {
   const { provider } = start(context);
   await assert.rejects(ask(provider, "empty").done, /Model empty ended its answer without a text or a tool call/);
+  // A line feed alone would be an empty bubble.
+  await assert.rejects(ask(provider, "blank").done, /Model blank ended its answer without a text or a tool call/);
   const thinking = ask(provider, "thinks");
   await assert.rejects(thinking.done, /without a text or a tool call/);
   assert.ok(thinking.parts[0] instanceof ThinkingPart);

@@ -58,6 +58,7 @@ class Reader:
         loop: The event loop that calls the two functions.
         on_data: Takes each piece.
         on_end: Called once, after the last piece.
+        on_closed: Called once on the reading thread when the peer has closed its end, also while the loop is blocked.
     """
 
     def __init__(
@@ -66,11 +67,13 @@ class Reader:
         loop: AbstractEventLoop,
         on_data: Callable[[bytes], None],
         on_end: Callable[[], None],
+        on_closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
         self._on_data = on_data
         self._on_end = on_end
+        self._on_closed = on_closed
         self._ahead = threading.Semaphore(READ_AHEAD)
 
     def start(self) -> None:
@@ -85,6 +88,8 @@ class Reader:
                 data = os.read(self._descriptor, READ_SIZE)
             except OSError:
                 data = b""  # the pipe broke: the peer has gone, which is an end like any other
+            if not data:
+                self._on_closed()
             if not _call_soon(self._loop, self._deliver, data) or not data:
                 return
 

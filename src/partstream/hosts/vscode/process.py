@@ -39,6 +39,11 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 END_SECONDS: Final = 2.0
 """The seconds after which the process ends even if a provider's thread still runs."""
 
+GONE_SECONDS: Final = 10.0
+"""The seconds after which the process ends once the extension has gone, whatever holds the event loop; in order, it
+takes at most :data:`session.RELEASE_SECONDS`, :data:`FLUSH_SECONDS` and :data:`END_SECONDS` together.
+"""
+
 
 def run() -> int:
     """Serves the extension at the other end of the standard streams; returns the exit status."""
@@ -110,7 +115,7 @@ async def _serve(reading: int, writing: int, exited: asyncio.Future[int]) -> int
     session = Session(outbox, redactor, on_ready=handler.open_channel, on_exit=exit_with, on_log_level=set_level)
     writer.start()
     StallWatch(loop, STALL_SECONDS).start()
-    Reader(reading, loop, session.receive, session.end_of_input).start()
+    Reader(reading, loop, session.receive, session.end_of_input, lambda: _end_in_time(1, GONE_SECONDS)).start()
     status = await _result_of(exited)
     await session.aclose()
     handler.close_channel()
@@ -153,8 +158,8 @@ async def _flush(writer: Writer) -> None:
         sys.stderr.write(f"the extension did not read the last responses within {FLUSH_SECONDS:g} s\n")
 
 
-def _end_in_time(status: int) -> None:
-    """Limits the time of the interpreter's end, which waits for every thread that a provider started."""
-    timer = threading.Timer(END_SECONDS, os._exit, (status,))
+def _end_in_time(status: int, seconds: float = END_SECONDS) -> None:
+    """Limits the time of the process's end, which waits for all that a provider runs: a thread, or a blocked loop."""
+    timer = threading.Timer(seconds, os._exit, (status,))
     timer.daemon = True
     timer.start()
