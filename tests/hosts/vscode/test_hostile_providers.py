@@ -513,3 +513,50 @@ def test_an_address_that_is_none_is_named_in_its_group(base_url: str):
             assert (await peer.reply(peer.respond("m", group=group))).error["code"] == -32010
 
     run(main())
+
+
+@pytest.mark.parametrize("value", ["float('inf')", "object()", "[1, float('nan')]", "'stop'"])
+def test_facts_of_the_wrong_type_about_the_end_of_an_answer_are_unknown(write: Write, value: str):
+    path = write(f"""
+        from partstream.outputs import Finish, Outcome
+
+        class Own(Base):
+            async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+                finish = Finish(Outcome.COMPLETED)
+                for name in ("reason", "model" if {value} != "stop" else "reason"):
+                    object.__setattr__(finish, name, {value})
+                progress.report(TextPart("whole"))
+                progress.finish(finish)
+    """)
+
+    async def main():
+        async with serving(path) as peer:
+            request_id = peer.respond("own/m")
+            assert (await peer.reply(request_id)).result == {}
+            assert peer.text(request_id) == "whole"
+            [end] = (await peer.call("languageModels/diagnostics"))["answers"]
+            assert (end["finishReason"], end["answeredBy"], end["outcome"]) == (None, None, "completed")
+
+    run(main())
+
+
+def test_a_result_that_is_no_json_is_answered_with_an_error_and_the_others_go_on(write: Write):
+    path = write("""
+        from partstream import LanguageModelChatInformation
+
+        class Own(Base):
+            async def provide_language_model_chat_information(self, silent, token):
+                model = LanguageModelChatInformation("m", "M", "m", "1", 1000, 100)
+                object.__setattr__(model, "family", float("inf"))
+                return [model]
+    """)
+
+    async def main():
+        async with serving(path, write(GOOD, "good.py")) as peer:
+            assert [model["id"] for model in (await peer.information())["models"]] == ["good/provider"]
+            error = (await peer.reply(peer.send("languageModels/counting"))).error
+            assert error["code"] == -32603
+            assert "JSON cannot represent" in error["message"]
+            await _still_answers(peer)
+
+    run(main())

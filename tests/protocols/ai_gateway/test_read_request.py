@@ -252,6 +252,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("3", {}, "prompt"),
     ("3", [{"role": "developer", "content": "Hi"}], "prompt[0].role"),
     ("3", ["Hi"], "prompt[0].role"),
+    ("3", [assistant(call(input={"a": float("inf")}))], "prompt[0].content[0].input"),
+    (
+        "3",
+        [assistant(call()), result({"type": "json", "value": {"a": float("inf")}})],
+        "prompt[1].content[0].output.value",
+    ),
+    ("3", [user("Hi") | {"providerOptions": {"a": {"b": float("nan")}}}], "prompt[0].providerOptions.a.b"),
     ("3", [{"role": "user", "content": "Hi"}], "prompt[0].content"),
     ("3", [{"role": "system", "content": [text("Hi")]}], "prompt[0].content"),
     ("3", [user({"type": "image", "image": PIXEL})], "prompt[0].content[0].type"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from partstream.hosts.vscode.conversion import encode_finish
 from partstream.hosts.vscode.failures import upstream_facts
 
 if TYPE_CHECKING:
@@ -51,17 +52,17 @@ def answer_end(
         cancelled: Whether the request had been cancelled when the answer ended.
         now: Seconds since 1970.
     """
-    reason = None if finish is None else finish.reason
+    shown = encode_finish(finish)
     upstream = upstream_facts(error)
     return {
         "endedAt": now,
         "provider": provider,
         "model": model_id,
         "outcome": "cancelled" if cancelled else _outcome(finish, error),
-        "finishReason": None if reason is None else reason.unified.value,
-        "providerFinishReason": None if reason is None else reason.raw,
-        "responseId": None if finish is None else finish.response_id,
-        "answeredBy": None if finish is None else finish.model,
+        "finishReason": shown.get("finishReason"),
+        "providerFinishReason": shown.get("providerFinishReason"),
+        "responseId": shown.get("responseId"),
+        "answeredBy": shown.get("model"),
         "error": None if error is None else type(error).__name__,
         "providerCode": upstream.provider_code,
         "httpStatus": upstream.http_status,

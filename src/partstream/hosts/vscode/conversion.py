@@ -27,6 +27,7 @@ from partstream.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.usage import FinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -204,17 +205,17 @@ def decode_options(value: wire.RequestOptions) -> RequestOptions:
 
 
 def encode_finish(finish: Finish | None) -> wire.ResponseResult:
-    """The wire value of an answer's end: only the facts that the provider reported."""
+    """The wire value of an answer's end: only the facts that the provider reported, and those of the right type."""
     result: wire.ResponseResult = {}
     if finish is None:
         return result
-    if finish.reason is not None:
+    if isinstance(finish.reason, FinishReason):
         result["finishReason"] = finish.reason.unified.value
-        if finish.reason.raw is not None:
+        if isinstance(finish.reason.raw, str):
             result["providerFinishReason"] = finish.reason.raw
-    if finish.response_id is not None:
+    if isinstance(finish.response_id, str):
         result["responseId"] = finish.response_id
-    if finish.model is not None:
+    if isinstance(finish.model, str):
         result["model"] = finish.model
     return result
 

@@ -50,7 +50,7 @@ def _as_json_value(result: ToolResultPart) -> ToolResultPart:
         return result
     try:
         return replace(result, content=(DataPart.json(loads(content[0].data)),))
-    except JSONDecodeError:
+    except (JSONDecodeError, TypeError):  # TypeError: a number such as 1e999, which reads as infinite
         return result
 
 

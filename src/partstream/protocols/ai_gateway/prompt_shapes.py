@@ -148,10 +148,11 @@ def _outputs(version: str) -> dict[str, ObjectShape]:
 # ---- parts ----
 
 
-def _tool_input(value: object, where: str, _unmapped: dict[str, Any]) -> None:
+def _tool_input(value: object, where: str, unmapped: dict[str, Any]) -> None:
     """In a prompt an object, in an answer JSON text: a string here was taken from there unread."""
     if not isinstance(value, dict):
         raise InvalidRequestError(where, type_name(value), "the input as an object, not as text")
+    any_json(value, where, unmapped)
 
 
 def _parts(version: str) -> dict[str, ObjectShape]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.errors import InvalidRequestError
+from partstream.json_codec import is_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -114,7 +115,9 @@ integer: Final = _of_type((int,), "an integer")
 
 
 def any_json(value: object, where: str, unmapped: dict[str, Any]) -> None:
-    """Accepts any JSON value, including null."""
+    """Any JSON value, including null; the readers of Python also take infinite numbers."""
+    if not is_json(value):
+        raise InvalidRequestError(where, "a number that is not finite, or nesting that is too deep", "a JSON value")
 
 
 def whole_number(value: Any, where: str, unmapped: dict[str, Any]) -> None:

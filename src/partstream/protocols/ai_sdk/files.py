@@ -63,9 +63,10 @@ def data_chunk(part: DataPart) -> Chunk | None:
         return None
     try:
         value = loads(part.data)
-    except JSONDecodeError:
+        is_whole = DataPart.json(value, part.mime_type) == part
+    except (JSONDecodeError, TypeError):  # TypeError: a number such as 1e999, which reads as infinite
         return None
-    return {"type": _DATA + name, "data": value} if DataPart.json(value, part.mime_type) == part else None
+    return {"type": _DATA + name, "data": value} if is_whole else None
 
 
 def _untagged(value: Any) -> Any:
