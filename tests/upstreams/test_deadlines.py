@@ -48,3 +48,15 @@ def test_whatever_arrives_patience_ends_by_the_total_limit(moments):
     for moment in sorted(moments):
         deadlines.arrived(START + moment, events=True, ending=False)
         assert deadlines.next <= START + 100
+
+
+def test_the_time_in_which_the_consumer_takes_what_came_is_no_silence_of_the_upstream():
+    deadlines = Deadlines(LIMITS, START)
+    deadlines.arrived(START + 3, events=True, ending=False)
+    deadlines.resumed(START + 60)
+    assert deadlines.next == START + 65
+    deadlines.resumed(START + 99)
+    assert deadlines.next == START + 100
+    deadlines.arrived(START + 40, events=True, ending=True)
+    deadlines.resumed(START + 41)
+    assert deadlines.next == START + 42

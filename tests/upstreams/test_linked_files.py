@@ -13,7 +13,8 @@ from listening import listening
 from partstream.outputs import FileMode, StreamOptions
 from partstream.parts import DataPart, TextPart
 from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
-from partstream.testing.steps import Head, Send, Stall, Step, document
+from partstream.testing.steps import End, Head, Send, Stall, Step, document
+from partstream.upstreams import Timeouts
 from partstream.upstreams.linked_files import FileLimits, LinkedFiles, is_public
 from partstream.upstreams.secret import Secret
 from upstreams.upstreams import ask, configuration, gateway_to, run
@@ -180,5 +181,26 @@ def test_the_log_names_the_host_and_the_reason_and_not_what_opens_the_file(caplo
                 await _fetched(f"{url}/secret-path?signature=secret-word", url)
             assert f"{url.removeprefix('http://')}: HTTP 404" in caplog.text
             assert "secret" not in caplog.text
+
+    run(test())
+
+
+def test_fetching_for_longer_than_the_upstream_may_be_silent_does_not_end_the_answer() -> None:
+    async def test() -> None:
+        slow = (Head(200, (("content-type", "image/png"),)), Stall(0.7), Send(PNG), End())
+        routes: dict[str, Iterable[Step]] = {"/a.png": slow}
+        async with served(routes) as (url, _):
+            *events, finish = _answer(f"{url}/a.png").split(b"\n\n")[:-1]
+            head = Head(200, (("content-type", "text/event-stream"),))
+            pieces = (b"\n\n".join(events) + b"\n\n", finish + b"\n\n")
+            # The pause only keeps the two pieces from being read as one.
+            routes["/v4/ai/language-model"] = (head, Send(pieces[0]), Stall(0.05), Send(pieces[1]), End())
+            limits = Timeouts(connect=20.0, first_event=20.0, idle=0.5, total=25.0)
+            settings = {"protocol": "ai-gateway", "stream": StreamOptions(files=FileMode.FETCH), "timeouts": limits}
+            async with gateway_to(f"{url}/v4/ai", **settings) as provider:
+                answer = await ask(provider, "Hi")
+            assert answer.error is None
+            assert DataPart(PNG, "image/png") in answer.parts
+            assert answer.text == "See:That is it."
 
     run(test())

@@ -44,6 +44,11 @@ class Deadlines:
             self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
         self._ending = ending
 
+    def resumed(self, now: float) -> None:
+        """Notes that reading goes on: while the consumer took what had arrived, the upstream was not silent."""
+        if not self._ending:
+            self._idle = max(self._idle, now + self._timeouts.idle)
+
     @property
     def next(self) -> float:
         """The time of the next deadline."""

@@ -146,6 +146,7 @@ class Transport:
                     outputs = _broken(reader, failure)
                 if outputs:
                     yield redacted_outputs(outputs, answer)
+                    deadlines.resumed(loop.time())
             await _read_away(chunks)
 
     async def _send(self, request: HTTPRequest, deadlines: Deadlines) -> HTTPAnswer:
