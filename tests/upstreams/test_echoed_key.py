@@ -21,6 +21,9 @@ from partstream.redaction import Redactor
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
 from partstream.upstreams.credentials import FixedKey
+from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.redacted_outputs import redacted_error
 from secret_forms import FORMS, finds
 from testing.clients import WITHOUT_TLS
@@ -305,3 +308,23 @@ def test_notes_on_an_error_are_redacted():
     error = UpstreamError("no")
     error.add_note(f"the key was {KEY}")
     assert redacted_error(error, Redactor([KEY])).__notes__ == ["the key was ***"]
+
+
+@pytest.mark.parametrize("form", FEW)
+def test_a_list_of_models_is_stored_without_the_key_that_it_repeats(form: str, tmp_path: Path):
+    async def test() -> None:
+        answer = PLACES["the list of models"](FORMS[form](KEY))
+        async with _answering(lambda: answer) as url:
+            settings = configuration(url, api_key=Secret(KEY), models=(), cache_folder=tmp_path)
+            async with (
+                aclosing(UpstreamHTTP(settings)) as http,
+                aclosing(ModelList(settings, DocumentFetcher(http), lambda: None)) as models,
+            ):
+                [model] = await models.information()
+                await models.settle()
+                assert model.name == "***"
+
+    run(test())
+    [stored] = _files(tmp_path)
+    assert "***" in stored
+    assert finds(KEY, stored) == []
