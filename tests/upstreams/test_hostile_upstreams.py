@@ -225,6 +225,14 @@ BROKEN: dict[str, tuple[bytes, type[UpstreamError]]] = {
     "a document of brackets": (_json(b"[" * 100_000 + b"]" * 100_000), UpstreamError),
     "a document of many levels": (_json(b'{"output":' + b"[" * 900 + b"]" * 900 + b"}"), UpstreamError),
     "an error of many levels": (_json(b'{"error":' * 930 + b"1" + b"}" * 930, b"400 No"), UpstreamHTTPError),
+    "a page whose title is a character of thousands of digits": (
+        _sized(b"<title>&#" + b"9" * 5000 + b";</title>", head=b"HTTP/1.1 502 No\r\ncontent-type: text/html\r\n"),
+        UpstreamHTTPError,
+    ),
+    "a page of beginnings of titles": (
+        _sized(b"<title" * 10_000, head=b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"),
+        UpstreamError,
+    ),
     "an error in chunks of one byte": (
         _chunked(*_one_by_one(b"x" * 9000), head=b"HTTP/1.1 500 No\r\n"),
         UpstreamHTTPError,

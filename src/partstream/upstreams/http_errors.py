@@ -38,7 +38,9 @@ _REQUEST_IDS: Final = (
 """The headers in which servers name a request; the server's own before that of a proxy."""
 _MAX_TITLE: Final = 80
 _MAX_START: Final = 60
-_TITLE: Final = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
+"""No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
+a title has: Python refuses to read the number of a character that has thousands of digits."""
 _REDIRECTS: Final = range(300, 400)
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
 """The statuses of pages to sign in; that of any other page says what is wrong."""
