@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.cancelling import SITUATIONS
+from benchmarks.hostile import CASES, MEMORY_CASES
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAMS = ("text", "tools", "mixed")
@@ -91,6 +92,13 @@ def test_one_large_event_is_read_whole_and_in_small_reads(results):
     assert large["bytes"] > 20000
     assert large["one_read"] > 0
     assert large["small_reads"] > 0
+
+
+def test_hostile_streams_are_read_at_a_size_and_at_twice_that_size(results):
+    hostile = results["hostile_streams"]
+    assert set(hostile["seconds"]) == {case.name for case in CASES}
+    assert all(single > 0 and double > 0 for single, double in hostile["seconds"].values())
+    assert hostile["bytes_per_byte"].keys() == {case.name for case in MEMORY_CASES}
 
 
 def test_the_import_is_timed_and_loads_nothing_optional(results):
