@@ -123,3 +123,9 @@ def test_long_texts_of_the_upstream_are_cut() -> None:
 def test_a_connection_that_broke_in_the_middle_says_so() -> None:
     assert str(errors.UpstreamConnectionError("http://h", "refused")) == "refused (no connection to http://h)"
     assert "in the middle" in str(errors.UpstreamConnectionError("http://h", "reset", established=True))
+
+
+def test_advice_follows_what_happened_without_two_marks_in_a_row() -> None:
+    error = errors.UpstreamHTTPError(401, provider_message="Wrong key.", advice="is it whole?")
+    assert str(error) == "the server answered HTTP 401: Wrong key; is it whole?"
+    assert error.statement == "the server answered HTTP 401: Wrong key."

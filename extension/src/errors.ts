@@ -81,6 +81,11 @@ function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, { hasHist
   return "";
 }
 
+/** The server's own words may end with a full stop. */
+function withHint(message: string, hint: string): string {
+  return hint === "" ? message : message.replace(/\.$/, "") + hint;
+}
+
 function inWords(seconds: number): string {
   return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} minutes`;
 }
@@ -107,7 +112,7 @@ export function toHostError(
   const data = errorData(error);
   const message = data?.message ?? (error instanceof Error ? error.message : String(error));
   if (isFromChat(requestInitiator)) {
-    return Object.assign(new Error(message + (data ? hintOn(data, asked) : "")), {
+    return Object.assign(new Error(withHint(message, data ? hintOn(data, asked) : "")), {
       stack: "",
       cause: data,
       ...(data && { code: data.code }),

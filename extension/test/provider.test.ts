@@ -48,6 +48,7 @@ test("in the chat a key that a server refuses says where to update it, and a bus
     'the server answered HTTP 401: wrong key; run "Partstream: Manage Models" and update the API key of Desk',
   );
   assert.equal(said({}, false), data.message);
+  assert.match(said({ message: "Wrong key." }, true), /^Wrong key; run/);
   const busy = { httpStatus: 429, message: "busy" };
   assert.equal(said({ ...busy, retryAfter: 90 }, true), "busy; the server asks to wait 90 s");
   assert.equal(said({ ...busy, retryAfter: 3600 }, true), "busy; the server asks to wait 60 minutes");

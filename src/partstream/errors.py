@@ -200,7 +200,7 @@ class UpstreamError(LanguageModelError):
         """Replaces the advice, once more is known than where the error was raised; an empty text changes nothing."""
         if advice:
             self.advice = advice
-            self.message = f"{self.statement}; {advice}"
+            self.message = f"{self.statement.removesuffix('.')}; {advice}"
             self.args = (self.message,)
 
 
