@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Children } from "../src/children";
 import { candidatesInOrder, findPython, PythonNotFoundError, type Run, runIn } from "../src/python";
@@ -96,4 +98,27 @@ test("a real program is run without a shell; one that is not there or fails is a
   assert.equal((await runProgram(process.execPath, print)).trim(), "a $(b) 'c");
   await assert.rejects(runProgram("/no/such/program", []), /not found/);
   await assert.rejects(runProgram(process.execPath, ["-e", "process.exit(4)"]), /exit status 4/);
+});
+
+test("a Python that prints before and after its version is understood; one that does not say it is passed over", async () => {
+  const noisy = `Welcome!\n3.9.1${probed("/p", "3.12.1")}bye\n`;
+  assert.deepEqual((await find({ python3: noisy })).python, { executable: "/p", version: "3.12.1", source: "PATH" });
+  const windows = probed("C:\\python.exe", "3.12.1").replaceAll("\n", "\r\n");
+  assert.equal((await find({ python3: windows })).python?.executable, "C:\\python.exe");
+  assert.match((await find({ python3: "3.12.1\n/p\n" })).attempts[0]?.reason ?? "", /does not answer as a Python/);
+});
+
+test("a program that the setting names is run as it is, because it may prepare what Python needs", async () => {
+  const table: [setting: string, executable: string][] = [
+    ["/my/wrapper", "/my/wrapper"],
+    ["python3.12", "python3.12"],
+    ["~/bin/python", join(homedir(), "bin/python")],
+    // In the folder of the sidecar it would be another program.
+    ["venv/python", "/real/python"],
+  ];
+  for (const [setting, executable] of table) {
+    const named = setting.startsWith("~") ? executable : setting;
+    const { python } = await find({ [named]: probed("/real/python", "3.12.1") }, setting);
+    assert.equal(python?.executable, executable);
+  }
 });
