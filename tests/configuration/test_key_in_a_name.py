@@ -1,18 +1,22 @@
 """A key that stands in the place of a name, or in a query without a name, is shown nowhere."""
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from configuration.standing import load_from
+from partstream.configuration import load_configuration
 from partstream.configuration.table import secrets_of_settings
 from partstream.hosts.vscode.redaction import Redactor
 from partstream.settings.errors import ConfigurationError, shown_name
 from partstream.settings.row import Place
 from partstream.settings.secrecy import hidden_url
 from partstream.upstreams import GatewayConfiguration
+from partstream.upstreams.credentials import CredentialError
 
 KEYS = ["sk-planted", "sk-proj-0123456789abcdef", "4f1d0c9ba37e4f1d", "Bearer 4f1d0c9ba37e4f1d"]
 NAMES = ["baseUrl", "x-api-key", "X-Forwarded-For", "max_tokens_2", "anthropic-beta", "x-team-of-2026", "tokens"]
@@ -77,3 +81,19 @@ def test_a_base_url_that_is_refused_is_shown_without_its_query(query: str):
         GatewayConfiguration(f"http://example.invalid/v1?{query}")
     assert "planted" not in f"{caught.value} {caught.value!r} {caught.value.got}"
     assert "planted-0123" in secrets_of_settings({"baseUrl": f"https://example.invalid/v1?{query}"})
+
+
+@pytest.mark.parametrize("name", ["protocol", "logLevel", "errors", "thinking", "retry"])
+def test_a_key_in_the_place_of_a_word_is_not_quoted(name: str, tmp_path: Path):
+    said = said_of({name: "sk-planted/0123456789abcdef"}, Place.GROUP, tmp_path)
+    assert "planted" not in said
+    assert "0123456789" not in said
+
+
+def test_a_key_in_the_place_of_an_entry_of_the_keyring_is_not_quoted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "keyring", None)  # as if the package were not there
+    loaded = load_configuration(group={"baseUrl": "http://127.0.0.1:9/v1", "apiKeyKeyring": "sk-planted/0123456789ab"})
+    with pytest.raises(CredentialError) as caught:
+        asyncio.run(loaded.gateway().credentials.get())
+    assert "planted" not in str(caught.value)
+    assert "0123456789" not in str(caught.value)

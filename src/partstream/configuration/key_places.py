@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.places import is_readable_by_all
+from partstream.settings.errors import shown_name
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.credentials import CredentialError
 
@@ -63,7 +64,7 @@ async def read_keyring(service: str, user: str) -> str:
     Raises:
         CredentialError: The package `keyring` is not installed, the keyring refuses, or there is no such entry.
     """
-    source = f"the keyring's entry {service}/{user}"
+    source = f"the keyring's entry {shown_name(service)}/{shown_name(user)}"
     try:
         keyring = import_module("keyring")
     except ImportError:

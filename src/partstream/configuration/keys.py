@@ -12,6 +12,7 @@ from partstream.configuration.key_places import read_command, read_file, read_ke
 from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.renewing import RenewingKey, fetched_key
 from partstream.configuration.vercel import MARGIN, SOURCE, VercelOidc
+from partstream.settings.errors import shown_name
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.configuration import GatewayConfiguration
 
@@ -86,7 +87,7 @@ def _file(value: Path, surroundings: KeySurroundings) -> tuple[str, Callable[[],
 
 def _keyring(value: tuple[str, str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
     service, user = value
-    return f"the keyring's entry {service}/{user}", lambda: read_keyring(service, user)
+    return f"the keyring's entry {shown_name(service)}/{shown_name(user)}", lambda: read_keyring(service, user)
 
 
 def _command(value: list[str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.numbers import MOST_TOKENS
-from partstream.settings.errors import ConfigurationError, shown_name
+from partstream.settings.errors import KEY_IN_A_NAME, ConfigurationError, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,8 @@ _MOST_SHOWN: Final = 100
 
 def shortened(value: Any) -> str:
     """A value that is not secret, shortened for errors."""
+    if isinstance(value, str) and KEY_IN_A_NAME.search(value):
+        return "what looks like a key"
     return "nothing" if value is None else repr(value)[:_MOST_SHOWN]
 
 

@@ -86,7 +86,7 @@ def check_protocol(value: str, where: str) -> str:
     try:
         asking(value)
     except KeyError:
-        raise ConfigurationError(where, repr(value), f"one of {', '.join(asked_protocols())}") from None
+        raise ConfigurationError(where, shortened(value), f"one of {', '.join(asked_protocols())}") from None
     except ProtocolLoadError as error:
         raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
     return value
