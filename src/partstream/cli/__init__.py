@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -66,7 +66,13 @@ class _LazyGroup(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_EXIT_CODES: Final = (
+    "Exit codes: 0 done; 1 a broken rule or a problem was found; 2 a wrong option, setting or file; 3 a server or a "
+    "stream failed; 130 Ctrl-C; 141 nobody reads the output any more."
+)
+
+
+@click.group(cls=_LazyGroup, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="partstream")
 def main() -> None:
     """Any language model in VS Code chat, through Python."""

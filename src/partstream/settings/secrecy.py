@@ -34,6 +34,8 @@ SHORTEST_SECRET: Final = 4
 """Characters; anything shorter is no key, and would blot out half of every text."""
 SHORTEST_KEY: Final = 8
 """The same where a text may be a key or any other word."""
+_VARIABLE_METAVAR: Final = "VARIABLE"
+"""What the table of settings calls a value that is the name of an environment variable."""
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 _LONGEST_VARIABLE: Final = 60
 _LONGEST_WORD: Final = 12
@@ -48,6 +50,8 @@ def shown(row: Setting, value: Any) -> Any:
     """A value without its secrets."""
     if row.contents is not None:
         return _SHOW_CONTENTS[row.contents.nesting](row.contents, value)
+    if row.metavar == _VARIABLE_METAVAR and isinstance(value, str):
+        return shown_variable(value)
     return _SHOW[row.secrecy](value)
 
 
