@@ -106,6 +106,12 @@ def test_an_event_decoder_refuses_objects_of_another_kind(text: bytes) -> None:
         make_event_decoder("type", "line", {"said": "say"})(text)
 
 
+def test_the_decoder_of_a_kind_is_made_once_for_all_responses() -> None:
+    fields = {"said": "say"}
+    assert make_event_decoder("type", "line", fields) is make_event_decoder("type", "line", dict(fields))
+    assert make_event_decoder("type", "line", fields) is not make_event_decoder("type", "other", fields)
+
+
 @pytest.mark.parametrize(
     "value", [float("nan"), {"a": [float("inf")]}, -float("inf"), loads("[" * 900 + "1e999" + "]" * 900)]
 )

@@ -10,7 +10,7 @@ import json
 import re
 from collections import namedtuple
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -181,6 +181,12 @@ def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) ->
         fields: The name of the object's field for each attribute; a `?` after the name marks a field that is often
             missing. Skipping all other fields makes msgspec more than twice as fast.
     """
+    return _event_decoder(tag, kind, tuple(fields.items()))
+
+
+@cache  # a decoder keeps nothing of what it reads, and making those of one response would take half a millisecond
+def _event_decoder(tag: str | None, kind: str, wanted: tuple[tuple[str, str], ...]) -> Callable[[bytes], Any]:
+    fields = dict(wanted)
     names = {attribute: field.removesuffix("?") for attribute, field in fields.items()}
     if _msgspec is None:
         plain = namedtuple("record", fields)  # type: ignore[misc]
@@ -191,8 +197,8 @@ def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) ->
     record = _msgspec.defstruct("record", attributes, rename=names, gc=False, **tagged)
     # A structure with a tag is also read from an object without the tag, one of several structures is not. The other
     # one here cannot be read from anything.
-    wanted = record if tag is None else record | _nothing(tag, kind)
-    decode: Callable[[bytes], Any] = _msgspec.json.Decoder(wanted).decode
+    readable = record if tag is None else record | _nothing(tag, kind)
+    decode: Callable[[bytes], Any] = _msgspec.json.Decoder(readable).decode
     return decode
 
 

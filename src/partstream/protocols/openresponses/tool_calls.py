@@ -147,8 +147,8 @@ class ToolCalls(Items[ToolCall]):
     def sink(self, event: Any, _outputs: list[StreamOutput]) -> bool:
         """The fast path for argument deltas; see :class:`partstream.outputs.ResponseStream`."""
         place, delta = event.output_index, event.delta
-        call = self._by_index.get(place) if type(place) is int else None
-        if call is None or call.closed or type(delta) is not str:
+        call = self._by_index.get(place)
+        if call is None or call.closed or type(delta) is not str or type(place) is not int:
             return False
         call.deltas.append(delta)
         return True
