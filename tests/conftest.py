@@ -5,6 +5,7 @@ import signal
 import traceback
 import warnings
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,6 +37,16 @@ def pytest_configure() -> None:
 def pytest_report_header() -> str:
     """Says which recordings there are: without them their tests are skipped."""
     return count_recordings()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Escapes halves of surrogate pairs in what a test logged: a worker cannot send them to whoever reports."""
+    data = yield
+    if data is not None:
+        sections = data.get("sections", ())
+        data["sections"] = [(name, text.encode(errors="backslashreplace").decode()) for name, text in sections]
+    return data
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
