@@ -31,11 +31,20 @@ def test_the_example_runs_offline() -> None:
     assert done.stdout == "You said: hello\n"
 
 
-@pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("*.md")))
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in PAGES))
 def test_every_link_to_a_file_leads_to_one(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
+
+
+def test_the_page_on_security_links_every_page_beside_it() -> None:
+    index = ROOT / "docs/security/README.md"
+    linked = re.findall(r"\]\(([\w-]+\.md)\)", index.read_text(encoding="utf-8"))
+    assert sorted(linked) == sorted(page.name for page in index.parent.glob("*.md") if page != index)
 
 
 def test_every_extra_that_is_installed_is_one() -> None:
