@@ -61,14 +61,20 @@ def pytest_runtest_makereport(
     as an error outside of any test, at the end of the run.
     """
     if call.excinfo is None:
-        return (yield)
+        return _well_formed((yield))
     gc.disable()
     try:
-        report = yield
+        report = _well_formed((yield))
     finally:
         gc.enable()
     if not item.config.getoption("usepdb"):
         _let_go_of(call.excinfo.value)
+    return report
+
+
+def _well_formed(report: pytest.TestReport) -> pytest.TestReport:
+    """The report without lone surrogates in captured text: a worker cannot send them, and would end the whole run."""
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
 
 

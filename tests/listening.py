@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 
 from partstream.testing.connection import Limits, ServerConnection
 
+_TURNS_OF_ACCEPTING = 5
+
 
 @asynccontextmanager
 async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> AsyncIterator[str]:
@@ -29,6 +31,9 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        # The event loop needs some turns from accepting a connection to `accept`. One on its way would stay open.
+        for _ in range(_TURNS_OF_ACCEPTING):
+            await asyncio.sleep(0)
         for task in tasks:
             task.cancel()
         for outcome in await asyncio.gather(*tasks, return_exceptions=True):

@@ -53,7 +53,7 @@ def test_no_test_asserts_how_long_something_takes():
 
 
 FAILING = """
-import ast, asyncio, gc, socket, subprocess, sys
+import ast, asyncio, gc, logging, socket, subprocess, sys
 
 class Parses:
     def __init__(self):
@@ -80,6 +80,9 @@ def test_2_leaves_garbage_that_is_collected_while_this_source_is_parsed():
 def test_3_is_not_concerned():
     gc.collect()
 
+def test_4_logs_what_no_worker_can_send():
+    logging.getLogger().warning("half of a pair: \\ud83d")
+
 LARGE = [%s]
 """ % ("0, " * 20_000)
 
@@ -87,8 +90,8 @@ LARGE = [%s]
 def test_a_test_that_fails_takes_neither_the_next_one_nor_the_run_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "test_failing.py").write_text(FAILING)
     monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
-    run = _run("-c", "pyproject.toml", "-p", "conftest", "-p", "no:randomly", "-q", str(tmp_path))
-    assert run.stdout.splitlines()[-1].startswith("2 failed, 1 passed"), run.stdout
+    run = _run("-c", "pyproject.toml", "-p", "conftest", "-p", "no:randomly", "-q", "-n", "1", str(tmp_path))
+    assert run.stdout.splitlines()[-1].startswith("2 failed, 2 passed"), run.stdout
     assert "INTERNALERROR" not in run.stdout
     assert (run.returncode, run.stderr) == (1, "")
 
