@@ -1,7 +1,7 @@
 """Turns streams of the Vercel AI SDK into VS Code's parts, for programs that have chunks and no provider: RFC 003.
 
-Feeds an adapter from any asynchronous iterable of chunks and reports its outputs; the meaning of chunks is in
-:mod:`partstream.protocols`.
+Feeds the chunks of any iterable, asynchronous or not, to an adapter and reports its outputs; the meaning of chunks is
+in :mod:`partstream.protocols`.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _text_of(prompt: str) -> str:
 
 
 class _ViolationsButEmptiness:
-    """Logs the rules that are broken, but for that of an empty answer: a person is told of that in plain words."""
+    """Logs the broken rules, except for that of an empty answer, which the chat tells in plain words."""
 
     def __init__(self) -> None:
         self._log = ViolationLog()

@@ -1,4 +1,4 @@
-"""What becomes of the output of a command whose reader has gone."""
+"""Drops the output of a command whose reader has gone."""
 
 from __future__ import annotations
 

@@ -156,5 +156,5 @@ def _call_box(call: ToolCallPart) -> Panel:
 
 
 def printable(text: str) -> str:
-    """The text as the terminal's gate will show it, for who has to know its width."""
+    """The text as the terminal's gate will show it, for callers that need its width."""
     return visible(text)

@@ -22,7 +22,7 @@ async def saying_that_it_waits(
     """Calls `say` at some moments of the block, with the seconds that have passed, until it is told to stop.
 
     Yields:
-        What tells it to stop, since something has come.
+        A function that stops the calls; call it when the answer begins.
     """
 
     async def wait() -> None:

@@ -83,5 +83,5 @@ def gated_streams() -> Iterator[None]:
 
 
 def ungated(stream: IO[str]) -> IO[str]:
-    """The stream behind a gate, for who has a gate before it."""
+    """The stream without its gate, for a caller that has a gate of its own."""
     return stream.stream if isinstance(stream, _GatedStream) else stream

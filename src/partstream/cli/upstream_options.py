@@ -152,5 +152,5 @@ def check_variable(option: str, variable: str, expected: str) -> str:
         return value
     shown = shown_variable(variable)
     if shown != variable:
-        expected = "the name of a variable that has one; a key itself does not belong into a command"
+        expected = "the name of a variable that has one; do not write a key itself into a command"
     raise click.UsageError(f"{option}: got no value in the environment variable {shown}, expected {expected}")

@@ -25,7 +25,7 @@ __all__ = ["FetchedKey", "RenewingKey", "fetched_key", "jwt_expiry"]
 _logger = logging.getLogger("partstream.configuration")
 
 _LEEWAY: Final = 60.0
-"""Seconds that the clocks of this machine and of who signed a token may differ."""
+"""Seconds that the clock of this machine may differ from that of the signer of a token."""
 _PAUSE: Final = 10.0
 """Seconds between two attempts to renew a key that is still good."""
 
@@ -80,7 +80,7 @@ class RenewingKey:
         """The kept key while it is valid, else a new one.
 
         Raises:
-            CredentialError: There is no good one, and none can be had.
+            CredentialError: There is no valid one, and a new one cannot be obtained.
         """
         held = self._held
         left = float("inf") if held is None or held.expires_at is None else held.expires_at - self._clock()

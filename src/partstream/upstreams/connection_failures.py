@@ -96,7 +96,7 @@ _FAILURES: Final = (
     _Failure(TimeoutError, "{peer} does not answer", _RUNNING, of_proxy=True),
     _Failure(
         httpx2.RemoteProtocolError,
-        "it answers in something else than HTTP",
+        "its answer is not HTTP",
         "does the base URL have to begin with https://?",
         ("illegal", "malformed"),
         scheme="http",
@@ -123,7 +123,8 @@ def connection_error(
 ) -> UpstreamConnectionError:
     """The error for a connection that failed.
 
-    It shall have no cause: the client's own error holds the request with its key, and quotes what the upstream sent.
+    The caller raises it without a cause: the client's own error holds the request with its key, and quotes what the
+    upstream sent.
 
     Args:
         url: What was asked for, without its query.

@@ -6,13 +6,13 @@ The parts of an answer stay as they are: they are what the person asked for.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, Unmapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from partstream.outputs import StreamOutput
     from partstream.redaction import Redactor
@@ -95,7 +95,7 @@ def _redacted_unmapped(unmapped: Unmapped, redactor: Redactor) -> Unmapped:
     return Unmapped(redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True))
 
 
-_REDACTED: dict[type, Callable[[Any, Redactor], StreamOutput]] = {
+_REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
     Finish: _redacted_finish,
     Unmapped: _redacted_unmapped,
 }

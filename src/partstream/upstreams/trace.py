@@ -31,7 +31,6 @@ _NAME_OF_ID: Final = re.compile(r"(?i:.*_)?(?:id|index|number)|.*(?:Id|ID|Index|
 _WORD: Final = re.compile(r"[\w.:/+=\[\]-]{1,80}", re.ASCII)
 """What an id or a type is made of; any other text may be somebody's words, of which only the length is written."""
 
-
 _CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "result", "value"})
 """Fields of events whose own fields a model or an application chose."""
 

@@ -128,7 +128,8 @@ def _source(provider: LanguageModelChatProvider, model: LanguageModelChatInforma
         if not isinstance(provider, SourcedTokenCounts):
             return CountSource.COUNTED
         return CountSource(provider.token_count(model, "a few words").source)
-    except BaseException:
+    except BaseException as error:
+        _logger.warning("a provider did not tell the source of its token counts: %s", said_by(error))
         return CountSource.ESTIMATED
 
 

@@ -21,20 +21,17 @@ from partstream.rpc.stdio import Reader, Writer, claim_standard_streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
 __all__ = ["run"]
+
+_logger = logging.getLogger("partstream.hosts.vscode")
 
 _INTERRUPTED: Final = 130
 """The exit status after Ctrl-C, as shells have it."""
 
 FLUSH_SECONDS: Final = 1.0
 """The seconds that the last responses have to be written."""
-
-_logger = logging.getLogger("partstream.hosts.vscode")
 
 END_SECONDS: Final = 2.0
 """The seconds after which the process ends even if a provider's thread still runs."""

@@ -1,4 +1,4 @@
-"""Says that the event loop is blocked, and by which line: nothing else can be done about code that does not return.
+"""Warns that the event loop is blocked, and names the line that blocks it; code that does not return cannot be stopped.
 
 A thread asks the event loop for a sign of life every few seconds. While the loop is blocked, no message can be sent, so
 the warning goes to standard error, which the extension shows; once the loop goes on, the log has it too.
@@ -69,7 +69,7 @@ class StallWatch:
         who = self._who()
         self._say(
             f"partstream: all requests have waited for {self._seconds:g} s: {who} blocks the event loop. "
-            "A function that takes long belongs into a thread, for example by `asyncio.to_thread`."
+            "Run a function that takes long in a thread, for example with `asyncio.to_thread`."
         )
         self._sign.wait()
         _logger.warning("%s has blocked the event loop for %.1f s: all requests waited", who, time.monotonic() - since)

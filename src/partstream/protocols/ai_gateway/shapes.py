@@ -57,7 +57,7 @@ def check_object(value: object, where: str, shape: ObjectShape, unmapped: dict[s
     """Checks an object field by field.
 
     Raises:
-        InvalidRequestError: It is no object, a field is missing, or one holds something else than its check allows.
+        InvalidRequestError: It is no object, a field is missing, or the value of one is not what its check allows.
     """
     fields = _object(value, where)
     for name in shape.required:
