@@ -61,20 +61,14 @@ def pytest_runtest_makereport(
     as an error outside of any test, at the end of the run.
     """
     if call.excinfo is None:
-        return _well_formed((yield))
+        return (yield)
     gc.disable()
     try:
-        report = _well_formed((yield))
+        report = yield
     finally:
         gc.enable()
     if not item.config.getoption("usepdb"):
         _let_go_of(call.excinfo.value)
-    return report
-
-
-def _well_formed(report: pytest.TestReport) -> pytest.TestReport:
-    """The report without lone surrogates in captured text: a worker cannot send them, and would end the whole run."""
-    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
 
 
