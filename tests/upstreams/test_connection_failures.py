@@ -64,7 +64,7 @@ async def failure_of(gateway: GatewayConfiguration) -> LanguageModelError:
 SERVERS = {
     "https to a server of http": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "https", "does not speak https", "http://"),
     "https to a server that hangs up": (b"", "https", "closed the connection", "http://"),
-    "http to a server of https": (bytes.fromhex("15030100020246"), "http", "else than HTTP", "https://"),
+    "http to a server of https": (bytes.fromhex("15030100020246"), "http", "is not HTTP", "https://"),
     "http to a server that hangs up": (b"", "http", "closed the connection without an answer", "https://"),
 }
 
