@@ -22,12 +22,13 @@ CLOSED_IN_A_FILE = """
 
 BLOCKED = """
     import time
+    from pathlib import Path
 
     @chat_model(name="Blocked")
     async def provider(messages, options):
-        yield "blocked"
-        await asyncio.sleep(0.05)
+        Path({blocks!r}).touch()
         time.sleep(1000)
+        yield "never"
 """
 
 COUNTS = """
@@ -65,13 +66,14 @@ def test_a_provider_that_is_loaded_again_says_that_its_counts_may_be_others(writ
         assert told.params == {"group": None, "models": ["own/provider"]}
 
 
-def test_a_provider_that_blocks_the_process_does_not_outlive_the_window(write):
+def test_a_provider_that_blocks_the_process_does_not_outlive_the_window(write, tmp_path):
+    blocks = tmp_path / "blocks"
     code = "import partstream.hosts.vscode.process as p; p.GONE_SECONDS = 0.2; raise SystemExit(p.run())"
     sidecar = Sidecar(sys.executable, "-c", code)
     try:
-        sidecar.initialize(write(BLOCKED))
-        request_id = sidecar.respond("own/provider", "go")
-        sidecar.until(lambda _: sidecar.text(request_id) == "blocked")
+        sidecar.initialize(write(BLOCKED.format(blocks=str(blocks))))
+        sidecar.respond("own/provider", "go")
+        sidecar.until_true(blocks.exists)
         sidecar.process.stdin.close()
         assert sidecar.end() == 1
     finally:
