@@ -162,7 +162,6 @@ _ADVICE: Final = {
     405: "name models in `models`",
 }
 _GENERAL_ADVICE: Final = "what does its own log say?"
-_NO_LIST_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
 _NO_LIST: Final = frozenset({404, 405, 501})
 
 
@@ -173,11 +172,11 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
         document = loads(answer.body)
     except JSONDecodeError:
         error = list_refusal(answer, asking(gateway.protocol).errors)
-        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice or _NO_LIST_ADVICE)]
+        return [Finding("server", Verdict.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
     try:
         catalogue = read_catalogue(document)
     except UpstreamError:
-        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", _NO_LIST_ADVICE)]
+        return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
     listed = catalogue.entries.keys()
     says = f"it answers, and lists {len(listed)} language models"
     findings = [Finding("server", Verdict.FINE, says, "no model was asked; `partstream chat --model M hi` asks one")]
