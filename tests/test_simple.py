@@ -1,4 +1,5 @@
 import asyncio
+import math
 import re
 from pathlib import Path
 
@@ -204,6 +205,10 @@ def test_an_unknown_keyword_is_refused_with_what_was_probably_meant(keyword, sug
     assert str(caught.value).startswith(f"chat_model: unknown keyword {keyword!r}; {rest}")
 
 
+ENDLESS: list[object] = []
+ENDLESS.append(ENDLESS)
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -219,6 +224,13 @@ def test_an_unknown_keyword_is_refused_with_what_was_probably_meant(keyword, sug
         ({"configurationSchema": []}, "chat_model.configurationSchema: got list, expected a mapping"),
         ({"extra": [1]}, "chat_model.extra: got list, expected a mapping, such as a dict"),
         ({"extra": {"a": {1}}}, "chat_model.extra['a']: got a set, expected a JSON value"),
+        ({"extra": {"this is it": {1}}}, "chat_model.extra['this is it']: got a set, expected a JSON value"),
+        ({"extra": {1: "a"}}, "chat_model.extra: got an object with the key 1, expected only string keys"),
+        ({"extra": {"a": math.nan}}, "chat_model.extra['a']: got nan, expected a JSON value"),
+        (
+            {"extra": {"a": ENDLESS}},
+            "chat_model.extra: got a value that nests deeper than 500 levels, or contains itself, ",
+        ),
     ],
 )
 def test_a_keyword_with_a_wrong_value_is_refused(keywords, message):

@@ -21,7 +21,7 @@ from partstream.arguments import (
     described,
     optional,
 )
-from partstream.contract.json_values import find_non_json
+from partstream.contract.json_values import locate_non_json
 from partstream.provider import ModelFields
 from partstream.settings.errors import closest_name
 
@@ -114,9 +114,8 @@ def checked_fields(fields: Mapping[str, object], extra: Mapping[str, object]) ->
             raise UnknownKeywordError(name, (*_KEYWORDS, *known))
         check(f"{_DECORATOR}.{name}", value, _BY_TYPE.get(known[name], MAPPING))
     whole = {**fields, **extra}
-    if fault := find_non_json(whole, "extra"):
-        place, _, got = fault.partition(" is ")
-        raise InvalidArgumentError(f"{_DECORATOR}.{place}", got.partition(", expected")[0], "a JSON value")
+    if found := locate_non_json(whole, "extra"):
+        raise InvalidArgumentError(f"{_DECORATOR}.{found.place}", found.got, found.expected)
     return whole
 
 

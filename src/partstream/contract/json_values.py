@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-__all__ = ["MAX_DEPTH", "find_non_json", "shorten"]
+__all__ = ["MAX_DEPTH", "NonJSON", "find_non_json", "locate_non_json", "shorten"]
 
 MAX_DEPTH: Final = 500
 """The most levels that objects and arrays may nest: far above any real argument, and below Python's own limits."""
@@ -16,15 +16,45 @@ _MAX_SHOWN: Final = 80
 _Key: TypeAlias = str | int
 
 
+class NonJSON(NamedTuple):
+    """A place in a value that JSON cannot represent.
+
+    Attributes:
+        place: The place, such as `input['a'][0]`.
+        got: What stands there, such as `a set`.
+        expected: What JSON takes there, such as `a JSON value`.
+        clause: The end of the sentence that begins with the place; empty for one made of `got` and `expected`.
+    """
+
+    place: str
+    got: str
+    expected: str = "a JSON value"
+    clause: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.clause or f'is {self.got}, expected {self.expected}'}"
+
+
 def find_non_json(value: object, name: str) -> str | None:
-    """Describes the first place in `value` that JSON cannot represent; None if there is no such place.
+    """Describes the first place in `value` that JSON cannot represent, as :func:`locate_non_json` finds it.
+
+    Args:
+        value: Any object.
+        name: The value's name in the description, such as `input`.
+    """
+    found = locate_non_json(value, name)
+    return None if found is None else str(found)
+
+
+def locate_non_json(value: object, name: str) -> NonJSON | None:
+    """Finds the first place in `value` that JSON cannot represent; None if there is no such place.
 
     Objects are mappings with string keys, arrays are lists and tuples, numbers are finite. Takes time linear in the
     size of the value, bounded by :data:`MAX_DEPTH`: a cycle counts as a value that nests too deep.
 
     Args:
         value: Any object.
-        name: The value's name in the description, such as `input`.
+        name: The value's name in the place, such as `input`.
     """
     path: list[_Key] = [name]
     stack: list[Iterator[tuple[_Key, object]]] = [iter([(name, value)])]
@@ -33,10 +63,11 @@ def find_non_json(value: object, name: str) -> str | None:
             path[-1] = key
             fault = _fault(child)
             if fault is not None:
-                return f"{_render(path)} is {fault}"
+                return fault._replace(place=_render(path))
             if isinstance(child, Mapping | list | tuple):
                 if len(stack) > MAX_DEPTH:
-                    return f"{name} nests deeper than {MAX_DEPTH} levels, or contains itself"
+                    clause = f"nests deeper than {MAX_DEPTH} levels, or contains itself"
+                    return NonJSON(name, f"a value that {clause}", clause=clause)
                 stack.append(iter(child.items() if isinstance(child, Mapping) else enumerate(child)))
                 path.append("")
                 break
@@ -52,15 +83,18 @@ def shorten(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
-def _fault(value: object) -> str | None:
+def _fault(value: object) -> NonJSON | None:
+    """What JSON cannot represent of a value itself, without its place."""
     if value is None or isinstance(value, str | int | list | tuple):
         return None
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"{value}, which is not a JSON number"
+        return (
+            None if math.isfinite(value) else NonJSON("", str(value), clause=f"is {value}, which is not a JSON number")
+        )
     if isinstance(value, Mapping):
         odd = [key for key in value if not isinstance(key, str)]
-        return f"an object with the key {shorten(odd[0])}, expected only string keys" if odd else None
-    return f"a {type(value).__name__}, expected a JSON value"
+        return NonJSON("", f"an object with the key {shorten(odd[0])}", "only string keys") if odd else None
+    return NonJSON("", f"a {type(value).__name__}")
 
 
 def _render(path: list[_Key]) -> str:
