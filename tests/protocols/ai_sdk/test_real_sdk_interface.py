@@ -12,7 +12,7 @@ from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
 from conversation.samples import PNG
 from partstream.errors import UpstreamFailureError
 from partstream.messages import ChatMessage, RequestOptions
-from partstream.outputs import Asked, CitationMode, Finish, Outcome, Reply, StreamOptions
+from partstream.outputs import Asked, CitationMode, FileMode, Finish, Outcome, Reply, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.recording import read_recording
@@ -49,7 +49,7 @@ def test_text_and_thinking_are_those_of_the_sdk_s_own_reader(path: Path) -> None
     assert "error" not in result, result
     assert result["warnings"] == []
     parts = result["message"]["parts"]
-    options = StreamOptions(citations=CitationMode.OFF)
+    options = StreamOptions(citations=CitationMode.OFF, files=FileMode.ADDRESS)
     outputs = list(read_recording(path.read_bytes(), path.name, "ai-sdk-ui", options))
     for kind, part_type in (("text", TextPart), ("reasoning", ThinkingPart)):
         said = "".join(part["text"] for part in parts if part["type"] == kind)
