@@ -41,12 +41,6 @@ def test_every_link_to_a_file_leads_to_one(page: str) -> None:
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
 
 
-def test_the_page_on_security_links_every_page_beside_it() -> None:
-    index = ROOT / "docs/security/README.md"
-    linked = re.findall(r"\]\(([\w-]+\.md)\)", index.read_text(encoding="utf-8"))
-    assert sorted(linked) == sorted(page.name for page in index.parent.glob("*.md") if page != index)
-
-
 def test_every_extra_that_is_installed_is_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {extra for extras in re.findall(r"pip install '\.\[(.+?)\]'", README) for extra in extras.split(",")}

@@ -1,0 +1,30 @@
+"""The pages on security name tests that exist, and their index names every page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+FOLDER = TESTS.parent / "docs/security"
+PAGES = sorted(path.name for path in FOLDER.glob("*.md") if path.name != "README.md")
+FUNCTIONS = {
+    name
+    for path in TESTS.rglob("test_*.py")
+    for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+
+
+def test_the_index_links_every_page() -> None:
+    linked = re.findall(r"\]\(([\w-]+\.md)\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
+    assert sorted(linked) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_test_that_a_page_names_exists(page: str) -> None:
+    text = (FOLDER / page).read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"\btest_\w+\b(?!\.py)", text) if not (TESTS / f"{name}.py").exists()}
+    assert named, "a page shows what it says by tests"
+    assert named - FUNCTIONS == set()
