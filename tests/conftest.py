@@ -39,6 +39,12 @@ def pytest_report_header() -> str:
     return count_recordings()
 
 
+def pytest_collection_finish() -> None:
+    """Keeps later collections of garbage from looking at the thousands of collected tests again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
     """Escapes halves of surrogate pairs in what a test logged: a worker cannot send them to whoever reports."""
