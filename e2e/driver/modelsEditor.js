@@ -48,7 +48,9 @@ export class ModelsEditor {
    */
   async addGroup(name, answers, screenshot = async () => {}) {
     await this.#page.locator(`${EDITOR} .monaco-button`, { hasText: "Add Models" }).first().click();
-    await this.#page.getByRole("menuitem", { name: "Partstream", exact: true }).click();
+    // The keyboard, because VS Code takes no click on a menu that has just been opened.
+    await this.#page.getByRole("menuitem", { name: "Partstream", exact: true }).hover();
+    await this.#page.keyboard.press("Enter");
     const questions = [];
     let answer = name;
     for (;;) {
