@@ -75,7 +75,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         status.update("one large event")
         large = scaling.large_event(large_event, rounds)
         status.update("hostile streams")
-        attacked = hostile.measure(few, divide=max(1, 20_000 // events))
+        attacked = hostile.measure_apart(rounds, divide=max(1, 20_000 // events))
         status.update("import time")
         imported = imports.import_time(few)
         status.update("counting tokens")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import json
+import subprocess
+import sys
 import time
 import tracemalloc
 from dataclasses import dataclass
@@ -22,11 +24,13 @@ from partstream.protocols.reader import StreamReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["CASES", "MEMORY_CASES", "Hostile", "HostileCase", "grid", "measure", "read", "targets"]
+__all__ = ["CASES", "MEMORY_CASES", "Hostile", "HostileCase", "grid", "measure", "measure_apart", "read", "targets"]
 
 _MOST_GROWTH: Final = 2.2
 _MOST_MEMORY: Final = 6.0
 """Bytes of memory at the peak, for each byte of one event: the event, its text, and a copy of each while they grow."""
+
+_SECONDS: Final = 600
 
 _DELTA: Final = "response.output_text.delta"
 
@@ -227,6 +231,15 @@ def measure(rounds: int, divide: int = 1) -> Hostile:
     )
 
 
+def measure_apart(rounds: int, divide: int = 1) -> Hostile:
+    """Like :func:`measure`, in a process of its own: memory that another benchmark has used takes longer to get."""
+    command = [sys.executable, "-m", "benchmarks.hostile", str(rounds), str(divide)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=_SECONDS)
+    found = json.loads(done.stdout)
+    seconds = {name: (single, double) for name, (single, double) in found["seconds"].items()}
+    return Hostile(seconds, found["bytes_per_byte"])
+
+
 def _seconds(case: HostileCase, rounds: int, size: int) -> tuple[float, float]:
     sizes = (size, 2 * size)
     shortest = [float("inf")] * len(sizes)
@@ -286,3 +299,7 @@ def targets(found: Hostile) -> Sequence[Target]:
         for name, ratio in found.bytes_per_byte.items()
     )
     return [*growth, *memory]
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*map(int, sys.argv[1:])).as_json()))
