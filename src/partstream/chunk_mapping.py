@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.chunk_sources import as_chunk
 from partstream.error_text import ErrorMode, error_text
-from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, ReportingStream, Unmapped
-from partstream.protocols.life import State
-from partstream.protocols.likeness import likeness
+from partstream.protocols.likeness import likeness, understood_nothing
 from partstream.protocols.registry import chunk_protocols
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from partstream.chunk_sources import Chunk
-    from partstream.errors import LanguageModelError
     from partstream.outputs import ResponseStream, StreamOutput
     from partstream.parts import ResponsePart
     from partstream.usage import FinishReason, Usage
@@ -182,7 +180,7 @@ class ChunkMapper:
     def _explained(self, finish: Finish) -> Finish:
         """The end of the stream; if no chunk was understood, with an error that names what the chunks look like."""
         events = [dict(chunk) for chunk in (*self._looked_at, self._chunk) if isinstance(chunk, Mapping)]
-        if self._has_parts or not events or not _is_nothing_understood(finish.error):
+        if self._has_parts or not events or not understood_nothing(finish.error):
             return finish
         like, dialect = likeness(events), self._settings.dialect
         if like is None or like == dialect:
@@ -195,10 +193,3 @@ class ChunkMapper:
             expected=f"chunks of {dialect}{advice}",
         )
         return replace(finish, outcome=Outcome.FAILED, error=wrong)
-
-
-def _is_nothing_understood(error: LanguageModelError | None) -> bool:
-    """Whether no answer has begun, or what came is no chunk at all."""
-    if isinstance(error, TruncatedStreamError):
-        return error.state == State.IDLE.name
-    return isinstance(error, UpstreamProtocolError)

@@ -1,19 +1,29 @@
-"""Names the protocol that events look like, for the error when they were given to another protocol."""
+"""Tells that events were given to a protocol that they are not of, and names the protocol that they look like."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from partstream.errors import TruncatedStreamError, UpstreamProtocolError
 from partstream.protocols.foreign import name_of_stream
+from partstream.protocols.life import State
 from partstream.protocols.protocol import Claim
 from partstream.protocols.registry import loadable_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from partstream.errors import LanguageModelError
     from partstream.protocols.protocol import WireEvent
 
-__all__ = ["likeness"]
+__all__ = ["likeness", "understood_nothing"]
+
+
+def understood_nothing(error: LanguageModelError | None) -> bool:
+    """Whether the error of a Finish says that no answer began, or that the input held no event at all."""
+    if isinstance(error, TruncatedStreamError):
+        return error.state == State.IDLE.name
+    return isinstance(error, UpstreamProtocolError)
 
 
 def likeness(events: Sequence[WireEvent]) -> str | None:

@@ -6,12 +6,12 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import PartstreamError, TruncatedStreamError, UpstreamProtocolError
+from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.foreign import name_of_stream
-from partstream.protocols.life import State
+from partstream.protocols.likeness import understood_nothing
 from partstream.protocols.protocol import Claim
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings, loadable_protocols
@@ -109,11 +109,8 @@ def _understood(
 
 
 def _means_nothing(output: StreamOutput) -> bool:
-    """Tells whether a Finish says that no answer began, or that the input held no event at all."""
-    error = output.error if isinstance(output, Finish) else None
-    if isinstance(error, TruncatedStreamError):
-        return error.state == State.IDLE.name
-    return isinstance(error, UpstreamProtocolError)
+    """Tells whether an output is a Finish of a reader that understood nothing."""
+    return isinstance(output, Finish) and understood_nothing(output.error)
 
 
 def _is_surely(row: Protocol, data: bytes, framing: Framing) -> bool:

@@ -102,9 +102,9 @@ class SaidTexts(Generic[SlotT]):
                 if place.open:
                     self._add_length(shelf, place.length)
             self._places[slot] = place
-        for last in reversed(self._changed):
-            self._changed = {last: self._changed[last]}
-            break
+        if self._changed:
+            last, shelf = self._changed.popitem()
+            self._changed = {last: shelf}
 
     def _add_length(self, shelf: _Shelf, length: int) -> None:
         lengths = self._lengths.setdefault(shelf, [])
