@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { until } from "./wait.js";
 
-const MARK = "PARTSTREAM_E2E_RUN";
+const MARK = "E2E_RUN";
 const STOP_LIMIT = 5000;
 
 /** The processes of one run, grandchildren included: they all inherit the mark, even from a group of their own. */

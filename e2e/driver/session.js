@@ -45,8 +45,8 @@ export class Session {
     for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
     if (extension) await this.server.installPackage(extension);
     await this.server.start({
-      PARTSTREAM_E2E_UPSTREAM: this.upstream.url,
-      PARTSTREAM_E2E_FOLDER: this.folder,
+      E2E_UPSTREAM: this.upstream.url,
+      E2E_FOLDER: this.folder,
       // What the machine's own Partstream remembers stays out of the run, and the run out of it.
       PARTSTREAM_DATA: join(this.folder, "partstream-data"),
     });
