@@ -158,22 +158,23 @@ class OpenResponsesStream:
 
     def _snapshot(self, output: list[Wire], status: str, event: Wire, outputs: _Outputs) -> None:
         """Takes from the final snapshot what the stream left out. Many servers leave the snapshot empty."""
-        by_type: dict[str | None, list[tuple[int, Wire]]] = {}
-        for place, item in enumerate(output):
-            by_type.setdefault(identifier(item, "type"), []).append((place, item))
+        kinds = [identifier(item, "type") for item in output]
+        paired: dict[str | None, list[tuple[int, Wire]]] = {"message": [], "reasoning": [], "function_call": []}
+        for place, kind in enumerate(kinds):
+            if kind in paired:
+                paired[kind].append((place, output[place]))
         closers = {
-            **self._texts.pair_messages(by_type.get("message", [])),
-            **self._texts.pair_reasoning(by_type.get("reasoning", [])),
-            **self._calls.pair(by_type.get("function_call", []), status),
+            **self._texts.pair_messages(paired["message"]),
+            **self._texts.pair_reasoning(paired["reasoning"]),
+            **self._calls.pair(paired["function_call"], status),
         }
-        for place, item in enumerate(output):
-            kind = identifier(item, "type")
+        for place, kind in enumerate(kinds):
             if place in closers:
-                closers[place](event, outputs, item)
+                closers[place](event, outputs, output[place])
             elif kind in ITEMS:
-                ITEMS[kind].done(self, event, outputs, item)
+                ITEMS[kind].done(self, event, outputs, output[place])
             else:
-                self._counted.in_snapshot(item, place, outputs)
+                self._counted.in_snapshot(output[place], kind, outputs)
         if status != "failed":
             self._calls.at_end(status, event, outputs)
 
@@ -205,18 +206,21 @@ class _CountedItems:
 
     def count(self, item: Wire, output_index: int | None, outputs: _Outputs) -> None:
         """Counts an item of the stream."""
-        kind = identifier(item, "type") or "an item without a type"
+        kind = identifier(item, "type") or _NO_TYPE
         key = (kind, output_index if output_index is not None else identifier(item, "id"))
         if key not in self._seen:
             self._seen.add(key)
             self._kinds.add(kind)
             outputs.append(Unmapped(kind, item))
 
-    def in_snapshot(self, item: Wire, place: int, outputs: _Outputs) -> None:
+    def in_snapshot(self, item: Wire, kind: str | None, outputs: _Outputs) -> None:
         """Counts an item of the final snapshot, if the stream has named none of its type."""
-        if identifier(item, "type") not in self._kinds:
-            self.count(item, place, outputs)
+        if kind not in self._kinds:
+            outputs.append(Unmapped(kind or _NO_TYPE, item))
 
+
+_NO_TYPE: Final = "an item without a type"
+"""How an item is counted that states no type."""
 
 _OVER: Final = (State.FINISHED, State.ENDED)
 
