@@ -5,24 +5,21 @@ Source: OpenResponses specification 2026-04-24, the content parts of `ItemParam`
 
 from __future__ import annotations
 
-from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import URI_LIST, file_name, sniff
+from partstream.conversation.media import file_name
 from partstream.errors import InvalidRequestError
-from partstream.parts import DataPart, TextPart
-from partstream.protocols.openresponses.asked_fields import described, optional_text
+from partstream.parts import TextPart
+from partstream.protocols.asked_fields import described, optional_text
+from partstream.protocols.asked_media import read_address, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.parts import ToolResultContent
-    from partstream.protocols.openresponses.asked_fields import Counts
+    from partstream.parts import DataPart, ToolResultContent
+    from partstream.protocols.asked_fields import Counts
 
 __all__ = ["read_content"]
-
-_UNKNOWN: Final = "application/octet-stream"
 
 
 def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultContent, ...]:
@@ -79,7 +76,7 @@ def _file(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | Non
     data = optional_text(part, "file_data", where)
     name = optional_text(part, "filename", where)
     # The schema says base64; every client sends a data URL: facts 2.2.
-    read = _bytes(data, f"{where}.file_data") if data else _fetched(part, "file_url", where, counts)
+    read = read_bytes(data, f"{where}.file_data") if data else _fetched(part, "file_url", where, counts)
     if read is not None and name and name != file_name(read.mime_type):
         counts.add("content[].input_file.filename")
     return read
@@ -104,27 +101,4 @@ def _fetched(part: Mapping[str, Any], name: str, where: str, counts: Counts) -> 
     if not url:
         counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
         return None
-    if url[:5].lower() == "data:":
-        return _bytes(url, f"{where}.{name}")
-    return DataPart.text(url, URI_LIST)
-
-
-def _bytes(value: str, where: str) -> DataPart:
-    """The bytes of a data URL (RFC 2397) or of plain base64, with their media type: the label's if there is one, else
-    that of the bytes.
-    """
-    is_url = value[:5].lower() == "data:"
-    head, comma, payload = value[5:].partition(",") if is_url else (";base64", ",", value)
-    if not comma:
-        raise InvalidRequestError(where, f"{value!r:.60}", "a data URL")
-    label = head.removesuffix(";base64")
-    try:
-        data = _from_base64(payload) if label != head else unquote_to_bytes(payload)
-    except ValueError as error:
-        raise InvalidRequestError(where, f"{len(payload):,} characters that are not base64", "base64") from error
-    return DataPart(data, label or sniff(data) or _UNKNOWN)
-
-
-def _from_base64(payload: str) -> bytes:
-    compact = "".join(payload.split())
-    return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
+    return read_address(url, f"{where}.{name}")

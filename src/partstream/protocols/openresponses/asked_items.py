@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS, PLACE
 from partstream.errors import InvalidRequestError
-from partstream.json_codec import JSONDecodeError, is_json, loads
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart, thinking_part
+from partstream.protocols.asked_fields import described, object_in_text, optional_text, required_text
 from partstream.protocols.openresponses.asked_content import read_content
-from partstream.protocols.openresponses.asked_fields import described, optional_text, required_text
 from partstream.protocols.openresponses.sealed_state import read_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from partstream.parts import MessagePart
-    from partstream.protocols.openresponses.asked_fields import Counts
+    from partstream.protocols.asked_fields import Counts
 
 __all__ = ["read_items"]
 
@@ -92,7 +91,7 @@ class _Reader:
     def _call(self, item: Mapping[str, Any], where: str) -> None:
         self._close_results()
         call_id, name = required_text(item, "call_id", where), required_text(item, "name", where)
-        self._answer.call(ToolCallPart(call_id, name, _arguments(item, where)))
+        self._answer.call(ToolCallPart(call_id, name, object_in_text(item, "arguments", where)))
 
     def _output(self, item: Mapping[str, Any], where: str) -> None:
         self._close_answer()
@@ -186,17 +185,3 @@ _OWN: Final = frozenset({"id", "encrypted_content"})
 
 def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
     return {name: value for name in ("id", "encrypted_content") if (value := optional_text(item, name, where))}
-
-
-def _arguments(item: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The arguments of a call. Some servers leave out empty arguments, and clients send back what they got."""
-    text = item.get("arguments")
-    if not isinstance(text, str):
-        raise InvalidRequestError(f"{where}.arguments", described(text), "a JSON object as text")
-    try:
-        value = loads(text) if text.strip() else {}
-    except JSONDecodeError:
-        value = None
-    if not isinstance(value, dict) or not is_json(value):
-        raise InvalidRequestError(f"{where}.arguments", described(text), "a JSON object as text")
-    return value

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Asked
-from partstream.protocols.openresponses.asked_fields import Counts, checked, described, optional_text, required_text
+from partstream.protocols.asked_fields import Counts, checked, described, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.protocol import ReadRequest
 

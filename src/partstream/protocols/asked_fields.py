@@ -6,11 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from partstream.errors import InvalidRequestError
+from partstream.json_codec import JSONDecodeError, is_json, loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Counts", "checked", "described", "optional_text", "required_text"]
+__all__ = ["Counts", "checked", "described", "object_in_text", "optional_text", "required_text"]
 
 
 class Counts:
@@ -68,4 +69,24 @@ def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
     if not value:
         got = "an empty string" if fields.get(name) == "" else "nothing"
         raise InvalidRequestError(f"{where}.{name}", got, "a string that is not empty")
+    return value
+
+
+def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    """The JSON object that a field holds as text, such as the arguments of a call.
+
+    An empty text is an empty object: some servers leave out empty arguments, and clients send back what they got.
+
+    Raises:
+        InvalidRequestError: The field holds anything else.
+    """
+    text = fields.get(name)
+    if not isinstance(text, str):
+        raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
+    try:
+        value = loads(text) if text.strip() else {}
+    except JSONDecodeError:
+        value = None
+    if not isinstance(value, dict) or not is_json(value):
+        raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
     return value
