@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
-from partstream.errors import CallerError
+from partstream.errors import CallerError, UnexpectedValueError
 
 __all__ = [
     "BOOLEAN",
@@ -31,22 +31,11 @@ T = TypeVar("T")
 _MAX_SHOWN: Final = 60
 
 
-class InvalidArgumentError(CallerError, TypeError, ValueError):
-    """A function or a constructor got an argument that it cannot use.
+class InvalidArgumentError(UnexpectedValueError, CallerError, TypeError, ValueError):
+    """A function or a constructor got an argument that it cannot use; `where` is the argument, as `TextPart.value`.
 
     Also a `TypeError` and a `ValueError`, which Python's own functions raise for such arguments.
-
-    Attributes:
-        where: The argument, such as `TextPart.value`.
-        got: A description of the value, shortened.
-        expected: A description of the values that are valid.
     """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)

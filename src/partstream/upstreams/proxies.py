@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from partstream.errors import LanguageModelError
+from partstream.errors import LanguageModelError, UnexpectedValueError
 from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:
@@ -26,20 +26,11 @@ _SCHEMES: Final = frozenset({"http", "https", *_SOCKS})
 _SOCKS_PACKAGE: Final = "socksio"
 
 
-class ConnectionSetupError(LanguageModelError):
+class ConnectionSetupError(UnexpectedValueError, LanguageModelError):
     """No connection can be tried: the configured proxy or certificates are unusable.
 
-    Attributes:
-        where: The environment variable or the setting that names them.
-        got: What is wrong with them, without a password.
-        expected: What would help.
+    `where` is the environment variable or the setting that names them, `got` says what is wrong without a password.
     """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from partstream.errors import CallerError
+from partstream.errors import CallerError, UnexpectedValueError
 
 __all__ = ["InvalidParamsError", "check"]
 
@@ -25,20 +25,8 @@ _NAMES = {
 }
 
 
-class InvalidParamsError(CallerError):
-    """The peer sent a value of the wrong shape.
-
-    Attributes:
-        where: The place, such as `params.messages[2].role`.
-        got: A description of the value, shortened; never a value that could be a secret.
-        expected: A description of the expected value.
-    """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
+class InvalidParamsError(UnexpectedValueError, CallerError):
+    """The peer sent a value of the wrong shape; `where` is a place such as `params.messages[2].role`."""
 
 
 def check(value: object, shape: Any, where: str) -> None:

@@ -1,59 +1,17 @@
-"""The tree of errors that cross Partstream's rooms. Facts are fields; no caller has to parse a message.
-
-Errors of a single room (of settings, keys, recordings, scenarios, ...) derive from these and stand in that room.
-
-::
-
-    PartstreamError
-    ├── LanguageModelError                  a request to a model failed; has a `code`
-    │   ├── UnknownModelError               no provider offers the model (code NotFound)
-    │   ├── RequestNotExpressibleError      the upstream's protocol has no form for something in the request
-    │   └── UpstreamError                   the upstream is to blame
-    │       ├── UpstreamHTTPError           the upstream answered with an error status
-    │       ├── ContextLengthExceededError  the input is too long for the model
-    │       ├── UpstreamFailureError        the upstream reported a failure inside the stream
-    │       ├── UpstreamConnectionError     the upstream could not be reached, or the connection broke
-    │       ├── UpstreamTimeoutError        the upstream exceeded one of the four time limits
-    │       ├── UpstreamAbortedError        the upstream stopped its own answer before the end
-    │       ├── TruncatedStreamError        the bytes ended before the response did
-    │       └── UpstreamProtocolError       the upstream sent something that its protocol does not allow
-    │           ├── EventTooLargeError      one event exceeds the size limit
-    │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
-    ├── InvalidRequestError                 a client sent us a request that its protocol does not allow
-    ├── ToolRoundLimitError                 the model still calls tools after the rounds that the consumer allows
-    └── CallerError                         the calling code has a bug, or a setting is wrong
-        ├── AdapterUsageError               an adapter was fed after it ended
-        ├── ContractViolationError          a provider broke a rule of the stream contract
-        ├── DuplicateVendorError            two providers were registered under one vendor
-        └── ProviderStuckError              a provider ignored its token and its cancellation
-
-The values of `code` are VS Code's (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, and
-`Unspecified` for the rest. The upstream's own codes and messages are fields of the subclasses of
-:class:`UpstreamError`.
-"""
+"""Errors that an upstream is to blame for."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode
+
 __all__ = [
-    "AdapterUsageError",
-    "CallerError",
     "ContextLengthExceededError",
-    "ContractViolationError",
-    "DuplicateVendorError",
     "EventTooLargeError",
-    "InvalidRequestError",
-    "LanguageModelError",
-    "LanguageModelErrorCode",
-    "PartstreamError",
-    "ProviderStuckError",
-    "RequestNotExpressibleError",
     "TimeoutPhase",
     "ToolArgumentsError",
-    "ToolRoundLimitError",
     "TruncatedStreamError",
-    "UnknownModelError",
     "UpstreamAbortedError",
     "UpstreamConnectionError",
     "UpstreamError",
@@ -63,16 +21,6 @@ __all__ = [
     "UpstreamTimeoutError",
 ]
 
-
-class LanguageModelErrorCode(StrEnum):
-    """The kind of a failure, in the names of `vscode.LanguageModelError`."""
-
-    NOT_FOUND = "NotFound"
-    NO_PERMISSIONS = "NoPermissions"
-    BLOCKED = "Blocked"
-    UNSPECIFIED = "Unspecified"
-
-
 # 401/403: the key is missing or not allowed; 402/429: the account is out of credit or asks too often.
 _CODE_BY_HTTP_STATUS = {
     401: LanguageModelErrorCode.NO_PERMISSIONS,
@@ -81,86 +29,6 @@ _CODE_BY_HTTP_STATUS = {
     404: LanguageModelErrorCode.NOT_FOUND,
     429: LanguageModelErrorCode.BLOCKED,
 }
-
-
-class PartstreamError(Exception):
-    """The root of all errors that Partstream raises on purpose."""
-
-
-class LanguageModelError(PartstreamError):
-    """A request to a model failed; the counterpart of `vscode.LanguageModelError`.
-
-    Attributes:
-        message: One sentence for a person.
-        code: The kind of failure.
-    """
-
-    def __init__(self, message: str, code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = LanguageModelErrorCode(code)
-
-    @staticmethod
-    def no_permissions(message: str) -> LanguageModelError:
-        """The key is missing, or may not be used for this model; as `vscode.LanguageModelError.NoPermissions`."""
-        return LanguageModelError(message, LanguageModelErrorCode.NO_PERMISSIONS)
-
-    @staticmethod
-    def blocked(message: str) -> LanguageModelError:
-        """The request was refused, such as by a quota or a filter; as `vscode.LanguageModelError.Blocked`."""
-        return LanguageModelError(message, LanguageModelErrorCode.BLOCKED)
-
-    @staticmethod
-    def not_found(message: str) -> LanguageModelError:
-        """The model does not exist, or no longer; as `vscode.LanguageModelError.NotFound`."""
-        return LanguageModelError(message, LanguageModelErrorCode.NOT_FOUND)
-
-
-class InvalidRequestError(PartstreamError):
-    """A client's request does not conform to its protocol.
-
-    Attributes:
-        where: The place in the request, such as `input[2].content`.
-        got: A description of the value there.
-        expected: A description of the values that the protocol allows there.
-    """
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
-
-
-class UnknownModelError(LanguageModelError):
-    """No provider offers the requested model.
-
-    Attributes:
-        model_id: The id in the request.
-        known: The ids of all known models.
-    """
-
-    def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
-        have = ", ".join(known) if known else "none"
-        super().__init__(f"unknown model {model_id!r}; known models: {have}", LanguageModelErrorCode.NOT_FOUND)
-        self.model_id = model_id
-        self.known = known
-
-
-class RequestNotExpressibleError(LanguageModelError):
-    """Something in the request has no form in the upstream's protocol.
-
-    Attributes:
-        what: A description of the thing that cannot be sent.
-        where: The place in the request, such as `messages[2].content[0]`.
-        expected: A description of the values that could be sent there.
-    """
-
-    def __init__(self, what: str, where: str, expected: str) -> None:
-        super().__init__(f"cannot send {what} at {where}: expected {expected}")
-        self.what = what
-        self.where = where
-        self.expected = expected
 
 
 class UpstreamError(LanguageModelError):
@@ -432,69 +300,3 @@ class ToolArgumentsError(UpstreamProtocolError):
         self.call_id = call_id
         self.name = name
         self.arguments = arguments[:500]
-
-
-class ToolRoundLimitError(PartstreamError):
-    """The model still called tools in the last round that the consumer allows; those calls were not executed.
-
-    Attributes:
-        max_rounds: The number of rounds that the consumer allows.
-        pending: The names of the tools that the last round called, in order.
-    """
-
-    def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
-        super().__init__(f"the model still calls tools after {max_rounds} rounds: {', '.join(pending)}")
-        self.max_rounds = max_rounds
-        self.pending = pending
-
-
-class CallerError(PartstreamError):
-    """The calling code has a bug or a wrong setting; the upstream is never to blame."""
-
-
-class AdapterUsageError(CallerError):
-    """An adapter was fed or ended a second time after its end."""
-
-
-class ContractViolationError(CallerError):
-    """A provider broke a rule of the stream contract.
-
-    Attributes:
-        rule_id: The rule's identifier, as in :data:`partstream.contract.RULES`.
-        section: The section of the contract.
-        detail: A description of what the provider did.
-    """
-
-    def __init__(self, rule_id: str, section: str, text: str, detail: str) -> None:
-        super().__init__(f"rule {rule_id} (section {section}) is broken: {detail}. The rule: {text}")
-        self.rule_id = rule_id
-        self.section = section
-        self.detail = detail
-
-
-class DuplicateVendorError(CallerError):
-    """A provider was registered under a vendor that already has a provider.
-
-    Attributes:
-        vendor: The vendor.
-    """
-
-    def __init__(self, vendor: str) -> None:
-        super().__init__(f"the vendor {vendor!r} already has a provider: dispose of its registration first")
-        self.vendor = vendor
-
-
-class ProviderStuckError(CallerError):
-    """A provider still ran after its token and then its task were cancelled; nothing else can stop it.
-
-    Attributes:
-        vendor: The vendor that the provider is registered under.
-        model_id: The model of the request.
-        seconds: How long its caller waited for it to stop.
-    """
-
-    def __init__(self, vendor: str, model_id: str, seconds: float) -> None:
-        super().__init__(f"the provider of {vendor}/{model_id} did not stop within {seconds:g} s of being cancelled")
-        self.vendor = vendor
-        self.model_id = model_id
-        self.seconds = seconds

@@ -1,0 +1,61 @@
+"""Errors of requests, before or beside their upstream: what is asked for cannot be read, sent, or answered."""
+
+from __future__ import annotations
+
+from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode, PartstreamError, UnexpectedValueError
+
+__all__ = [
+    "InvalidRequestError",
+    "RequestNotExpressibleError",
+    "ToolRoundLimitError",
+    "UnknownModelError",
+]
+
+
+class InvalidRequestError(UnexpectedValueError):
+    """A client's request does not conform to its protocol; `where` is a place such as `input[2].content`."""
+
+
+class UnknownModelError(LanguageModelError):
+    """No provider offers the requested model.
+
+    Attributes:
+        model_id: The id in the request.
+        known: The ids of all known models.
+    """
+
+    def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
+        have = ", ".join(known) if known else "none"
+        super().__init__(f"unknown model {model_id!r}; known models: {have}", LanguageModelErrorCode.NOT_FOUND)
+        self.model_id = model_id
+        self.known = known
+
+
+class RequestNotExpressibleError(LanguageModelError):
+    """Something in the request has no form in the upstream's protocol.
+
+    Attributes:
+        what: A description of the thing that cannot be sent.
+        where: The place in the request, such as `messages[2].content[0]`.
+        expected: A description of the values that could be sent there.
+    """
+
+    def __init__(self, what: str, where: str, expected: str) -> None:
+        super().__init__(f"cannot send {what} at {where}: expected {expected}")
+        self.what = what
+        self.where = where
+        self.expected = expected
+
+
+class ToolRoundLimitError(PartstreamError):
+    """The model still called tools in the last round that the consumer allows; those calls were not executed.
+
+    Attributes:
+        max_rounds: The number of rounds that the consumer allows.
+        pending: The names of the tools that the last round called, in order.
+    """
+
+    def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
+        super().__init__(f"the model still calls tools after {max_rounds} rounds: {', '.join(pending)}")
+        self.max_rounds = max_rounds
+        self.pending = pending
