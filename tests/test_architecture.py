@@ -224,6 +224,13 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli.demo",
 }
 
+# A server that is called like its protocol: its title, its host and the variable of its key hold the word.
+SERVERS_CALLED_LIKE_PROTOCOLS = {
+    "partstream.protocols.known_servers": {"ai-gateway"},
+    "partstream.protocols.openresponses.servers": {"ai-gateway"},
+    "partstream.protocols.chat_completions.servers": {"ai-gateway"},
+}
+
 
 def _words(path: Path) -> Iterator[str]:
     """Every identifier and string of the code; docstrings and comments are for people."""
@@ -255,7 +262,8 @@ def _spoken_in(folder: str) -> set[str]:
 def _foreign_protocols(path: Path) -> Iterator[str]:
     module = _name(path)
     own = _spoken_in(module.split(".")[2]) if module.startswith("partstream.protocols.") else set()
-    foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own}
+    called = SERVERS_CALLED_LIKE_PROTOCOLS.get(module, set())
+    foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own | called}
     for word in _words(path):
         if any(protocol in _squeezed(word) for protocol in foreign):
             yield f"{module} knows {word!r}"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
 from partstream.conversation.carried import Carried
 from partstream.protocols.errors import COMMON_ERRORS, Errors
@@ -42,6 +43,7 @@ __all__ = [
     "Protocol",
     "ReadRequest",
     "ReadResponse",
+    "SpokenAt",
     "WireEvent",
     "WireRequest",
     "WriteRequest",
@@ -255,6 +257,32 @@ class WriteResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenAt:
+    """A known server that speaks a protocol.
+
+    Attributes:
+        server: Its :attr:`partstream.protocols.known_servers.KnownServer.name`.
+        base_url: The base URL at the server's first host, or where it listens by default; of a server that everybody
+            has at another address, an example.
+        is_complete: Whether answers, thinking, calls and usage come whole in this protocol there, and what has to go
+            back can go back.
+        reason: What is missing, as a clause; empty where it is complete.
+        source: Where this is known from.
+    """
+
+    server: str
+    base_url: str
+    is_complete: bool
+    reason: str
+    source: str
+
+    def at(self, url: str) -> str:
+        """The base URL of this protocol at the host of another URL, such as that of a region or a port of one's own."""
+        address = urlsplit(url)
+        return urlunsplit((address.scheme, address.netloc, urlsplit(self.base_url).path, "", ""))
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     """One wire protocol.
 
@@ -272,6 +300,7 @@ class Protocol:
         loses: Loads the table of what it has no place for.
         title: What a person reads who chooses a protocol; empty for its name.
         says: Which servers speak it, as a phrase.
+        spoken_at: Loads the known servers that speak it; None where none is known.
     """
 
     name: str
@@ -287,6 +316,7 @@ class Protocol:
     loses: Callable[[], Losses] | None = None
     title: str = ""
     says: str = ""
+    spoken_at: Callable[[], tuple[SpokenAt, ...]] | None = None
 
     @property
     def shown_title(self) -> str:

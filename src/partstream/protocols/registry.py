@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from partstream.protocols.framings import Framing
-    from partstream.protocols.protocol import WriteRequest
+    from partstream.protocols.protocol import SpokenAt, WriteRequest
 
 __all__ = [
     "BUILT_IN_PROTOCOLS",
@@ -38,6 +38,7 @@ __all__ = [
     "chunk_protocols",
     "known_framings",
     "loadable_protocols",
+    "spoken_at",
 ]
 
 DEFAULT_PROTOCOL: Final = "openresponses"
@@ -197,3 +198,21 @@ def chunk_protocols() -> tuple[str, ...]:
 def known_framings() -> dict[str, Framing]:
     """The framings of all protocols, by their names."""
     return {framing.name: framing for one in loadable_protocols()[0].values() for framing in one.framings}
+
+
+def spoken_at(server: str) -> tuple[tuple[str, SpokenAt], ...]:
+    """The protocols that a known server speaks, by name, each with its row; the better one first.
+
+    A protocol that is complete there is better than one that is not; among equals the order of the names decides.
+
+    Args:
+        server: The :attr:`partstream.protocols.known_servers.KnownServer.name`.
+    """
+    rows = [
+        (name, row)
+        for name, one in loadable_protocols()[0].items()
+        if one.spoken_at is not None
+        for row in one.spoken_at()
+        if row.server == server
+    ]
+    return tuple(sorted(rows, key=lambda found: not found[1].is_complete))

@@ -8,7 +8,14 @@ from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
     from partstream.protocols.losses import Losses
-    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest, WriteResponse
+    from partstream.protocols.protocol import (
+        OwnSettings,
+        ReadRequest,
+        ReadResponse,
+        SpokenAt,
+        WriteRequest,
+        WriteResponse,
+    )
 
 __all__ = ["PROTOCOL"]
 
@@ -49,6 +56,12 @@ def _loses() -> Losses:
     return LOSES
 
 
+def _spoken_at() -> tuple[SpokenAt, ...]:
+    from partstream.protocols.ai_gateway.servers import SPOKEN_AT  # noqa: PLC0415
+
+    return SPOKEN_AT
+
+
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
     read_response=_read_response,
@@ -60,4 +73,5 @@ PROTOCOL: Final = Protocol(
     loses=_loses,
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
+    spoken_at=_spoken_at,
 )

@@ -8,7 +8,14 @@ from partstream.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
     from partstream.protocols.losses import Losses
-    from partstream.protocols.protocol import OwnSettings, ReadRequest, ReadResponse, WriteRequest, WriteResponse
+    from partstream.protocols.protocol import (
+        OwnSettings,
+        ReadRequest,
+        ReadResponse,
+        SpokenAt,
+        WriteRequest,
+        WriteResponse,
+    )
 
 __all__ = ["PROTOCOL"]
 
@@ -49,6 +56,12 @@ def _loses() -> Losses:
     return LOSES
 
 
+def _spoken_at() -> tuple[SpokenAt, ...]:
+    from partstream.protocols.openresponses.servers import SPOKEN_AT  # noqa: PLC0415
+
+    return SPOKEN_AT
+
+
 # OpenRouter sends `[DONE]` before the last events, others leave it out: facts 7.2. So it says that the end is near.
 PROTOCOL: Final = Protocol(
     name="openresponses",
@@ -61,4 +74,5 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
+    spoken_at=_spoken_at,
 )

@@ -1,0 +1,1 @@
+"""Chat Completions: OpenAI's `POST /chat/completions`, as some thirty servers speak it."""

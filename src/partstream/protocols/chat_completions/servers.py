@@ -1,0 +1,91 @@
+"""The known servers that speak Chat Completions.
+
+Sources: facts chat-completions.md and the documentation of the vendors, read in November 2026. What a server wants in
+another form is in the table of its quirks; here stands only where it is, and whether everything gets through.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import SpokenAt
+
+__all__ = ["SPOKEN_AT"]
+
+
+def _whole(server: str, base_url: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
+
+
+def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+
+
+_NO_REASONING: Final = "new models refuse tools beside reasoning, and reasoning cannot go back"
+
+SPOKEN_AT: Final = (
+    _in_part("openai", "https://api.openai.com/v1", _NO_REASONING, "facts chat-completions.md 7.5, 7.6"),
+    _in_part(
+        "azure",
+        "https://YOUR-RESOURCE.openai.azure.com/openai/v1",
+        _NO_REASONING,
+        "facts chat-completions.md 7.5; learn.microsoft.com, Azure OpenAI v1 API",
+    ),
+    _in_part(
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "no thinking comes, and prompts are not cached",
+        "platform.claude.com/docs, compatibility with the SDK of OpenAI",
+    ),
+    _whole(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "ai.google.dev/gemini-api/docs/openai; facts chat-completions.md 2.5",
+    ),
+    _whole("openrouter", "https://openrouter.ai/api/v1", "openrouter.ai/docs; recordings of OpenRouter"),
+    _whole("ollama", "http://localhost:11434/v1", "facts chat-completions.md (ollama openai/openai.go); ollama.md"),
+    _in_part(
+        "lm-studio",
+        "http://localhost:1234/v1",
+        "a prompt that is too long gets an empty answer",
+        "facts chat-completions.md 6.2 (lmstudio-bug-tracker#2339)",
+    ),
+    _whole("llama.cpp", "http://localhost:8080/v1", "facts chat-completions.md (llama.cpp tools/server)"),
+    _whole("vllm", "http://localhost:8000/v1", "facts chat-completions.md (vllm chat_completion/serving.py)"),
+    _whole("deepseek", "https://api.deepseek.com", "api-docs.deepseek.com; recordings deepseek-*"),
+    _whole("groq", "https://api.groq.com/openai/v1", "console.groq.com/docs/openai; recordings groq-*"),
+    _whole("mistral", "https://api.mistral.ai/v1", "docs.mistral.ai; recordings mistral-*"),
+    _in_part(
+        "xai",
+        "https://api.x.ai/v1",
+        "the vendor has deprecated it, and reasoning cannot go back",
+        "docs.x.ai, comparison with the Chat Completions API; facts chat-completions.md 7.6",
+    ),
+    _whole("together", "https://api.together.ai/v1", "docs.together.ai, OpenAI compatibility"),
+    _whole("fireworks", "https://api.fireworks.ai/inference/v1", "docs.fireworks.ai, OpenAI compatibility"),
+    _whole("cerebras", "https://api.cerebras.ai/v1", "inference-docs.cerebras.ai; recordings of Cerebras"),
+    _whole("moonshot", "https://api.moonshot.ai/v1", "platform.moonshot.ai/docs; recording moonshotai-stream"),
+    _whole("zhipu", "https://api.z.ai/api/paas/v4", "docs.z.ai, OpenAI compatibility"),
+    _whole(
+        "qwen",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "alibabacloud.com/help, OpenAI compatible - Chat; recording alibaba-reasoning",
+    ),
+    _whole("minimax", "https://api.minimax.io/v1", "platform.minimax.io, OpenAI compatible text API"),
+    _in_part(
+        "vercel",
+        "https://ai-gateway.vercel.sh/v1",
+        "the gateway's own protocol says more of what a provider answered",
+        "vercel.com/docs, OpenAI-compatible API of the gateway",
+    ),
+    _whole("litellm", "http://localhost:4000/v1", "docs.litellm.ai; facts chat-completions.md"),
+    _whole("github-copilot", "https://api.githubcopilot.com", "facts chat-completions.md 1, 2.2"),
+    _whole("github-models", "https://models.github.ai/inference", "docs.github.com, GitHub Models REST API"),
+    _whole("sglang", "http://localhost:30000/v1", "facts chat-completions.md (sglang serving_chat.py)"),
+    _whole("nvidia", "https://integrate.api.nvidia.com/v1", "docs.api.nvidia.com"),
+    _whole("perplexity", "https://api.perplexity.ai", "docs.perplexity.ai; facts chat-completions.md 2.1"),
+    _whole("hugging-face", "https://router.huggingface.co/v1", "huggingface.co/docs, Inference Providers"),
+    _whole("chutes", "https://llm.chutes.ai/v1", "facts chat-completions.md 2.2"),
+    _whole("nebius", "https://api.tokenfactory.nebius.com/v1", "facts chat-completions.md 3.1"),
+    _whole("baseten", "https://inference.baseten.co/v1", "docs.baseten.co; facts chat-completions.md 7.5"),
+)

@@ -1,0 +1,351 @@
+"""The servers that are known by their hosts and ports, whatever protocol is spoken there.
+
+Nothing here names a protocol. What is spoken at a server, and below which base URL, are rows in the folder of the
+protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
+
+Sources: facts on the servers (chat-completions.md, openresponses.md, ollama.md, ai-sdk.md) and the documentation of
+each vendor, read in November 2026.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ["KNOWN_SERVERS", "KeyNeed", "KnownServer", "Region", "known_server", "server_at"]
+
+
+class KeyNeed(StrEnum):
+    """Whether a server wants a key."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    """Whoever runs the server decides it; most run it without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of the world with a host of its own; a key of one region is of no use in another.
+
+    Attributes:
+        host: The host.
+        title: What a person reads.
+    """
+
+    host: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """A server that is known by its address.
+
+    Attributes:
+        name: What a person types to choose it, and what tables of other modules are keyed by: lower case, no blanks.
+        title: What a person reads.
+        hosts: Its host names, regional ones too; `*.` at the beginning stands for any name below the rest.
+        ports: The ports on which it listens by default where people run it themselves; the usual one first.
+        key: Whether it wants a key.
+        key_variables: The environment variables that usually hold its key; the vendor's own first.
+        keys_page: Where a person makes a key; empty where there is no such page.
+        address_example: What its base URL looks like, for a server of which everybody has another address; empty for
+            a server whose base URL is known.
+        regions: Its regions, if a person has to choose one; the first is that of the base URLs in the tables.
+        is_offered: Whether it is among the presets. Others are known for their quirks alone.
+    """
+
+    name: str
+    title: str
+    hosts: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    key: KeyNeed = KeyNeed.REQUIRED
+    key_variables: tuple[str, ...] = ()
+    keys_page: str = ""
+    address_example: str = ""
+    regions: tuple[Region, ...] = ()
+    is_offered: bool = True
+
+    @property
+    def is_local(self) -> bool:
+        """Whether people run it themselves, so that only a port tells it, which any other server may use."""
+        return bool(self.ports)
+
+    def has_host(self, host: str) -> bool:
+        """Whether a host name, in lower case, is one of its own."""
+        return any(host == one or (one.startswith("*.") and host.endswith(one[1:])) for one in self.hosts)
+
+
+# In the order in which they are offered.
+KNOWN_SERVERS: Final = (
+    KnownServer(
+        "openai",
+        "OpenAI",
+        ("api.openai.com", "*.api.openai.com"),  # eu.api.openai.com and other regions
+        key_variables=("OPENAI_API_KEY",),
+        keys_page="https://platform.openai.com/api-keys",
+    ),
+    KnownServer(
+        "anthropic",
+        "Anthropic",
+        ("api.anthropic.com",),
+        key_variables=("ANTHROPIC_API_KEY",),
+        keys_page="https://platform.claude.com/settings/keys",
+    ),
+    KnownServer(
+        "gemini",
+        "Google Gemini",
+        ("generativelanguage.googleapis.com",),
+        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+        keys_page="https://aistudio.google.com/apikey",
+    ),
+    KnownServer(
+        "openrouter",
+        "OpenRouter",
+        ("openrouter.ai", "*.openrouter.ai"),
+        key_variables=("OPENROUTER_API_KEY",),
+        keys_page="https://openrouter.ai/settings/keys",
+    ),
+    KnownServer(
+        "ollama",
+        "Ollama",
+        ("ollama.com",),
+        ports=(11434,),
+        key=KeyNeed.OPTIONAL,
+        key_variables=("OLLAMA_API_KEY",),
+    ),
+    KnownServer("lm-studio", "LM Studio", ports=(1234,), key=KeyNeed.OPTIONAL, key_variables=("LM_API_TOKEN",)),
+    KnownServer("llama.cpp", "llama.cpp", ports=(8080,), key=KeyNeed.OPTIONAL, key_variables=("LLAMA_API_KEY",)),
+    KnownServer("vllm", "vLLM", ports=(8000,), key=KeyNeed.OPTIONAL, key_variables=("VLLM_API_KEY",)),
+    KnownServer(
+        "deepseek",
+        "DeepSeek",
+        ("api.deepseek.com",),
+        key_variables=("DEEPSEEK_API_KEY",),
+        keys_page="https://platform.deepseek.com/api_keys",
+    ),
+    KnownServer(
+        "groq",
+        "Groq",
+        ("api.groq.com",),
+        key_variables=("GROQ_API_KEY",),
+        keys_page="https://console.groq.com/keys",
+    ),
+    KnownServer(
+        "mistral",
+        "Mistral",
+        ("api.mistral.ai", "codestral.mistral.ai"),
+        key_variables=("MISTRAL_API_KEY",),
+        keys_page="https://console.mistral.ai/api-keys",
+    ),
+    KnownServer(
+        "xai",
+        "xAI",
+        ("api.x.ai", "*.api.x.ai"),
+        key_variables=("XAI_API_KEY",),
+        keys_page="https://console.x.ai",
+    ),
+    KnownServer(
+        "together",
+        "Together AI",
+        ("api.together.ai", "api.together.xyz"),
+        key_variables=("TOGETHER_API_KEY",),
+        keys_page="https://api.together.ai/settings/api-keys",
+    ),
+    KnownServer(
+        "fireworks",
+        "Fireworks AI",
+        ("api.fireworks.ai",),
+        key_variables=("FIREWORKS_API_KEY",),
+        keys_page="https://app.fireworks.ai/settings/users/api-keys",
+    ),
+    KnownServer(
+        "cerebras",
+        "Cerebras",
+        ("api.cerebras.ai",),
+        key_variables=("CEREBRAS_API_KEY",),
+        keys_page="https://cloud.cerebras.ai",
+    ),
+    KnownServer(
+        "moonshot",
+        "Moonshot AI (Kimi)",
+        ("api.moonshot.ai", "api.moonshot.cn"),
+        key_variables=("MOONSHOT_API_KEY",),
+        keys_page="https://platform.moonshot.ai/console/api-keys",
+        regions=(
+            Region("api.moonshot.ai", "International"),
+            Region("api.moonshot.cn", "China"),
+        ),
+    ),
+    KnownServer(
+        "zhipu",
+        "Zhipu AI (Z.ai, GLM)",
+        ("api.z.ai", "open.bigmodel.cn"),
+        key_variables=("ZAI_API_KEY", "ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
+        keys_page="https://z.ai/manage-apikey/apikey-list",
+        regions=(
+            Region("api.z.ai", "International (Z.ai)"),
+            Region("open.bigmodel.cn", "China (BigModel)"),
+        ),
+    ),
+    KnownServer(
+        "qwen",
+        "Qwen (Alibaba Model Studio)",
+        (
+            "dashscope-intl.aliyuncs.com",
+            "dashscope-us.aliyuncs.com",
+            "dashscope.aliyuncs.com",
+            "cn-hongkong.dashscope.aliyuncs.com",
+        ),
+        key_variables=("DASHSCOPE_API_KEY",),
+        keys_page="https://modelstudio.console.alibabacloud.com",
+        regions=(
+            Region("dashscope-intl.aliyuncs.com", "Singapore"),
+            Region("dashscope-us.aliyuncs.com", "US (Virginia)"),
+            Region("dashscope.aliyuncs.com", "China (Beijing)"),
+            Region("cn-hongkong.dashscope.aliyuncs.com", "Hong Kong"),
+        ),
+    ),
+    KnownServer(
+        "minimax",
+        "MiniMax",
+        ("api.minimax.io", "api.minimaxi.com"),
+        key_variables=("MINIMAX_API_KEY",),
+        keys_page="https://platform.minimax.io",
+        regions=(
+            Region("api.minimax.io", "International"),
+            Region("api.minimaxi.com", "China"),
+        ),
+    ),
+    KnownServer(
+        "azure",
+        "Azure OpenAI (Microsoft Foundry)",
+        ("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
+        key_variables=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+        keys_page="https://ai.azure.com",
+        address_example="https://YOUR-RESOURCE.openai.azure.com/openai/v1",
+    ),
+    KnownServer(
+        "vercel",
+        "Vercel AI Gateway",
+        ("ai-gateway.vercel.sh",),
+        key_variables=("AI_GATEWAY_API_KEY",),
+        keys_page="https://vercel.com/dashboard/ai/api-keys",
+    ),
+    KnownServer(
+        "litellm",
+        "LiteLLM",
+        ports=(4000,),
+        key=KeyNeed.OPTIONAL,
+        key_variables=("LITELLM_API_KEY", "LITELLM_PROXY_API_KEY"),
+        address_example="http://localhost:4000/v1",
+    ),
+    KnownServer(
+        "github-copilot",
+        "GitHub Copilot",
+        ("api.githubcopilot.com", "*.githubcopilot.com"),  # api.individual, api.business, api.enterprise
+        is_offered=False,
+    ),
+    KnownServer(
+        "github-models",
+        "GitHub Models",
+        ("models.github.ai", "models.inference.ai.azure.com"),
+        key_variables=("GITHUB_TOKEN",),
+        is_offered=False,
+    ),
+    KnownServer("sglang", "SGLang", ports=(30000,), key=KeyNeed.OPTIONAL, is_offered=False),
+    KnownServer(
+        "nvidia",
+        "NVIDIA NIM",
+        ("integrate.api.nvidia.com",),
+        key_variables=("NVIDIA_API_KEY",),
+        keys_page="https://build.nvidia.com/settings/api-keys",
+        is_offered=False,
+    ),
+    KnownServer(
+        "perplexity",
+        "Perplexity",
+        ("api.perplexity.ai",),
+        key_variables=("PERPLEXITY_API_KEY",),
+        keys_page="https://www.perplexity.ai/account/api",
+        is_offered=False,
+    ),
+    KnownServer(
+        "hugging-face",
+        "Hugging Face",
+        ("router.huggingface.co",),
+        key_variables=("HF_TOKEN",),
+        keys_page="https://huggingface.co/settings/tokens",
+        is_offered=False,
+    ),
+    KnownServer(
+        "chutes",
+        "Chutes",
+        ("llm.chutes.ai",),
+        key_variables=("CHUTES_API_KEY",),
+        is_offered=False,
+    ),
+    KnownServer(
+        "nebius",
+        "Nebius",
+        ("api.tokenfactory.nebius.com", "api.studio.nebius.com"),
+        key_variables=("NEBIUS_API_KEY",),
+        is_offered=False,
+    ),
+    KnownServer(
+        "baseten",
+        "Baseten",
+        ("inference.baseten.co",),
+        key_variables=("BASETEN_API_KEY",),
+        is_offered=False,
+    ),
+    KnownServer(
+        "cloudflare",
+        "Cloudflare",
+        ("api.cloudflare.com", "gateway.ai.cloudflare.com"),
+        key_variables=("CLOUDFLARE_API_TOKEN",),
+        is_offered=False,
+    ),
+)
+
+
+def server_at(url: str) -> KnownServer | None:
+    """The known server at a URL; None where none is known.
+
+    A host tells a server for certain. A port is a guess, as another program may listen there, and counts only at a
+    host that is no public name: :attr:`KnownServer.is_local` tells which of the two it was, unless the host is one of
+    :attr:`KnownServer.hosts`.
+    """
+    try:
+        address = urlsplit(url)
+        host, port = (address.hostname or "").rstrip("."), address.port
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        return None
+    if not host:
+        return None
+    by_host = next((server for server in KNOWN_SERVERS if server.has_host(host)), None)
+    if by_host is not None or not _is_private(host):
+        return by_host
+    return next((server for server in KNOWN_SERVERS if port in server.ports), None)
+
+
+def known_server(name: str) -> KnownServer:
+    """The known server with a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return _BY_NAME[name]
+
+
+_BY_NAME: Final = {server.name: server for server in KNOWN_SERVERS}
+
+_PRIVATE_ENDINGS: Final = (".localhost", ".local", ".lan", ".home.arpa", ".internal")
+"""RFC 6762, RFC 8375, and the name that ICANN keeps for private use."""
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host is no public name: an address, a name without dots such as that of a container, a private name."""
+    is_address = ":" in host or host.replace(".", "").isdigit()
+    return is_address or "." not in host or host.endswith(_PRIVATE_ENDINGS)

@@ -1,0 +1,108 @@
+"""The known servers that speak OpenResponses.
+
+Sources: facts openresponses.md section 7 (deviations) and the documentation of the vendors, read in November 2026.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import SpokenAt
+
+__all__ = ["SPOKEN_AT"]
+
+
+def _whole(server: str, base_url: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
+
+
+def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+
+
+SPOKEN_AT: Final = (
+    _whole("openai", "https://api.openai.com/v1", "OpenAI's reference; recordings openai-*"),
+    _whole(
+        "azure",
+        "https://YOUR-RESOURCE.openai.azure.com/openai/v1",
+        "learn.microsoft.com, Azure OpenAI v1 API; recordings azure-*",
+    ),
+    _whole(
+        "xai",
+        "https://api.x.ai/v1",
+        "docs.x.ai, comparison with the Chat Completions API: the recommended one; recordings xai-*",
+    ),
+    _whole("lm-studio", "http://localhost:1234/v1", "facts openresponses.md 7.1; recording lmstudio-tool-call.1"),
+    _in_part(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "the endpoint is a beta, and may end without its closing event",
+        "openrouter.ai, Responses API (beta); facts openresponses.md 7.2",
+    ),
+    _in_part(
+        "ollama",
+        "http://localhost:11434/v1",
+        "text behind a call is dropped, and messages before calls are not closed",
+        "facts openresponses.md 7.1 (ollama openai/responses.go)",
+    ),
+    _in_part(
+        "llama.cpp",
+        "http://localhost:8080/v1",
+        "the server translates it, without indices and ids of items",
+        "facts openresponses.md 7.2 (llama.cpp#20607, #24882, #24957)",
+    ),
+    _in_part(
+        "vllm",
+        "http://localhost:8000/v1",
+        "calls of some models come as text, and reasoning is refused when it is sent back",
+        "facts openresponses.md 7.1 (vllm#29725, #36435, #28248)",
+    ),
+    _in_part(
+        "sglang",
+        "http://localhost:30000/v1",
+        "calls are not closed",
+        "facts openresponses.md 7.2 (sglang#12652)",
+    ),
+    _in_part(
+        "litellm",
+        "http://localhost:4000/v1",
+        "the proxy translates it for most models, with indices and ids that change",
+        "facts openresponses.md 7.2 (litellm#37852, #36375, #28899)",
+    ),
+    _in_part(
+        "vercel",
+        "https://ai-gateway.vercel.sh/v1",
+        "the gateway's own protocol says more of what a provider answered",
+        "vercel.com/docs, OpenAI-compatible API of the gateway",
+    ),
+    _in_part(
+        "deepseek",
+        "https://api.deepseek.com",
+        "the endpoint is meant for Codex and keeps no response",
+        "api-docs.deepseek.com/guides/responses_api",
+    ),
+    _in_part(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        "the endpoint is a beta, without stored responses",
+        "console.groq.com/docs/responses-api",
+    ),
+    _in_part(
+        "qwen",
+        "https://dashscope-intl.aliyuncs.com/api/v2/apps/protocols/compatible-mode/v1",
+        "it serves a part of the models, at a base URL of its own",
+        "alibabacloud.com/help, OpenAI compatible - Responses",
+    ),
+    _in_part(
+        "hugging-face",
+        "https://router.huggingface.co/v1",
+        "most fields of a response are missing",
+        "facts openresponses.md 7.1 (responses.js)",
+    ),
+    _in_part(
+        "github-copilot",
+        "https://api.githubcopilot.com",
+        "only a part of the models has it, and ids change with every event",
+        "facts openresponses.md 7.1; recording github-copilot-id-rotation.1; facts chat-completions.md 8",
+    ),
+)
