@@ -151,6 +151,55 @@ export interface UsageSums {
   estimated: number;
 }
 
+/**
+ * Why the server cannot be used.
+ *
+ * `kind` says what a person can change: the address, the key, or what keeps the connection from being made. `message`
+ * is one sentence that names what was found and what helps. `baseUrl` is the address to use instead, where one is
+ * known.
+ */
+export interface ServerProblem {
+  kind: ServerProblemKind;
+  message: string;
+  baseUrl?: string;
+}
+
+export type ServerProblemKind = "address" | "key" | "connection" | "other";
+
+/** What the server speaks: the protocol's title, below which base URL, and how that is known. */
+export interface SpokenHere {
+  protocol: string;
+  baseUrl: string;
+  reason: string;
+}
+
+/** A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens. */
+export interface TriedModel {
+  id: string;
+  name: string;
+  contextWindow?: number;
+  toolCalling?: boolean;
+  imageInput?: boolean;
+  inputPrice?: number;
+  outputPrice?: number;
+}
+
+/**
+ * Asks a server for its models before it becomes a group.
+ *
+ * `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
+ */
+export interface TryServerParams {
+  configuration: Record<string, unknown>;
+}
+
+/** The models of the server, or its problem; and what it speaks, as far as that is known. */
+export interface TryServerResult {
+  models: TriedModel[];
+  spoken?: SpokenHere;
+  problem?: ServerProblem;
+}
+
 /** A piece of text: `LanguageModelTextPart`. */
 export interface TextPart {
   type: "text";
@@ -493,6 +542,8 @@ export interface Requests {
   "languageModels/counting": { params: null; result: CountingResult };
   /** Returns how the last answers ended and which rules providers broke, for the debug information. */
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
+  /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
+  "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
   /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
 }

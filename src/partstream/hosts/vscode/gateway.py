@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.loading import Stamp
     from partstream.provider import LanguageModelChatProvider
+    from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]
 
@@ -98,9 +99,20 @@ class GatewayLoader:
         Raises:
             ConfigurationError: A setting is missing, unknown or of the wrong type.
         """
-        from partstream.configuration import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
-        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
+        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - takes 0.1 s to import
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
+
+        configuration = replace(self.configuration(), cache_folder=default_cache_folder())
+        ledger, counters = self._surroundings.tokens.open()
+        return GatewayProvider(configuration, ledger=ledger, counters=counters)
+
+    def configuration(self) -> GatewayConfiguration:
+        """The configuration of the gateway, without a folder for what it remembers.
+
+        Raises:
+            ConfigurationError: A setting is missing, unknown or of the wrong type.
+        """
+        from partstream.configuration import load_configuration  # noqa: PLC0415 - takes 0.1 s to import
 
         # A group of the other kind has this field; here it is empty and not a setting of the gateway.
         group = {name: value for name, value in self._configuration.items() if name != PROVIDER_KEY}
@@ -112,11 +124,7 @@ class GatewayLoader:
                 _logger.info("%s", note)
             for warning in loaded.resolved.warnings:
                 _logger.warning("%s: %s", self.name, warning)
-        configuration = loaded.gateway(surroundings.learn)
-        ledger, counters = surroundings.tokens.open()
-        return GatewayProvider(
-            replace(configuration, cache_folder=default_cache_folder()), ledger=ledger, counters=counters
-        )
+        return loaded.gateway(surroundings.learn)
 
 
 def _host_of(base_url: str) -> str:

@@ -96,6 +96,12 @@ class ProviderHost:
             result["errors"] += errors
         return result
 
+    async def try_server(self, params: wire.TryServerParams) -> wire.TryServerResult:
+        """Lists the models of a server that is no group yet, or says what is wrong with it."""
+        from partstream.hosts.vscode.trials import try_server  # noqa: PLC0415 - few people try a server in a window
+
+        return await try_server(params["configuration"], self._surroundings)
+
     async def respond(
         self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken
     ) -> wire.ResponseResult:

@@ -116,6 +116,13 @@ _ROWS = (
         wire.DiagnosticsResult,
         "Returns how the last answers ended and which rules providers broke, for the debug information.",
     ),
+    _request(
+        "languageModels/tryServer",
+        wire.TryServerParams,
+        wire.TryServerResult,
+        "Asks a server for its models before it becomes a group; the result names what is wrong, and the request "
+        "succeeds.",
+    ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
     _notification(
         "languageModels/forgetGroup",

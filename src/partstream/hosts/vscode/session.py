@@ -141,6 +141,7 @@ class Session:
             "languageModels/usage": self._usage,
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
+            "languageModels/tryServer": self._try_server,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -300,6 +301,11 @@ class Session:
     async def _diagnostics(self, _: None, running: _Running) -> wire.DiagnosticsResult:
         diagnostics: wire.DiagnosticsResult = self._redactor.redact_values(self._host.diagnostics())
         return diagnostics
+
+    async def _try_server(self, params: wire.TryServerParams, running: _Running) -> wire.TryServerResult:
+        self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
+        result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
+        return result
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

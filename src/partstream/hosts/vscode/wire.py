@@ -26,6 +26,14 @@ from partstream.hosts.vscode.wire_reports import (
     UsageResult,
     UsageSums,
 )
+from partstream.hosts.vscode.wire_trials import (
+    ServerProblem,
+    ServerProblemKind,
+    SpokenHere,
+    TriedModel,
+    TryServerParams,
+    TryServerResult,
+)
 
 __all__ = [
     "AnswerEnd",
@@ -69,8 +77,11 @@ __all__ = [
     "ResponseProgress",
     "ResponseResult",
     "ServerInfo",
+    "ServerProblem",
+    "ServerProblemKind",
     "SetLogLevelParams",
     "SidecarConfiguration",
+    "SpokenHere",
     "TextPart",
     "ThinkingPart",
     "TokenCount",
@@ -82,6 +93,9 @@ __all__ = [
     "Tool",
     "ToolCallPart",
     "ToolResultPart",
+    "TriedModel",
+    "TryServerParams",
+    "TryServerResult",
     "UsageResult",
     "UsageSums",
     "VersionMismatchData",

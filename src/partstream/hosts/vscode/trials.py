@@ -1,0 +1,128 @@
+"""Asks a server for its models before a person makes a group of it; keeps nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from partstream.errors import (
+    LanguageModelError,
+    LanguageModelErrorCode,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+    UpstreamTimeoutError,
+)
+from partstream.hosts.vscode.gateway import GatewayLoader
+from partstream.settings.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from decimal import Decimal
+
+    from partstream.hosts.vscode import wire
+    from partstream.hosts.vscode.gateway import GatewaySurroundings
+    from partstream.models.filters import OfferedModel
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.model_list import ModelList
+
+__all__ = ["TRIAL_SECONDS", "try_server"]
+
+TRIAL_SECONDS: Final = 20.0
+"""The most seconds for the list of models."""
+
+_DETAILS_SECONDS: Final = 3.0
+"""The most seconds for what a server says of each model: a person waits, and the list is useful without."""
+
+
+async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurroundings) -> wire.TryServerResult:
+    """Lists the models of a server as a group with these keys and values would.
+
+    Args:
+        configuration: The keys and values of the group.
+        surroundings: The other things that a gateway needs.
+
+    Returns:
+        The models with what the server says of them, or what is wrong. Nothing is remembered, and no file is written.
+    """
+    try:
+        return {"models": await _models(GatewayLoader(configuration, surroundings).configuration())}
+    except (LanguageModelError, ConfigurationError) as error:
+        return {"models": [], "problem": {"kind": _kind(error), "message": str(error)}}
+
+
+async def _models(gateway: GatewayConfiguration) -> list[wire.TriedModel]:
+    from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstreams.http import UpstreamHTTP  # noqa: PLC0415
+    from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
+
+    async with aclosing(UpstreamHTTP(gateway)) as http:
+        models = ModelList(gateway, DocumentFetcher(http), lambda: None)
+        async with aclosing(models):
+            return [_tried(model) for model in await _with_details(models)]
+
+
+async def _with_details(models: ModelList) -> Sequence[OfferedModel]:
+    """The models, with the details that arrive in a short time."""
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS):
+            offered = await models.offered()
+    except TimeoutError as error:
+        raise UpstreamError(f"the server did not list its models within {TRIAL_SECONDS:g} s") from error
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DETAILS_SECONDS):
+            await models.settle()
+            offered = await models.offered()
+    return offered
+
+
+def _tried(model: OfferedModel) -> wire.TriedModel:
+    from partstream.models.identity import parse_identity  # noqa: PLC0415 - as above
+
+    record = model.record
+    window = record.context_window or record.max_input_tokens
+    pricing = record.pricing.value if record.pricing is not None else None
+    facts = {
+        "contextWindow": window and window.value,
+        "toolCalling": record.tool_calling and record.tool_calling.value,
+        "imageInput": record.image_input and record.image_input.value,
+        "inputPrice": pricing and _per_million(pricing.input),
+        "outputPrice": pricing and _per_million(pricing.output),
+    }
+    name = model.override.name or record.name or parse_identity(record.id).display_name
+    tried: Any = {"id": record.id, "name": name}
+    tried |= {field: value for field, value in facts.items() if value is not None}
+    return cast("wire.TriedModel", tried)
+
+
+def _per_million(price: Decimal | None) -> float | None:
+    return None if price is None else float(price * 1_000_000)
+
+
+_KEY_SETTINGS: Final = ("apiKey", "vercelOidc")
+"""How the names of the settings begin that say where the key comes from."""
+
+
+def _kind(error: LanguageModelError | ConfigurationError) -> wire.ServerProblemKind:
+    """What of the group a person can change."""
+    if isinstance(error, ConfigurationError):
+        return "key" if error.where.startswith(_KEY_SETTINGS) else "address"
+    return next((kind for kind, fits in _KINDS if fits(error)), "other")
+
+
+def _is_elsewhere(error: LanguageModelError) -> bool:
+    """Whether something answers, and that is not the interface of a model server."""
+    if isinstance(error, UpstreamHTTPError):
+        return error.http_status in _NOT_THERE or error.http_status in range(300, 400)
+    return isinstance(error, UpstreamProtocolError)
+
+
+_NOT_THERE: Final = frozenset({404, 405, 410})
+_KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[LanguageModelError], bool]], ...]] = (
+    ("key", lambda error: error.code is LanguageModelErrorCode.NO_PERMISSIONS),
+    ("address", _is_elsewhere),
+    ("connection", lambda error: isinstance(error, UpstreamConnectionError | UpstreamTimeoutError)),
+)
+"""The first row that fits an error."""
