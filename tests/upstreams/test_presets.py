@@ -1,0 +1,60 @@
+"""The servers that a person can choose by name."""
+
+import pytest
+
+from partstream.protocols.known_servers import KeyNeed, server_at
+from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
+
+
+def test_the_presets_come_in_the_order_of_the_known_servers_and_end_with_any_address():
+    names = [one.name for one in presets()]
+    assert names[0] == "openai"
+    assert names[-1] == "address"
+    assert len(names) == len(set(names))
+    assert {"lm-studio", "vercel", "azure", "litellm"} <= set(names)
+
+
+@pytest.mark.parametrize("preset", presets(), ids=lambda one: one.name)
+def test_a_preset_has_an_address_or_asks_for_one(preset):
+    assert bool(preset.base_url) is not bool(preset.address_example)
+    assert preset.asks_address is not bool(preset.base_url)
+    for region in preset.regions:
+        server = server_at(region.base_url)
+        assert server is not None
+        assert server.name == preset.name
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("openai", "openai"),
+        ("OpenAI", "openai"),
+        ("LM Studio", "lm-studio"),
+        ("lmstudio", "lm-studio"),
+        ("ai-gateway", "vercel"),
+        ("x.ai", "xai"),
+        ("address", "address"),
+    ],
+)
+def test_a_preset_is_found_by_name_and_title_however_they_are_spelt(written: str, name: str):
+    assert preset_named(written).name == name
+
+
+@pytest.mark.parametrize(("written", "closest"), [("opnai", "openai"), ("qqqqqq", None), ("", None), ("!", None)])
+def test_a_name_of_no_preset_is_refused_with_the_closest_one(written: str, closest: str | None):
+    with pytest.raises(UnknownPresetError) as raised:
+        preset_named(written)
+    assert raised.value.closest == closest
+
+
+def test_the_best_protocol_of_a_server_decides_the_base_url():
+    assert preset_named("vercel").base_url == "https://ai-gateway.vercel.sh/v4/ai"
+    assert preset_named("lm-studio").base_url == "http://localhost:1234/v1"
+
+
+def test_a_server_of_which_everybody_has_another_address_asks_for_it():
+    azure = preset_named("azure")
+    assert azure.asks_address
+    assert "YOUR-RESOURCE" in azure.address_example
+    assert preset_named("ollama").key is KeyNeed.OPTIONAL
+    assert ANOTHER_ADDRESS.asks_address
