@@ -9,6 +9,7 @@ from openresponses_schema import validate_request
 from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.conversation.carried import Carried
 from partstream.conversation.preparation import Preparation, prepare
+from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.protocols.openresponses.read_request import READ_REQUEST
@@ -51,7 +52,8 @@ def gave(call_id: str = "gw-1", *content: TextPart | DataPart | str, is_error: b
 def prepared(*messages: ChatMessage, **options: Any) -> Preparation:
     settings = options.pop("settings", RequestSettings())
     origin, prefix = options.pop("origin", ORIGIN), options.pop("prefix", PREFIX)
-    return prepare(origin, messages, RequestOptions(**options), settings, prefix)
+    rules = options.pop("rules", ANY_CONVERSATION)
+    return prepare(origin, messages, RequestOptions(**options), settings, prefix, rules)
 
 
 def body_of(*messages: ChatMessage, carried: Carried = Carried.EVERYTHING, **options: Any) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Any conversation becomes a valid request that lacks nothing, and everything maps back; properties over all of it."""
 
 import json
+import re
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -20,12 +22,14 @@ from partstream import (
     ToolMode,
     ToolResultPart,
 )
+from partstream.conversation.call_ids import CallIdRule, IdForm
 from partstream.conversation.carried import Carried
 from partstream.conversation.continuation import history_digest
 from partstream.conversation.digest import answer_digest
+from partstream.conversation.rules import ConversationRules
 from partstream.conversation.settings import Continuation, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.state_marker import StateMarker, marker_part
-from partstream.conversation.turns import Call, Turn
+from partstream.conversation.turns import Call, Result, Turn
 from partstream.json_codec import dumps
 
 SETTINGS = st.builds(
@@ -145,3 +149,15 @@ def test_a_conversation_of_twice_the_length_is_twice_the_request():
     assert (len(two.turns), _size(two.turns)) == (2 * len(one.turns), 2 * _size(one.turns))
     sizes = [len(json.dumps(body_of(*conversation(rounds))["input"])) for rounds in (100, 200)]
     assert sizes[1] < 2.02 * sizes[0]
+
+
+def test_a_call_of_another_upstream_is_foreign_whatever_its_prefix():
+    forty = IdForm(40, refused=re.compile("[^A-Za-z0-9_-]"))
+    rules = ConversationRules(CallIdRule(IdForm(200), forty))
+    for upstream, sent in ((ORIGIN.upstream, "functions.f:0"), ("elsewhere", "functions_f_0_")):
+        marker = marker_part("m", StateMarker(replace(ORIGIN, upstream=upstream), "resp_1"))
+        messages = assistant([called("gw-functions.f:0"), marker]), user([gave("gw-functions.f:0", "x")])
+        turns = prepared(*messages, rules=rules).whole.turns
+        ids = {piece.call_id for turn in turns for piece in turn.content if isinstance(piece, Call | Result)}
+        assert len(ids) == 1
+        assert ids.pop().startswith(sent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.tool_names import NameForm, ToolNames
 
 VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 NAMES = st.lists(st.text(max_size=80) | st.from_regex(VALID, fullmatch=True), max_size=8)
@@ -58,3 +58,33 @@ def test_a_name_that_was_not_sent_stays_for_the_consumer_to_refuse():
     names = ToolNames(["f"])
     assert names.from_upstream("invented") == "invented"
     assert names.to_upstream("later on") == ToolNames(["later on"]).to_upstream("later on")
+
+
+LETTER_FIRST = NameForm(letter_first=True)
+BEGINNINGS = {
+    "get": "get",
+    "_get": "_get",
+    "1st": "t_1st",
+    "-x": "t_-x",
+    "1.st": "t_1_st_",
+    "9" * 64: "t_999",
+    "": "tool_",
+}
+
+
+@pytest.mark.parametrize(("name", "start"), BEGINNINGS.items())
+def test_a_name_begins_with_a_letter_where_the_server_wants_it(name: str, start: str):
+    names = ToolNames([name], LETTER_FIRST)
+    sent = names.to_upstream(name)
+    assert sent.startswith(start)
+    assert LETTER_FIRST.fits(sent)
+    assert names.from_upstream(sent) == name
+    assert ToolNames(["1st", "t_1st"], LETTER_FIRST).to_upstream("1st") not in {"1st", "t_1st"}
+
+
+@given(NAMES)
+def test_any_names_become_names_that_begin_with_a_letter(given_names: list[str]):
+    names = ToolNames(given_names, LETTER_FIRST)
+    sent = [names.to_upstream(name) for name in given_names]
+    assert all(LETTER_FIRST.fits(name) for name in sent)
+    assert [names.from_upstream(name) for name in sent] == given_names

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.conversation.turns import Call, Note, Result, Text, Turn, TurnRole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from partstream.conversation.call_ids import CallIds
     from partstream.conversation.tool_names import ToolNames
@@ -27,15 +27,21 @@ UNKNOWN_TOOL: Final = "unknown_tool"
 """The tool name of an added call, if only the result is left."""
 
 
-def pair(turns: Sequence[Turn], ids: CallIds, names: ToolNames) -> tuple[list[Turn], list[Note]]:
+def pair(
+    turns: Sequence[Turn],
+    ids: CallIds,
+    names: ToolNames,
+    foreign: Collection[int] = (),
+) -> tuple[list[Turn], list[Note]]:
     """The turns with the ids and names to send, with a result for every call and a call for every result; and notes.
 
     Args:
         turns: The turns with the given ids and names.
         ids: Assigns the ids to send.
         names: Gives the names to send.
+        foreign: The numbers of messages that another upstream is known to have given.
     """
-    pairing = _Pairing(_answers(turns), ids, names)
+    pairing = _Pairing(_answers(turns), ids, names, foreign)
     for turn in turns:
         pairing.add(turn)
     return pairing.end(), pairing.notes
@@ -65,13 +71,14 @@ def _answers(turns: Sequence[Turn]) -> dict[int, int]:
 class _Pairing:
     """The second pass: assigns ids and names, and adds missing halves."""
 
-    def __init__(self, answers: dict[int, int], ids: CallIds, names: ToolNames) -> None:
+    def __init__(self, answers: dict[int, int], ids: CallIds, names: ToolNames, foreign: Collection[int]) -> None:
         self.notes: list[Note] = []
         self._turns: list[Turn] = []
         self._answers = answers
         self._answered = set(answers.values())
         self._ids = ids
         self._names = names
+        self._foreign = foreign
         self._calls: list[Call] = []
         self._results = 0
         self._tool_of: dict[str, str] = {}
@@ -87,7 +94,7 @@ class _Pairing:
             return
         self._end_run()
         first = len(self._calls)
-        self._turns.append(replace(turn, content=tuple(map(self._piece, turn.content))))
+        self._turns.append(replace(turn, content=tuple(self._piece(piece, turn) for piece in turn.content)))
         for number in range(first, len(self._calls)):
             if number not in self._answered:
                 call = self._calls[number]
@@ -99,11 +106,12 @@ class _Pairing:
         self._end_run()
         return self._turns
 
-    def _piece(self, piece: Piece) -> Piece:
+    def _piece(self, piece: Piece, turn: Turn) -> Piece:
         if not isinstance(piece, Call):
             return piece
         self._tool_of[piece.call_id] = piece.name
-        call = replace(piece, call_id=self._ids.open(piece.call_id), name=self._names.to_upstream(piece.name))
+        call_id = self._ids.open(piece.call_id, is_foreign=turn.message in self._foreign)
+        call = replace(piece, call_id=call_id, name=self._names.to_upstream(piece.name))
         self._calls.append(call)
         return call
 

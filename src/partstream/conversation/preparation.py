@@ -13,6 +13,7 @@ from partstream.conversation.digest import short_digest
 from partstream.conversation.normal_form import read_turns
 from partstream.conversation.pairing import pair
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning
+from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.conversation.settings import Continuation, SystemAs
 from partstream.conversation.state_marker import read_marker
 from partstream.conversation.texts import well_formed
@@ -24,6 +25,7 @@ from partstream.parts import DataPart
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
     from partstream.conversation.state_marker import Origin, StateMarker
     from partstream.conversation.turns import Note, Turn
@@ -46,6 +48,7 @@ class Preparation:
         names: The sent and given names of tools.
         ids: The sent and given call ids.
         notes: Notes for the request's owner.
+        rules: What the server accepts in a conversation.
     """
 
     whole: ChatRequest
@@ -54,6 +57,7 @@ class Preparation:
     names: ToolNames
     ids: CallIds
     notes: tuple[Note, ...]
+    rules: ConversationRules = ANY_CONVERSATION
 
     @property
     def carries(self) -> Carried:
@@ -78,7 +82,9 @@ class Preparation:
             items = self.reasoning.get(turn.message)
             if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
                 done.add(turn.message)
-                yield replace(turn, content=place_reasoning(turn.content, items))
+                yield replace(
+                    turn, content=place_reasoning(turn.content, items, keeps_last=self.rules.takes_last_reasoning)
+                )
             else:
                 yield turn
 
@@ -89,6 +95,7 @@ def prepare(
     options: RequestOptions,
     settings: RequestSettings,
     call_id_prefix: str = "",
+    rules: ConversationRules = ANY_CONVERSATION,
 ) -> Preparation:
     """Prepares a request.
 
@@ -98,13 +105,16 @@ def prepare(
         options: Tools and options.
         settings: How requests to this model are written.
         call_id_prefix: The prefix of this upstream's call ids, which is removed; other ids stay.
+        rules: What the server accepts in a conversation.
     """
     given, notes = read_turns(messages)
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, Call))
-    names = ToolNames([*(tool.name for tool in options.tools), *calls])
-    ids = CallIds(call_id_prefix)
-    turns, pairing_notes = pair(given, ids, names)
+    names = ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names)
+    ids = CallIds(call_id_prefix, rules.call_ids)
     markers = _markers(messages)
+    # The upstreams of one program share a prefix, so that only the marker tells whose call it was.
+    foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
+    turns, pairing_notes = pair(given, ids, names, foreign)
     instructions, turns = _instructions(turns, settings)
     request = ChatRequest(
         model_id=origin.model,
@@ -132,7 +142,7 @@ def prepare(
         for number, message in enumerate(messages)
         if message.role is Role.ASSISTANT and (items := carried_reasoning(message, markers.get(number), origin))
     }
-    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes))
+    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes), rules)
 
 
 def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.conversation.carried import Carried
+from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
     from partstream.protocols.losses import Losses
@@ -160,6 +162,10 @@ def _as_they_are(settings: RequestSettings, _base_url: str, _model: LanguageMode
     return settings
 
 
+def _any_conversation(_settings: RequestSettings, _model_id: str) -> ConversationRules:
+    return ANY_CONVERSATION
+
+
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
     """The settings of requests that only this protocol has a place for.
@@ -201,6 +207,8 @@ class WriteRequest:
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
         complete_settings: Completes the settings of a request with what the base URL and the model say.
+        conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
+            model's id.
         continues: Whether a request can go on from a stored response.
         errors: How its servers say what went wrong.
         count: Where its servers count a request, or None.
@@ -213,6 +221,7 @@ class WriteRequest:
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
     complete_settings: Callable[[RequestSettings, str, LanguageModelChatInformation], RequestSettings] = _as_they_are
+    conversation_rules: Callable[[RequestSettings, str], ConversationRules] = _any_conversation
     continues: bool = False
     errors: Errors = COMMON_ERRORS
     count: CountEndpoint | None = None

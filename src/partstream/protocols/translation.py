@@ -69,8 +69,9 @@ def write_question(
     """
     if protocol.write_request is None:
         raise MissingCornerError(protocol.name, "write_request")
-    prepared = prepare(Origin(upstream, asked.model), asked.messages, asked.options, settings)
     corner = protocol.write_request()
+    rules = corner.conversation_rules(settings, asked.model)
+    prepared = prepare(Origin(upstream, asked.model), asked.messages, asked.options, settings, rules=rules)
     return corner.write(prepared.request(corner.carries))
 
 

@@ -123,7 +123,8 @@ class RequestSender:
         settings = self._upstream.complete_settings(chosen, configuration.base_url, model)
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
-        prepared = prepare(origin, question.messages, question.options, settings, prefix)
+        rules = self._upstream.conversation_rules(settings, model.id)
+        prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
         self._say(prepared.notes)
         return _Request(question, origin, prepared, self._tokens(model, question))
 

@@ -1,8 +1,8 @@
-"""Brings turns into the order that the AI SDK demands: one message a speaker, and results right after their calls.
+"""Brings turns into the order that many wires demand: one message a speaker, and results right after their calls.
 
-Version 6 and later refuse a conversation in which a message of the user stands between a call and its result
-(`MissingToolResultsError`: recorded with `ai` 6.0.50), and providers refuse it whatever the version. Hosts send it:
-text before a result in one message, or a result that comes two messages later.
+Servers refuse a conversation in which a message of the user stands between a call and its result, and so does the AI
+SDK since version 6 (`MissingToolResultsError`: recorded with `ai` 6.0.50). Hosts send it: text before a result in one
+message, or a result that comes two messages later.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ class SpokenTurn:
 
     Attributes:
         role: Who speaks.
-        content: What is said.
+        turns: What is said, in the turns that hold it.
         results: The results, in the order they came; empty for all but the assistant, except for results whose calls
             are not in the conversation, which stand alone.
     """
 
     role: TurnRole
-    content: list[Piece] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
+
+    @property
+    def content(self) -> list[Piece]:
+        """All pieces of what is said."""
+        return [piece for turn in self.turns for piece in turn.content]
 
 
 def spoken_turns(turns: Iterable[Turn]) -> list[SpokenTurn]:
@@ -50,7 +55,7 @@ def spoken_turns(turns: Iterable[Turn]) -> list[SpokenTurn]:
         if last is None or turn.role is not TurnRole.ASSISTANT or last.role is not turn.role or last.results:
             last = SpokenTurn(turn.role)
             said.append(last)
-        last.content += turn.content
+        last.turns.append(turn)
         callers |= {piece.call_id: last for piece in turn.content if isinstance(piece, Call)}
     return said
 
