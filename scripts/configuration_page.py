@@ -33,6 +33,7 @@ The strongest place first:
 _PLACES: Final = {
     Place.COMMAND_LINE: "the options of a command such as `partstream chat`",
     Place.GROUP: "the keys of one group of models in VS Code",
+    Place.PROFILE: "the table `[profiles.NAME]` of the user's file that is in force, see below",
     Place.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
     Place.ENVIRONMENT: "the variables below; what is not text is written as JSON",
     Place.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
@@ -77,6 +78,26 @@ large-1 = ["small"]
 temperature = 0.2
 ```
 
+Several servers, each in a profile; what stands before the first profile holds for all, but for what belongs to an
+upstream:
+
+```toml
+defaultProfile = "home"
+thinking = "off"
+
+[profiles.home]
+baseUrl = "http://localhost:1234/v1"
+defaultModel = "qwen3:8b"
+
+[profiles.work]
+baseUrl = "https://api.example.com/v1"
+apiKeyKeyring = "partstream/work"
+defaultModel = "large-1"
+
+[profiles.work.timeouts]
+firstEvent = 600
+```
+
 A server without a list of models, in a network with a proxy and certificates of its own (`SSL_CERT_FILE`):
 
 ```toml
@@ -91,6 +112,17 @@ maxInputTokens = 100000
 maxOutputTokens = 8000
 toolCalling = true
 ```
+
+## Profiles
+
+A profile is one upstream among several of your file: a table `[profiles.NAME]` with any of the settings below.
+`partstream add` writes one. The profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else
+`defaultProfile`; `partstream config show` says which it is. A base URL of a narrower place means another upstream, and
+no profile is in force then: `--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL`
+before `defaultProfile`.
+
+A profile stands above the environment. A key that was exported for one server goes to none of the profiles, unless the
+profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nobody.
 
 ## Settings
 
@@ -177,8 +209,12 @@ def _choices(row: Setting) -> Iterable[str]:
 
 
 def _spellings(row: Setting) -> tuple[str, ...]:
-    variable = f"`{row.variable}`" if Place.ENVIRONMENT in row.places else "none: only in a VS Code group"
+    variable = f"`{row.variable}`" if Place.ENVIRONMENT in row.places else f"none: only in {_only(row)}"
     return variable, f"`{row.option}`" if row.option else ""
+
+
+def _only(row: Setting) -> str:
+    return "a VS Code group" if Place.GROUP in row.places else f"`{FILE_NAME}`"
 
 
 def _section(row: Setting) -> str:

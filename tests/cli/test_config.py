@@ -103,3 +103,24 @@ def test_chat_takes_what_its_options_leave_out_from_the_file(tmp_path: Path):
             assert upstream.requests[0].body["model"] == "small"
 
     run(test())
+
+
+def test_the_profile_in_force_is_shown_with_those_that_are_not(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[profiles.work]\nbaseUrl = "https://w/v1"\n[profiles.home]\nbaseUrl = "https://h/v1"\n')
+
+    async def test() -> None:
+        variables = {"PARTSTREAM_CONFIG": str(path), "PARTSTREAM_PROFILE": "work"}
+        document = json.loads((await call("config", "show", "--json", **variables)).output)
+        assert (document["profile"], document["profiles"]) == ("work", ["work", "home"])
+        rows = {row["name"]: row for row in document["settings"]}
+        assert (rows["baseUrl"]["value"], rows["baseUrl"]["place"]) == ("https://w/v1", "profile")
+        assert (rows["profile"]["value"], rows["profile"]["where"]) == ("work", "PARTSTREAM_PROFILE")
+
+        shown = await call("config", "show", "--profile", "home", **variables)
+        assert "Profiles: work, home; home is in force." in shown.output
+        unknown = await call("config", "show", "--profile", "hom", **variables)
+        assert unknown.code == 2
+        assert "did you mean home?" in unknown.errors
+
+    run(test())

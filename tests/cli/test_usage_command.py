@@ -12,6 +12,7 @@ from partstream import Usage
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.ledger.rows import LimitRow
+from partstream.upstreams.configuration import fingerprint_of
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)
@@ -156,5 +157,27 @@ def test_names_of_models_are_shown_as_text(tmp_path: Path):
         output = await _usage(tmp_path)
         assert "[red]x[/red]" in output
         assert "\x1b" not in output
+
+    run(test())
+
+
+def test_the_answers_of_one_profile_can_be_shown_alone(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[profiles.work]\nbaseUrl = "https://w/v1"\n[profiles.bare]\nthinking = "off"\n')
+    for url in ("https://w/v1/", "https://other/v1"):
+        accounting = TokenAccounting(fingerprint_of("openresponses", url), open_ledger(tmp_path))
+        accounting.record_usage(f"model of {url}", Usage(input_tokens=1))
+        accounting.close()
+
+    async def test() -> None:
+        variables = {"PARTSTREAM_CONFIG": str(file), "PARTSTREAM_PROFILE": "work"}
+        everything = json.loads(await _usage(tmp_path, "--json", **variables))
+        assert len(everything) == 2
+        (row,) = json.loads(await _usage(tmp_path, "--json", "--profile", "work", **variables))
+        assert row["model"] == "model of https://w/v1/"
+        for name, says in (("wrk", "did you mean work?"), ("bare", "names no base URL")):
+            refused = await call("usage", "--profile", name, PARTSTREAM_DATA=str(tmp_path), **variables)
+            assert refused.code == 2
+            assert says in refused.errors
 
     run(test())

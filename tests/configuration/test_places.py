@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 
 from partstream.configuration.places import (
+    Layer,
     configuration_file,
     environment_layer,
     file_layer,
     group_layer,
     is_readable_by_all,
+    read_document,
 )
 from partstream.settings.row import Place
 from partstream.upstreams import ConfigurationError
+
+
+def layer_of(path: Path, *, must_exist: bool) -> Layer:
+    return file_layer(path, read_document(path, must_exist=must_exist))
 
 
 def test_variables_are_text_or_json():
@@ -73,13 +79,13 @@ def test_a_file_in_the_present_folder_is_not_read(tmp_path: Path, monkeypatch: p
     (tmp_path / "partstream.toml").write_text('baseUrl = "https://evil.example.com"\nmodels = ["m"]\n')
     monkeypatch.chdir(tmp_path)
     path = configuration_file({"XDG_CONFIG_HOME": str(tmp_path / "home"), "APPDATA": str(tmp_path / "home")})
-    assert file_layer(path, must_exist=False).given == {}
+    assert layer_of(path, must_exist=False).given == {}
 
 
 def test_a_file_says_settings_by_the_names_of_vs_code(tmp_path: Path):
     path = tmp_path / "mine.toml"
     path.write_text('baseUrl = "https://h/v1"\napiKeyEnv = "KEY"\nproxy = ""\n[timeouts]\nidle = 5\n')
-    layer = file_layer(path, must_exist=True)
+    layer = layer_of(path, must_exist=True)
     assert layer.place is Place.FILE
     assert {name: given.value for name, given in layer.given.items()} == {
         "baseUrl": "https://h/v1",
@@ -101,15 +107,15 @@ def test_a_file_that_is_of_no_use_is_named_and_not_quoted(tmp_path: Path, conten
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
     with pytest.raises(ConfigurationError) as raised:
-        file_layer(path, must_exist=False)
+        layer_of(path, must_exist=False)
     assert raised.value.where == str(path)
     assert "sk-planted" not in str(raised.value)
 
 
 def test_a_file_that_was_named_must_be_there(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="which is not there"):
-        file_layer(tmp_path / "none.toml", must_exist=True)
-    assert file_layer(tmp_path / "none.toml", must_exist=False).given == {}
+        layer_of(tmp_path / "none.toml", must_exist=True)
+    assert layer_of(tmp_path / "none.toml", must_exist=False).given == {}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
@@ -119,7 +125,7 @@ def test_a_file_with_a_key_that_everyone_can_read_is_noted(tmp_path: Path, mode:
     path.write_text('apiKey = "sk-planted"\n')
     path.chmod(mode)
     assert is_readable_by_all(path) is noted
-    notes = file_layer(path, must_exist=True).notes
+    notes = layer_of(path, must_exist=True).notes
     assert bool(notes) is noted
     assert "sk-planted" not in "".join(notes)
 
@@ -130,4 +136,4 @@ def test_empty_keys_of_a_group_count_as_left_out():
 
 def test_a_home_that_is_no_folder_has_no_file(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file", encoding="utf-8")
-    assert file_layer(tmp_path / "home" / "partstream.toml", must_exist=False).given == {}
+    assert layer_of(tmp_path / "home" / "partstream.toml", must_exist=False).given == {}

@@ -36,6 +36,7 @@ def test_the_order_of_places_is_the_documented_one():
     assert [str(place) for place in Place] == [
         "command line",
         "VS Code group",
+        "profile",
         "VS Code settings",
         "environment",
         "partstream.toml",

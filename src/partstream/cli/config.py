@@ -16,6 +16,7 @@ from partstream.cli.upstream_options import UnusableConfigurationError, configur
 from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
 from partstream.errors import CallerError
+from partstream.settings.errors import shown_name
 
 if TYPE_CHECKING:
     from partstream.configuration import Configuration, Setting
@@ -59,6 +60,8 @@ def show(*, as_json: bool, **options: Any) -> None:
         style = "dim" if is_default else ""
         table.add_row(row["name"], Text(printable(shown), style), Text(printable(source), style))
     console.print(table)
+    if configuration.profiles:
+        console.print(Text(printable(_profiles_in_words(configuration)), "dim"), soft_wrap=True)
     for note in configuration.resolved.notes:
         console.print(Text(printable(note), "yellow"))
 
@@ -74,8 +77,14 @@ def _rows(configuration: Configuration) -> list[dict[str, Any]]:
             "default": _default(row),
         }
         for name, row in SETTINGS.items()
-        if Place.FILE in row.places
+        if row.places & {Place.FILE, Place.ENVIRONMENT}
     ]
+
+
+def _profiles_in_words(configuration: Configuration) -> str:
+    names = ", ".join(map(shown_name, configuration.profiles))
+    used = "none is in force" if configuration.profile is None else f"{shown_name(configuration.profile)} is in force"
+    return f"Profiles: {names}; {used}."
 
 
 def _default(row: Setting) -> str:
@@ -88,6 +97,8 @@ def _as_json(configuration: Configuration) -> dict[str, Any]:
     return {
         "file": str(configuration.file),
         "fileExists": configuration.file.is_file(),
+        "profile": configuration.profile,
+        "profiles": list(configuration.profiles),
         "settings": _rows(configuration),
         "notes": list(configuration.resolved.notes),
     }

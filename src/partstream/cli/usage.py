@@ -15,6 +15,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.json_codec import dumps
+from partstream.settings.errors import shown_name
 from partstream.tokens.ledger.file import LedgerFile, default_data_folder
 from partstream.tokens.ledger.ledger import LEDGER_NAME
 from partstream.tokens.ledger.usage_totals import Sum, UsageTotals, add_up, clear_usage, read_usage_rows
@@ -41,16 +42,18 @@ _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-",
     "--days", type=click.IntRange(1, 3_650), default=30, help="Number of days, including today.", show_default=True
 )
 @click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
+@click.option("--profile", metavar="NAME", help="Show only the answers of this profile's server.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.option("--clear", is_flag=True, help="Delete the usage of all answers.")
 @click.option("--yes", is_flag=True, help="Do not ask before --clear.")
-def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: bool) -> None:
+def command(*, days: int, model_pattern: str, profile: str | None, as_json: bool, clear: bool, yes: bool) -> None:
     """Show the tokens and cost of the answers on this machine, by day and model.
 
     The numbers are those that the servers reported. They stand in a file in your data folder (PARTSTREAM_DATA names
     another folder), which never leaves this machine and holds no text. The exit code is 0, or 1 if the file cannot be
     written.
     """
+    upstreams = None if profile is None else _upstreams_of(profile)
     path = default_data_folder() / LEDGER_NAME
     file = LedgerFile(path)
     try:
@@ -61,13 +64,26 @@ def command(*, days: int, model_pattern: str, as_json: bool, clear: bool, yes: b
         rows = read_usage_rows(file, today - timedelta(days=days - 1)) if path.is_file() else []
     finally:
         file.close()
-    totals = add_up(rows, model_pattern)
+    totals = add_up([row for row in rows if upstreams is None or row.upstream in upstreams], model_pattern)
     if as_json:
         click.echo(dumps([_row(day, model, of_row) for (day, model), of_row in totals.items()]))
     elif totals:
         _show(make_console(), totals)
     else:
         _say_nothing_yet(str(path), days, model_pattern, is_empty=not rows)
+
+
+def _upstreams_of(profile: str) -> frozenset[str]:
+    """The identities under which answers of a profile's server were counted, in whatever protocol they came."""
+    from partstream.cli.upstream_options import configuration_of  # noqa: PLC0415 - most calls need no settings
+    from partstream.protocols.registry import asked_protocols  # noqa: PLC0415
+    from partstream.upstreams.configuration import fingerprint_of  # noqa: PLC0415
+
+    values = configuration_of(header_variables=(), profile=profile).resolved.values
+    if "baseUrl" not in values:
+        raise click.UsageError(f"--profile: the profile {shown_name(profile)} names no base URL")
+    base_url = values["baseUrl"].value
+    return frozenset(fingerprint_of(protocol, base_url) for protocol in asked_protocols())
 
 
 def _clear(file: LedgerFile, *, is_sure: bool) -> None:

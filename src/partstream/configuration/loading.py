@@ -16,7 +16,9 @@ from partstream.configuration.places import (
     environment_layer,
     file_layer,
     group_layer,
+    read_document,
 )
+from partstream.configuration.profiles import chosen_profile, faults_of_profiles, read_profiles
 from partstream.configuration.resolution import resolve
 from partstream.configuration.table import KEY_SETTINGS
 from partstream.settings.errors import ConfigurationError
@@ -42,11 +44,15 @@ class Configuration:
         resolved: The settings that are in force, each with its source.
         file: The user's file, whether it exists or not.
         environment: The environment variables.
+        profile: The name of the profile in force, or None.
+        profiles: The names of all profiles of the file.
     """
 
     resolved: Resolved
     file: Path
     environment: Mapping[str, str] = field(repr=False)
+    profile: str | None = None
+    profiles: tuple[str, ...] = ()
 
     def gateway(self, on_key: Callable[[str], object] = lambda key: None) -> GatewayConfiguration:
         """The configuration of the upstream; no key is read yet.
@@ -111,12 +117,17 @@ def load_configuration(
     """
     variables = os.environ if environment is None else environment
     path = configuration_file(variables)
+    document = read_document(path, must_exist=bool(variables.get(FILE_VARIABLE)))
     layers = (
         Layer(Place.COMMAND_LINE, command_line or {}),
         group_layer(group or {}),
         editor_layer(editor or {}),
         environment_layer(variables),
-        file_layer(path, must_exist=bool(variables.get(FILE_VARIABLE))),
+        file_layer(path, document),
         Layer(Place.DEFAULT, {name: Given(value, name) for name, value in (defaults or {}).items()}),
     )
-    return Configuration(resolve(layers), path, variables)
+    profiles = read_profiles(path, document)
+    profile = chosen_profile(profiles, layers)
+    resolved = resolve(layers if profile is None else (*layers, profiles[profile]))
+    faults = faults_of_profiles(profiles, besides=profile)
+    return Configuration(replace(resolved, notes=(*resolved.notes, *faults)), path, variables, profile, tuple(profiles))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.configuration.table import SETTINGS
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.settings.errors import ConfigurationError, closest_name
+from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.settings.kinds import Form
 from partstream.settings.row import Place, is_left_out
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FILE_NAME",
     "FILE_VARIABLE",
+    "PROFILES",
     "Given",
     "Layer",
     "configuration_file",
@@ -34,10 +35,15 @@ __all__ = [
     "file_layer",
     "group_layer",
     "is_readable_by_all",
+    "profile_layer",
+    "read_document",
 ]
 
 FILE_NAME: Final = "partstream.toml"
 FILE_VARIABLE: Final = "PARTSTREAM_CONFIG"
+
+PROFILES: Final = "profiles"
+"""The table of the file that holds further tables of settings, see :mod:`partstream.configuration.profiles`."""
 
 _PREFIX: Final = "PARTSTREAM_"
 _MAX_BYTES: Final = 1024 * 1024
@@ -129,8 +135,8 @@ def configuration_file(environment: Mapping[str, str]) -> Path:
     return Path(base) / "partstream" / FILE_NAME
 
 
-def file_layer(path: Path, *, must_exist: bool) -> Layer:
-    """The settings in the user's file.
+def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
+    """The user's file; empty if it is not there.
 
     Raises:
         ConfigurationError: It cannot be read, is no TOML, or is missing although it must exist.
@@ -141,21 +147,43 @@ def file_layer(path: Path, *, must_exist: bool) -> Layer:
     except (FileNotFoundError, NotADirectoryError):
         if must_exist:
             raise ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None
-        return Layer(Place.FILE, {})
+        return {}
     except OSError as error:
         raise ConfigurationError(str(path), error.strerror or str(error), "a file that can be read") from error
     if len(content) > _MAX_BYTES:
         raise ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
     try:
-        document = tomllib.loads(content.decode())
+        return tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         # The message of either names the place and shows nothing of the file but a single character.
         raise ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+
+
+def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
+    """The settings of the user's file that stand in no profile.
+
+    Args:
+        path: The file.
+        document: What it holds, see :func:`read_document`.
+    """
     notes: tuple[str, ...] = ()
-    if "apiKey" in document and is_readable_by_all(path):
+    if _holds_key(document) and is_readable_by_all(path):
         notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
-    given = {name: Given(value, f"{path}: {name}") for name, value in _not_empty(document).items()}
+    own = {name: value for name, value in document.items() if name != PROFILES}
+    given = {name: Given(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
     return Layer(Place.FILE, given, notes, str(path))
+
+
+def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
+    """The settings of one profile of the user's file."""
+    given = {one: Given(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
+    return Layer(Place.PROFILE, given, name=f"the profile {shown_name(name)} in {path}")
+
+
+def _holds_key(document: Mapping[str, Any]) -> bool:
+    profiles = document.get(PROFILES)
+    within = profiles.values() if isinstance(profiles, dict) else ()
+    return any(isinstance(one, dict) and "apiKey" in one for one in (document, *within))
 
 
 def is_readable_by_all(path: Path) -> bool:

@@ -19,8 +19,9 @@ from partstream.upstreams.settings import upstream_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KEY_SETTINGS", "SETTINGS", "secrets_of_settings", "settings_of"]
+__all__ = ["DEFAULT_PROFILE", "KEY_SETTINGS", "SETTINGS", "secrets_of_settings", "settings_of"]
 
+DEFAULT_PROFILE: Final = "defaultProfile"
 _KEY: Final = "apiKey"
 _PROVIDER: Final = Setting(
     "provider",
@@ -29,6 +30,26 @@ _PROVIDER: Final = Setting(
     "`module:attribute`",
     places=frozenset({Place.GROUP}),
     dialog=Dialog("Provider file", hint="The key baseUrl is the empty string then."),
+)
+
+_PROFILE_ROWS: Final = (
+    Setting(
+        "profile",
+        TEXT,
+        "The profile to use: the table `[profiles.NAME]` of the file, with the settings of one upstream",
+        otherwise="`defaultProfile`, unless another place names a base URL",
+        places=frozenset({Place.COMMAND_LINE, Place.ENVIRONMENT}),
+        is_bound=False,
+        option="--profile",
+        metavar="NAME",
+    ),
+    Setting(
+        DEFAULT_PROFILE,
+        TEXT,
+        "The profile that is used when nobody names a profile or a base URL",
+        places=frozenset({Place.FILE}),
+        is_bound=False,
+    ),
 )
 
 
@@ -46,7 +67,7 @@ def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
     rows: list[Setting] = []
     for row in upstream_rows(protocol).values():
         rows += (row, *KEY_ROWS) if row.name == _KEY else (row,)
-    return by_name((*rows, _PROVIDER))
+    return by_name((*_PROFILE_ROWS, *rows, _PROVIDER))
 
 
 def secrets_of_settings(given: Mapping[str, Any]) -> set[str]:

@@ -41,6 +41,8 @@ class Place(StrEnum):
     """One run."""
     GROUP = "VS Code group"
     """One upstream among several."""
+    PROFILE = "profile"
+    """One upstream among several of the user's file."""
     EDITOR = "VS Code settings"
     """One editor."""
     ENVIRONMENT = "environment"
@@ -50,7 +52,7 @@ class Place(StrEnum):
     DEFAULT = "default"
 
 
-EVERYWHERE: Final = frozenset({Place.COMMAND_LINE, Place.GROUP, Place.ENVIRONMENT, Place.FILE})
+EVERYWHERE: Final = frozenset({Place.COMMAND_LINE, Place.GROUP, Place.PROFILE, Place.ENVIRONMENT, Place.FILE})
 """Where most settings can stand."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from partstream.conversation.digest import short_digest
 from partstream.conversation.settings import EXTRA_BODY, RequestSettings
 from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
 
-__all__ = ["GatewayConfiguration"]
+__all__ = ["GatewayConfiguration", "fingerprint_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,11 @@ class GatewayConfiguration(NotPickled):
         )
 
     @property
+    def fingerprint(self) -> str:
+        """The identity of the upstream: a digest, of which nobody learns the address."""
+        return fingerprint_of(self.protocol, self.base_url)
+
+    @property
     def shown_url(self) -> str:
         """The base URL without its possible secrets."""
         return hidden_url(self.base_url)
@@ -176,6 +182,11 @@ class GatewayConfiguration(NotPickled):
         said = self.selection.overrides.get(model_id)
         most = said.max_output_tokens if said is not None and said.max_output_tokens else self.max_output_tokens
         return settings if most is None else replace(settings, max_output_tokens=most)
+
+
+def fingerprint_of(protocol: str, base_url: str) -> str:
+    """The identity of the upstream that speaks a protocol below a base URL."""
+    return short_digest(f"{protocol} {base_url.rstrip('/')}")
 
 
 def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
-from partstream.conversation.digest import short_digest
 from partstream.error_facts import with_facts
 from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError
@@ -61,7 +60,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
         self._models = ModelList(configuration, DocumentFetcher(self._http), self._announce_change)
-        fingerprint = short_digest(f"{configuration.protocol} {configuration.base_url.rstrip('/')}")
+        fingerprint = configuration.fingerprint
         self._accounting = TokenAccounting(fingerprint, ledger if configuration.ledger else None, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
         self._sender = RequestSender(configuration, self._http, fingerprint, self._tokens_of)
