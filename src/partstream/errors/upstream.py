@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode
 
@@ -20,6 +21,8 @@ __all__ = [
     "UpstreamProtocolError",
     "UpstreamTimeoutError",
 ]
+
+_MAX_BODY: Final = 2000
 
 # 401/403: the key is missing or not allowed; 402/429: the account is out of credit or asks too often.
 _CODE_BY_HTTP_STATUS = {
@@ -42,7 +45,9 @@ class UpstreamError(LanguageModelError):
         statement: The message without the advice.
         advice: What may help, in a few words; empty where nothing is known.
         http_status: The status of the HTTP response.
-        provider_code: The provider's own error code or type.
+        provider_code: The provider's own error code; its type where it has no code.
+        provider_type: The provider's own type of the error.
+        param: The field of the request that the upstream blames, in its own words, such as `messages[2].content`.
         retry_after: The seconds that the upstream asks to wait before the next request.
     """
 
@@ -53,6 +58,8 @@ class UpstreamError(LanguageModelError):
         code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
         http_status: int | None = None,
         provider_code: str | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
         retry_after: float | None = None,
         advice: str = "",
     ) -> None:
@@ -62,6 +69,8 @@ class UpstreamError(LanguageModelError):
         self.advise(advice)
         self.http_status = http_status
         self.provider_code = provider_code
+        self.provider_type = provider_type
+        self.param = param
         self.retry_after = retry_after
 
     def advise(self, advice: str) -> None:
@@ -77,6 +86,7 @@ class UpstreamHTTPError(UpstreamError):
 
     Args:
         said: What the response holds where no message of the provider was found in it; None for an empty response.
+        code: The kind of failure; None for the one that the status stands for.
 
     Attributes:
         provider_message: The provider's own error message, or None.
@@ -93,6 +103,8 @@ class UpstreamHTTPError(UpstreamError):
         *,
         provider_message: str | None = None,
         provider_code: str | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
         retry_after: float | None = None,
         body: str = "",
         generation_id: str | None = None,
@@ -100,6 +112,7 @@ class UpstreamHTTPError(UpstreamError):
         said: str | None = None,
         advice: str = "",
         request_id: str | None = None,
+        code: LanguageModelErrorCode | None = None,
     ) -> None:
         reason = provider_message or said or "it gave no reason"
         tried = [attempt for attempt in attempts if reason not in attempt]
@@ -107,15 +120,17 @@ class UpstreamHTTPError(UpstreamError):
         reason += f" [{generation_id}]" if generation_id else ""
         super().__init__(
             f"the server answered HTTP {http_status}: {reason}",
-            code=_CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
+            code=code or _CODE_BY_HTTP_STATUS.get(http_status, LanguageModelErrorCode.UNSPECIFIED),
             http_status=http_status,
             provider_code=provider_code,
+            provider_type=provider_type,
+            param=param,
             retry_after=retry_after,
             advice=advice,
         )
         self.provider_message = provider_message
         self.said = said
-        self.body = body[:2000]
+        self.body = body[:_MAX_BODY]
         self.generation_id = generation_id
         self.request_id = request_id
         self.attempts = attempts
@@ -159,6 +174,8 @@ class UpstreamFailureError(UpstreamError):
 
     Attributes:
         provider_message: The provider's own error message.
+        http_status: The HTTP status that the report itself names, or None; that of the response was one of success.
+        body: The first 2,000 characters of the report, for the log.
     """
 
     def __init__(
@@ -167,9 +184,23 @@ class UpstreamFailureError(UpstreamError):
         *,
         provider_code: str | None = None,
         code: LanguageModelErrorCode = LanguageModelErrorCode.UNSPECIFIED,
+        http_status: int | None = None,
+        provider_type: str | None = None,
+        param: str | None = None,
+        retry_after: float | None = None,
+        body: str = "",
     ) -> None:
-        super().__init__(f"the server failed: {provider_message}", code=code, provider_code=provider_code)
+        super().__init__(
+            f"the server failed: {provider_message}",
+            code=code,
+            http_status=http_status,
+            provider_code=provider_code,
+            provider_type=provider_type,
+            param=param,
+            retry_after=retry_after,
+        )
         self.provider_message = provider_message
+        self.body = body[:_MAX_BODY]
 
 
 class UpstreamConnectionError(UpstreamError):

@@ -1,18 +1,22 @@
-"""Interprets the errors of servers: codes, bodies of HTTP errors, and refusals of input that is too long.
+"""Interprets the errors of servers: codes, bodies of HTTP errors, and refusals of what a request holds.
 
-The codes, bodies and sentences that servers of several wires use stand here and in
-:mod:`partstream.protocols.overflow`. A protocol whose servers have others adds them with an :class:`Errors` of its own.
+The codes, bodies and sentences that servers of several wires use stand in :mod:`partstream.protocols.error_kinds`,
+:mod:`partstream.protocols.error_bodies` and :mod:`partstream.protocols.overflow`. A protocol whose servers have others
+adds them with an :class:`Errors` of its own.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError
+from partstream.json_codec import dumps
+from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body, routing_attempts
+from partstream.protocols.error_kinds import COMMON_CODES, ErrorKind, kind_of_status
 from partstream.protocols.overflow import PHRASINGS, read_overflow
 
 if TYPE_CHECKING:
@@ -21,141 +25,25 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.protocols.overflow import Overflow, Phrasing
 
-__all__ = ["COMMON_ERRORS", "ErrorBody", "ErrorKind", "Errors", "read_error_body", "routing_attempts"]
+__all__ = [
+    "COMMON_ERRORS",
+    "ErrorBody",
+    "ErrorKind",
+    "Errors",
+    "holds_error",
+    "read_error_body",
+    "routing_attempts",
+]
 
-_MAX_ID: Final = 200
-_MAX_ATTEMPTS: Final = 10
-_MAX_ATTEMPT: Final = 300
-"""Characters; an error is shown to a person."""
-
-
-class ErrorKind(StrEnum):
-    """The meaning of a provider's code for the caller."""
-
-    NO_PERMISSION = "no permission"
-    """The key is missing or wrong, or it may not do this."""
-    NO_CREDIT = "no credit"
-    RATE_LIMIT = "rate limit"
-    """The account asks too often: another model may answer, or this one later."""
-    UNKNOWN_MODEL = "unknown model"
-    UNAVAILABLE = "unavailable"
-    """The model cannot answer now: another one may, or this one later."""
-    INPUT_TOO_LONG = "input too long"
-    REQUEST_TOO_LARGE = "request too large"
-    """Its bytes are too many, which says nothing of tokens."""
-
-    @property
-    def code(self) -> LanguageModelErrorCode:
-        """VS Code's code for it."""
-        return _CODE_BY_KIND.get(self, LanguageModelErrorCode.UNSPECIFIED)
-
-    @property
-    def is_passing(self) -> bool:
-        """Whether another model may answer, or the same one later."""
-        return self in {ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE}
-
-
-_CODE_BY_KIND: Final[Mapping[ErrorKind, LanguageModelErrorCode]] = {
-    ErrorKind.NO_PERMISSION: LanguageModelErrorCode.NO_PERMISSIONS,
-    ErrorKind.NO_CREDIT: LanguageModelErrorCode.BLOCKED,
-    ErrorKind.RATE_LIMIT: LanguageModelErrorCode.BLOCKED,
-    ErrorKind.UNKNOWN_MODEL: LanguageModelErrorCode.NOT_FOUND,
-}
-
-_COMMON_CODES: Final[Mapping[str, ErrorKind]] = {
-    "authentication_error": ErrorKind.NO_PERMISSION,
-    "forbidden": ErrorKind.NO_PERMISSION,
-    "invalid_api_key": ErrorKind.NO_PERMISSION,
-    "permission_error": ErrorKind.NO_PERMISSION,
-    "insufficient_funds": ErrorKind.NO_CREDIT,
-    "insufficient_quota": ErrorKind.NO_CREDIT,
-    "rate_limit_error": ErrorKind.RATE_LIMIT,
-    "rate_limit_exceeded": ErrorKind.RATE_LIMIT,
-    "model_not_found": ErrorKind.UNKNOWN_MODEL,
-    "not_found": ErrorKind.UNKNOWN_MODEL,
-    "not_found_error": ErrorKind.UNKNOWN_MODEL,
-    "internal_server_error": ErrorKind.UNAVAILABLE,
-    "model_overloaded": ErrorKind.UNAVAILABLE,
-    "overloaded": ErrorKind.UNAVAILABLE,
-    "overloaded_error": ErrorKind.UNAVAILABLE,
-    "server_error": ErrorKind.UNAVAILABLE,
-    "server_is_overloaded": ErrorKind.UNAVAILABLE,
-    "service_unavailable": ErrorKind.UNAVAILABLE,
-    "slow_down": ErrorKind.UNAVAILABLE,
-    "context_length_exceeded": ErrorKind.INPUT_TOO_LONG,
-    "exceed_context_size_error": ErrorKind.INPUT_TOO_LONG,
-    "model_context_window_exceeded": ErrorKind.INPUT_TOO_LONG,
-    "string_above_max_length": ErrorKind.INPUT_TOO_LONG,
-    "request_too_large": ErrorKind.REQUEST_TOO_LARGE,
-}
-"""The codes of servers that speak several wires, or stand behind gateways that pass them on."""
-
-
-class ErrorBody(NamedTuple):
-    """The content of an HTTP error's body; fields that the body does not state are None or empty.
-
-    Attributes:
-        message: The provider's sentence.
-        code: The provider's own code or type.
-        generation_id: Under which a gateway knows the request, for its support.
-        attempts: What a gateway says of each provider that it tried in vain, one sentence each.
-    """
-
-    message: str | None = None
-    code: str | None = None
-    generation_id: str | None = None
-    attempts: tuple[str, ...] = ()
-
-
-def read_error_body(document: Any) -> ErrorBody:
-    """Reads the JSON value of an error's body in the shapes that most servers have.
-
-    These are `{"error": {"message", "type", "code"}}`, `{"error": "..."}`, `{"message": "..."}` and
-    `{"detail": "..."}`, each also as the only thing in an array (Google), and FastAPI's
-    `{"detail": [{"loc", "msg"}]}`. Servers that route a request to others add `generationId` and what each of those
-    said.
-    """
-    if isinstance(document, list) and len(document) == 1:
-        document = document[0]
-    if not isinstance(document, dict):
-        return ErrorBody()
-    error = document.get("error")
-    if isinstance(error, str):
-        message, code = error or None, _text(document, "code")
-    else:
-        source = error if isinstance(error, dict) else document
-        message = _text(source, "message") or _text(source, "detail") or _refused_fields(source.get("detail"))
-        code = _text(source, "code") or _text(source, "type")
-    return ErrorBody(message, code, _identifier(document, "generationId"), routing_attempts(document))
-
-
-def _refused_fields(detail: Any) -> str | None:
-    """The fields that FastAPI refuses, with its reasons: `body.model: Field required`."""
-    said = [
-        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if isinstance(one.get("loc"), list) else str(one["msg"])
-        for one in (detail if isinstance(detail, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("msg"), str)
-    ]
-    return "; ".join(said[:_MAX_ATTEMPTS])[:_MAX_ATTEMPT] or None
-
-
-def routing_attempts(document: Any) -> tuple[str, ...]:
-    """One sentence for each provider that a request was routed to in vain, with its name; none where nothing is said.
-
-    Servers that route requests add it to their errors:
-    `{"providerMetadata": {NAME: {"routing": {"attempts": [{"provider", "error"}]}}}}`.
-    """
-    said: list[str] = []
-    for provider in _object(document, "providerMetadata").values():
-        attempts = _object(provider, "routing").get("attempts")
-        for attempt in attempts if isinstance(attempts, list) else ():
-            if error := _text(attempt, "error"):
-                said.append(f"{_text(attempt, 'provider') or 'a provider'}: {error[:_MAX_ATTEMPT]}")
-    return tuple(said[:_MAX_ATTEMPTS])
+NO_REASON: Final = "it gave no reason"
 
 
 def _nothing_refused(_error: UpstreamError) -> Carried:
     return Carried.NOTHING
+
+
+def _no_fields_refused(_error: UpstreamError, _body: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +56,33 @@ class Errors:
             ones.
         read_body: Reads the JSON value of the body of an HTTP error.
         refused: Which state of earlier answers an error refuses to take back; nothing where it is about something else.
+        refused_fields: Which optional fields of the body that was sent an error refuses, by the names that
+            :attr:`partstream.protocols.protocol.WriteRequest.leave_out` takes; none where it is about something else.
+        holds_error: Whether a JSON value that came with a status of success is an error.
     """
 
     codes: Mapping[str, ErrorKind] = field(default_factory=lambda: MappingProxyType({}))
     phrasings: tuple[Phrasing, ...] = ()
     read_body: Callable[[Any], ErrorBody] = read_error_body
     refused: Callable[[UpstreamError], Carried] = _nothing_refused
+    refused_fields: Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]] = _no_fields_refused
+    holds_error: Callable[[Any], bool] = holds_error
 
     def kind(self, code: str | None) -> ErrorKind | None:
         """The kind of a provider's code; None for an unknown code."""
         name = (code or "").lower()
-        return self.codes.get(name) or _COMMON_CODES.get(name)
+        return self.codes.get(name) or COMMON_CODES.get(name)
+
+    def kind_of(self, error: UpstreamError) -> ErrorKind | None:
+        """The kind of an error, by its codes and its status."""
+        return _weighed(self.kind(error.provider_code) or self.kind(error.provider_type), error.http_status)
+
+    def kind_of_body(self, read: ErrorBody, status: int | None) -> ErrorKind | None:
+        """The kind of an error that was just read, with the status that counts for it."""
+        said = read.kind or self.kind(read.code) or self.kind(read.type)
+        if status in _OF_THE_REQUEST and _POLICY.search((read.message or "")[:_MOST_READ]):
+            said = ErrorKind.CONTENT_POLICY
+        return _weighed(said, status)
 
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
         """Makes the error for a failure that an upstream reported inside a stream."""
@@ -186,29 +90,61 @@ class Errors:
         said = LanguageModelErrorCode.UNSPECIFIED if kind is None else kind.code
         return UpstreamFailureError(message, provider_code=code, code=said)
 
+    def failure_in(self, document: Any) -> UpstreamFailureError | None:
+        """The failure that an event or a document says which came with a status of success; None for any other value.
+
+        Args:
+            document: The JSON value, such as a chunk with an `error` in it.
+        """
+        if not self.holds_error(document):
+            return None
+        read = self.read_body(document)
+        kind = self.kind_of_body(read, read.status)
+        return UpstreamFailureError(
+            read.message or read.code or NO_REASON,
+            provider_code=read.code,
+            code=LanguageModelErrorCode.UNSPECIFIED if kind is None else kind.code,
+            http_status=read.status,
+            provider_type=read.type,
+            param=read.param,
+            retry_after=read.retry_after,
+            body=_shown(document),
+        )
+
     def overflow(self, error: UpstreamError) -> Overflow | None:
         """Reads the numbers of an error that refuses an input as too long; returns None for every other error."""
         tokens, size = (self._codes_of(kind) for kind in (ErrorKind.INPUT_TOO_LONG, ErrorKind.REQUEST_TOO_LARGE))
         return read_overflow(error, (*self.phrasings, *PHRASINGS), token_codes=tokens, size_codes=size)
 
     def _codes_of(self, kind: ErrorKind) -> frozenset[str]:
-        return frozenset(code for code, one in {**_COMMON_CODES, **self.codes}.items() if one is kind)
+        return frozenset(code for code, one in {**COMMON_CODES, **self.codes}.items() if one is kind)
 
 
 COMMON_ERRORS: Final = Errors()
 """For a wire whose servers have no words of their own."""
 
+_MOST_READ: Final = 4000
+_MOST_SHOWN: Final = 4000
+_OF_THE_REQUEST: Final = frozenset({None, 200, 400, 403, 422, 451})
+_POLICY: Final = re.compile(
+    r"content management policy|violates (?:our )?usage (?:guidelines|policies)|failed check: safety_check"
+    r"|requires moderation|considered high risk|content exists risk|may contain inappropriate content"
+    r"|result of our safety system",
+    re.IGNORECASE,
+)
+"""Sentences of filters that have no code of their own, in this order: Azure, xAI (whose code is that of a missing
+permission), OpenRouter, Moonshot, DeepSeek, DashScope, OpenAI."""
 
-def _object(document: Any, name: str) -> dict[str, Any]:
-    value = document.get(name) if isinstance(document, dict) else None
-    return value if isinstance(value, dict) else {}
+
+def _weighed(said: ErrorKind | None, status: int | None) -> ErrorKind | None:
+    if said is not None and said.outranks_status:
+        return said
+    return kind_of_status(status) or said
 
 
-def _text(document: Any, name: str) -> str | None:
-    value = document.get(name) if isinstance(document, dict) else None
-    return str(value) or None if isinstance(value, str | int) and not isinstance(value, bool) else None
-
-
-def _identifier(document: Any, name: str) -> str | None:
-    value = document.get(name) if isinstance(document, dict) else None
-    return value if isinstance(value, str) and 0 < len(value) <= _MAX_ID and value.isprintable() else None
+def _shown(document: Any) -> str:
+    """The beginning of a document as JSON, for the log."""
+    try:
+        return dumps(document)[:_MOST_SHOWN].decode(errors="replace")
+    except (TypeError, ValueError, RecursionError):  # what only a program can hold: it comes as objects there
+        return ""

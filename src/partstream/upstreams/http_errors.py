@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.numbers import MOST_SECONDS, as_amount
 from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.waits import wait_in_sentence
+from partstream.upstreams.waits import wait_before_retry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from partstream.protocols.errors import Errors
 
-__all__ = ["ContentTypeError", "content_type_error", "http_error", "retry_after"]
-
-_logger = logging.getLogger("partstream.upstreams")
+__all__ = ["ContentTypeError", "content_type_error", "http_error"]
 
 _MAX_SHOWN: Final = 200
 _REQUEST_IDS: Final = (
@@ -41,6 +37,7 @@ _MAX_START: Final = 60
 _TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
 """No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
 a title has: Python refuses to read the number of a character that has thousands of digits."""
+_FIRST_ERROR: Final = 300
 _REDIRECTS: Final = range(300, 400)
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
 """The statuses of pages to sign in; that of any other page says what is wrong."""
@@ -71,7 +68,8 @@ def http_error(
     """The error for an answer with an error status.
 
     Args:
-        status: The status.
+        status: The status. Where it is one of success, the one that the body itself names counts: OpenRouter answers
+            200 once a model has begun.
         headers: The headers, by name in lower case.
         body: The start of the body: JSON, which `errors` reads, plain text, or the HTML page of a proxy.
         now: The time, for a moment in the headers.
@@ -87,18 +85,27 @@ def http_error(
     if message is None and text and not text.startswith("<") and document is None:
         message = text.splitlines()[0][:300]
     said, advice = _said(status, headers.get("location", ""), text, is_empty=not document)
+    counts = status if status >= _FIRST_ERROR or read.status is None else read.status
+    kind = errors.kind_of_body(read, counts)
     return UpstreamHTTPError(
-        status,
+        counts,
         provider_message=message,
         provider_code=read.code,
-        retry_after=retry_after(headers, now),
+        provider_type=read.type,
+        param=read.param,
+        retry_after=wait_before_retry(counts, headers, now, read.retry_after or wait_in_sentence(message)),
         body=text,
         generation_id=read.generation_id,
         attempts=read.attempts,
-        request_id=next((headers[name][:_MAX_SHOWN] for name in _REQUEST_IDS if headers.get(name)), None),
+        request_id=_request_id(headers) or read.request_id,
         said=said,
         advice="" if message else advice,
+        code=kind.code if kind is not None else None,
     )
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    return next((headers[name][:_MAX_SHOWN] for name in _REQUEST_IDS if headers.get(name)), None)
 
 
 def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
@@ -146,30 +153,3 @@ def _without_query(location: str) -> str:
     except ValueError:
         return "an address that is no URL"
     return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))[:_MAX_SHOWN]
-
-
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The seconds that the answer asks to wait: a number or a date (RFC 9110 section 10.2.3).
-
-    None without the header, and for a value that is neither or is out of range, which the log names.
-    """
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        wait = float(value)
-    except ValueError:
-        wait = _seconds_until(value, now)
-    seconds = as_amount(0.0 if wait < 0 else wait, MOST_SECONDS)
-    if seconds is None:
-        _logger.warning("the header Retry-After: got %.80r, expected a number of seconds or a date; ignored", value)
-    return seconds
-
-
-def _seconds_until(date: str, now: datetime) -> float:
-    """The seconds from now until a date in a header; NaN for a text that is no date."""
-    try:
-        moment = parsedate_to_datetime(date)
-        return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
-    except (ValueError, OverflowError, TypeError, IndexError):  # what the parser raises for texts and for large numbers
-        return math.nan

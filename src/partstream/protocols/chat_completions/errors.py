@@ -1,0 +1,125 @@
+"""The errors of Chat Completions: the words of its servers beside those that servers of several wires have.
+
+Sources: docs.bigmodel.cn/cn/api/api-code (Zhipu and Z.ai, whose codes are numbers as texts), platform.minimax.io
+api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
+(DashScope), the reference of Cerebras, and facts of Chat Completions 6.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.carried import Carried
+from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body
+from partstream.protocols.error_kinds import ErrorKind
+from partstream.protocols.errors import Errors
+
+if TYPE_CHECKING:
+    from partstream.errors import UpstreamError
+
+__all__ = ["ERRORS"]
+
+_CODES: Final = MappingProxyType(
+    {
+        # Zhipu and Z.ai
+        **dict.fromkeys(
+            ("1000", "1001", "1002", "1003", "1004", "1110", "1111", "1112", "1220"), ErrorKind.NO_PERMISSION
+        ),
+        **dict.fromkeys(("1113", "1308", "1309", "1310"), ErrorKind.NO_CREDIT),
+        "1211": ErrorKind.UNKNOWN_MODEL,
+        "1234": ErrorKind.UNAVAILABLE,
+        "1261": ErrorKind.INPUT_TOO_LONG,
+        **dict.fromkeys(("1300", "1301"), ErrorKind.CONTENT_POLICY),
+        **dict.fromkeys(("1302", "1303", "1304", "1305", "1312", "1313"), ErrorKind.RATE_LIMIT),
+        # Moonshot
+        "incorrect_api_key_error": ErrorKind.NO_PERMISSION,
+        "invalid_authentication_error": ErrorKind.NO_PERMISSION,
+        "exceeded_current_quota_error": ErrorKind.NO_CREDIT,
+        "rate_limit_reached_error": ErrorKind.RATE_LIMIT,
+        "engine_overloaded_error": ErrorKind.UNAVAILABLE,
+        # DashScope
+        "arrearage": ErrorKind.NO_CREDIT,
+        "data_inspection_failed": ErrorKind.CONTENT_POLICY,
+        "datainspectionfailed": ErrorKind.CONTENT_POLICY,
+        "throttling": ErrorKind.RATE_LIMIT,
+        "throttling.ratequota": ErrorKind.RATE_LIMIT,
+        "throttling.allocationquota": ErrorKind.RATE_LIMIT,
+        # Cerebras, Groq, GitHub Models, and the names that Google has for a status
+        "too_many_requests_error": ErrorKind.RATE_LIMIT,
+        "tokens_limit_reached": ErrorKind.INPUT_TOO_LONG,
+        "resource_exhausted": ErrorKind.RATE_LIMIT,
+        "permission_denied": ErrorKind.NO_PERMISSION,
+        "unauthenticated": ErrorKind.NO_PERMISSION,
+        # SGLang and vLLM
+        "notfounderror": ErrorKind.UNKNOWN_MODEL,
+    }
+)
+
+_MINIMAX_STATUSES: Final = MappingProxyType(
+    {1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429}
+    | {2013: 400, 2045: 429, 2049: 401, 2056: 402}
+)
+"""The HTTP status that each of MiniMax's codes stands for, which come with the status 200. Others have Zhipu's numbers
+with another meaning, so the numbers themselves are no codes."""
+
+_MINIMAX_FILTERED: Final = frozenset({1026, 1027})
+"""A filter refused the input, or the output."""
+
+
+def _read_body(document: Any) -> ErrorBody:
+    value = document[0] if isinstance(document, list) and len(document) == 1 else document
+    if not isinstance(value, dict):
+        return read_error_body(document)
+    if said := _minimax_failure(value):
+        return said
+    if stopped := _groq_stop(value):
+        return ErrorBody(stopped)
+    return read_error_body(document)
+
+
+def _holds_error(document: Any) -> bool:
+    if holds_error(document):
+        return True
+    return isinstance(document, dict) and (_minimax_failure(document) is not None or bool(_groq_stop(document)))
+
+
+def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
+    """MiniMax's `{"base_resp": {"status_code", "status_msg"}}`, which says 0 for an answer; also at the status 200."""
+    said = document.get("base_resp")
+    code = said.get("status_code") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or type(code) is not int or code == 0:
+        return None
+    message = said.get("status_msg")
+    return ErrorBody(
+        f"{message or 'it gave no reason'} ({code})" if isinstance(message, str) else f"the code {code}",
+        f"minimax_{code}",
+        status=_MINIMAX_STATUSES.get(code),
+        kind=ErrorKind.CONTENT_POLICY if code in _MINIMAX_FILTERED else None,
+    )
+
+
+def _groq_stop(document: dict[str, Any]) -> str | None:
+    """Why Groq stopped a stream early: `x_groq.error`, a text (groq-python, chat_completion_chunk.py)."""
+    said = document.get("x_groq")
+    error = said.get("error") if isinstance(said, dict) else None
+    return error if isinstance(error, str) and error else None
+
+
+_REFUSED_STATE: Final = re.compile(
+    r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature",
+    re.IGNORECASE,
+)
+"""Sentences for state of another account or model: Gemini (facts of Chat Completions 2.5), and OpenAI and Anthropic
+behind OpenRouter (2.4). A signature that is missing is none of them: with less state there would be even less."""
+
+
+def _refused(error: UpstreamError) -> Carried:
+    """The carried state that an error refuses."""
+    blames_request = error.http_status in {None, 200, 400, 404, 422}
+    said = f"{error.message} {error.provider_code or ''}"
+    return Carried.REASONING if blames_request and _REFUSED_STATE.search(said) else Carried.NOTHING
+
+
+ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, holds_error=_holds_error)
