@@ -72,7 +72,7 @@ types: setup ## Check types
 check: lint types test ## Run lint, types and all tests: what a change must pass
 
 clean: ## Remove everything that was built or installed here
-	rm -rf $(VENV) dist build artifacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .environments dist build artifacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The VS Code extension: needs Node 20 or newer and npm beside Python.
 EXTENSION := extension
@@ -123,6 +123,15 @@ bench: setup ## Measure beside others, in two to four minutes
 # The same, and the figures go into the page that explains them.
 bench-docs: setup ## Measure, and put the figures into docs/performance.md
 	$(BIN)/python -m benchmarks --docs docs/performance.md
+
+# Every server that can be installed here is started on loopback and ended again; what each showed goes into
+# servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
+.PHONY: servers
+ONLY ?=
+
+servers: setup ## Try Partstream against model servers that nobody here wrote
+	$(BIN)/python -m servers $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
 
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session

@@ -1,0 +1,1 @@
+"""Model servers that nobody here wrote: started on loopback, asked as people ask, and what each showed."""

@@ -1,0 +1,121 @@
+"""The command behind `make servers`: installs and starts each server, tries everything, and writes what was seen.
+
+It ends with code 1 when something failed that is no known fault of a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from partstream.protocols.registry import asked_protocols
+from servers.environments import ROOT, NotInstalledError
+from servers.foreign import FOREIGN_SERVERS, environment_of
+from servers.processes import NotStartedError, free_port, running
+from servers.results import Seen, ServerResult, Verdict, judged, merged, write
+from servers.trials import TRIALS, Target, UnexpectedError, prove
+
+if TYPE_CHECKING:
+    from servers.foreign import ForeignServer
+    from servers.trials import Trial
+
+_RESULTS: Final = Path(__file__).resolve().parent / "results.json"
+_COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAILS: "red", Verdict.NOT_TRIED: "dim"}
+
+
+@click.command()
+@click.option("--only", multiple=True, help="The name of a server; repeat for more.")
+@click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
+def main(only: tuple[str, ...], is_written: bool) -> None:
+    """Tries Partstream against servers that nobody here wrote."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every server is ended first
+    console = Console()
+    chosen = [server for server in FOREIGN_SERVERS if not only or server.name in only]
+    if not chosen:
+        raise click.UsageError(f"--only: expected one of {', '.join(server.name for server in FOREIGN_SERVERS)}")
+    results = {server.name: _result(server, console) for server in chosen}
+    if is_written:
+        write(_RESULTS, merged(_RESULTS, results, [server.name for server in FOREIGN_SERVERS]))
+        console.print(f"written to {_RESULTS.relative_to(ROOT)}")
+    if any(result.fails for result in results.values()):
+        sys.exit(1)
+
+
+def _result(server: ForeignServer, console: Console) -> ServerResult:
+    console.rule(escape(f"{server.name} ({server.package})"))
+    date = datetime.now(UTC).date().isoformat()
+    try:
+        console.print("installing", end=" ")
+        server.environment.install()
+        console.print("and starting")
+        return ServerResult(server.package, date, "", _tried(server, console))
+    except (NotInstalledError, NotStartedError) as error:
+        console.print(f"left out: {error}", style="yellow", markup=False)
+        return ServerResult(server.package, date, str(error), {})
+
+
+def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]]:
+    logs = ROOT / "artifacts" / "servers"
+    logs.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    with TemporaryDirectory() as home:
+        environment = environment_of(server, port, Path(home))
+        log = logs / f"{server.name.replace(' ', '-')}.log"
+        with running(server.command(port), port, server.ready_path, server.folder, log, environment):
+            seen = {}
+            for protocol in _protocols_of(server):
+                console.print(f"[bold]{protocol}")
+                target = _target(server, port, protocol, Path(home))
+                seen[protocol] = {trial.name: _shown(trial, server, target, console) for trial in TRIALS}
+            return seen
+
+
+def _protocols_of(server: ForeignServer) -> list[str]:
+    known = asked_protocols()
+    return [protocol for protocol in ("auto", *server.protocols) if protocol in known]
+
+
+def _target(server: ForeignServer, port: int, protocol: str, home: Path) -> Target:
+    places = ("PARTSTREAM_DATA", "PARTSTREAM_CACHE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HOME")
+    return Target(
+        f"http://127.0.0.1:{port}/v1",
+        "" if protocol == "auto" else protocol,
+        server.model,
+        server.models,
+        server.key,
+        {place: str(home / place.lower()) for place in places},
+    )
+
+
+def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console) -> Seen:
+    reason = server.not_tried.get(trial.name)
+    if reason is not None:
+        seen = Seen(Verdict.NOT_TRIED, reason)
+    else:
+        faults = (
+            fault
+            for fault in server.faults
+            if fault.trial == trial.name and (not fault.protocols or target.protocol in fault.protocols)
+        )
+        try:
+            said, works = asyncio.run(prove(trial, target)), True
+        except UnexpectedError as error:
+            said, works = str(error), False
+        address = target.base_url.removesuffix("/v1")
+        seen = judged(said.replace(address, "http://127.0.0.1:PORT"), works=works, fault=next(faults, None))
+    console.print(f"  [{_COLOURS[seen.verdict]}]{seen.verdict:10}[/] {trial.name:16}", end="")
+    console.print(seen.says, markup=False, soft_wrap=True)
+    return seen
+
+
+if __name__ == "__main__":
+    main()

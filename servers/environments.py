@@ -1,0 +1,119 @@
+"""Installs software of others at pinned versions, each in an environment of its own; starts nothing.
+
+An environment is a lock file and what was installed from it. It is installed once, and again when the lock file has
+changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ENVIRONMENTS", "ROOT", "Environment", "NodeEnvironment", "NotInstalledError", "PythonEnvironment"]
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+ENVIRONMENTS: Final = ROOT / ".environments"
+"""Where the environments of Python are; `make clean` removes it."""
+
+_LONGEST: Final = 600
+"""Seconds that one step of an installation may take."""
+
+
+class NotInstalledError(Exception):
+    """An environment cannot be installed on this machine; the message says why."""
+
+
+class Environment(Protocol):
+    """Something that can be installed, and then run."""
+
+    def install(self) -> None:
+        """Installs it where it is missing or older than its lock file.
+
+        Raises:
+            NotInstalledError: This machine cannot have it.
+        """
+
+    def program(self, name: str) -> Path:
+        """The path of one of its programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonEnvironment:
+    """Packages of Python.
+
+    Attributes:
+        name: The name of its folder.
+        lock: The requirements, with hashes.
+    """
+
+    name: str
+    lock: Path
+
+    @property
+    def _folder(self) -> Path:
+        return ENVIRONMENTS / self.name
+
+    def install(self) -> None:
+        """See :class:`Environment`."""
+        stamp = self._folder / ".installed-lock"
+        if _is_same(self.lock, stamp):
+            return
+        _run("python", [sys.executable, "-m", "venv", "--clear", "--without-pip", str(self._folder)])
+        requirements = ["--require-hashes", "-r", str(self.lock)]
+        python = str(self.program("python"))
+        _run("uv", [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *requirements])
+        shutil.copy(self.lock, stamp)
+
+    def is_installed(self) -> bool:
+        """Whether what the lock file says is there."""
+        return _is_same(self.lock, self._folder / ".installed-lock")
+
+    def program(self, name: str) -> Path:
+        """See :class:`Environment`."""
+        return self._folder / ("Scripts" if os.name == "nt" else "bin") / name
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnvironment:
+    """Packages of npm, beside their `package-lock.json`."""
+
+    folder: Path
+
+    def install(self) -> None:
+        """See :class:`Environment`."""
+        lock, stamp = self.folder / "package-lock.json", self.folder / "node_modules" / ".installed-lock"
+        if _is_same(lock, stamp):
+            return
+        _run("npm", ["npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"], self.folder)
+        shutil.copy(lock, stamp)
+
+    def program(self, name: str) -> Path:
+        """See :class:`Environment`."""
+        return self.folder / "node_modules" / ".bin" / name
+
+
+def _is_same(lock: Path, stamp: Path) -> bool:
+    return stamp.is_file() and stamp.read_bytes() == lock.read_bytes()
+
+
+def _run(name: str, command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None) -> None:
+    try:
+        subprocess.run(
+            command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=_LONGEST
+        )
+    except FileNotFoundError as error:
+        raise NotInstalledError(f"{name} is missing") from error
+    except subprocess.TimeoutExpired as error:
+        raise NotInstalledError(f"{name} took longer than {_LONGEST} s") from error
+    except subprocess.CalledProcessError as error:
+        last = [*error.stderr.strip().splitlines(), "it said nothing"][0]
+        raise NotInstalledError(f"{name} failed: {last}") from error

@@ -1,0 +1,214 @@
+"""The servers: one row each, with how it is started, what it speaks, what cannot be tried at it, and its known faults.
+
+A fault is a row too: a trial that must fail, with the words that it fails with. When the server mends it, the run says
+that the row is out of date.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from servers.environments import NodeEnvironment, PythonEnvironment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from servers.environments import Environment
+
+__all__ = ["FOREIGN_SERVERS", "Fault", "ForeignServer"]
+
+_HERE: Final = Path(__file__).resolve().parent
+
+CHAT: Final = "chat-completions"
+RESPONSES: Final = "openresponses"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A known fault of a server.
+
+    Attributes:
+        trial: The trial that fails because of it.
+        sign: Words of what the trial says then.
+        fault: What is wrong, in words.
+        protocols: Where it shows; empty for everywhere.
+    """
+
+    trial: str
+    sign: str
+    fault: str
+    protocols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignServer:
+    """A server that is started here.
+
+    Attributes:
+        name: What it is called; `--only` takes it.
+        package: Its package and version, as its registry has them.
+        environment: Where it is installed.
+        command: Its command line, given a port.
+        folder: Where its configuration is.
+        protocols: What it speaks, of what can be read here.
+        model: The model that is asked.
+        models: By the name of a trial, another model.
+        variables: What it finds in its environment.
+        key: The key that it asks for; empty for none.
+        ready_path: Answers once it is ready.
+        not_tried: By the name of a trial, why it cannot be tried here.
+        faults: Its known faults.
+    """
+
+    name: str
+    package: str
+    environment: Environment
+    command: Callable[[int], tuple[str, ...]]
+    folder: Path
+    protocols: tuple[str, ...]
+    model: str
+    models: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    key: str = ""
+    ready_path: str = "/v1/models"
+    not_tried: Mapping[str, str] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+
+_LITELLM: Final = PythonEnvironment("litellm", _HERE / "litellm" / "requirements.lock")
+_MOCKS: Final = PythonEnvironment("mocks", _HERE / "mocks" / "requirements.lock")
+_NODE: Final = NodeEnvironment(_HERE / "node")
+
+_NO_KEYS: Final = "has no keys"
+_ANY_MODEL: Final = "takes any model's name"
+_NO_THINKING: Final = "has no thinking"
+_NO_CUT: Final = "cannot break an answer off"
+_NO_OVERFLOW: Final = "knows no context window"
+
+FOREIGN_SERVERS: Final = (
+    ForeignServer(
+        "LiteLLM proxy",
+        "litellm[proxy] 1.106.2",
+        _LITELLM,
+        lambda port: (
+            str(_LITELLM.program("litellm")), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port),
+        ),
+        _HERE / "litellm",
+        (CHAT, RESPONSES),
+        "scripted",
+        models={"chat": "mock"},
+        variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"},
+        key="local-key",
+        ready_path="/health/liveliness",
+        not_tried={"broken off": _NO_CUT},
+        faults=(
+            Fault(
+                "chat",
+                "Error processing stream start",
+                "/responses knows no mock_response: it answers 500, as an event",
+                (RESPONSES,),
+            ),
+            Fault("usage", "usage of 0,", "/responses counts no input tokens of text in parts", (RESPONSES,)),
+        ),
+    ),
+    ForeignServer(
+        "aimock",
+        "@copilotkit/aimock 1.43.0",
+        _NODE,
+        lambda port: (str(_NODE.program("llmock")), "--port", str(port), "--fixtures", "aimock.json"),
+        _HERE / "node",
+        (CHAT, RESPONSES),
+        "gpt-4o",
+        variables={"AIMOCK_API_KEYS": "local-key"},
+        key="local-key",
+        ready_path="/health",
+        not_tried={"wrong model": _ANY_MODEL, "overflow": _NO_OVERFLOW},
+        faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (RESPONSES,)),),
+    ),
+    ForeignServer(
+        "fakellm",
+        "fakellm 0.3.5",
+        _MOCKS,
+        lambda port: (str(_MOCKS.program("fakellm")), "serve", "--config", "fakellm.yaml", "--port", str(port)),
+        _HERE / "mocks",
+        (CHAT,),
+        "any",
+        ready_path="/_fakellm/stats",
+        not_tried={
+            "wrong model": _ANY_MODEL,
+            "wrong key": _NO_KEYS,
+            "thinking": _NO_THINKING,
+            "broken off": _NO_CUT,
+            "overflow": _NO_OVERFLOW,
+        },
+    ),
+    ForeignServer(
+        "stubllm",
+        "stubllm 0.1.5",
+        _MOCKS,
+        lambda port: (str(_MOCKS.program("stubllm")), "serve", "--fixture-file", "stubllm.yaml", "--port", str(port)),
+        _HERE / "mocks",
+        (CHAT,),
+        "gpt-4o",
+        not_tried={
+            "wrong model": _ANY_MODEL,
+            "wrong key": _NO_KEYS,
+            "thinking": _NO_THINKING,
+            "broken off": _NO_CUT,
+            "overflow": _NO_OVERFLOW,
+        },
+    ),
+    ForeignServer(
+        "mockllm",
+        "mockllm 0.0.8",
+        _MOCKS,
+        lambda port: (
+            str(_MOCKS.program("mockllm")), "start", "--responses", "mockllm.yaml", "--host", "127.0.0.1",
+            "--port", str(port),
+        ),
+        _HERE / "mocks",
+        (CHAT,),
+        "gpt-4o",
+        ready_path="/",
+        not_tried={
+            "turns": "looks at the last message alone",
+            "tool round trip": "has no tools",
+            "two calls": "has no tools",
+            "rate limit": "cannot be told to fail",
+            "wrong model": _ANY_MODEL,
+            "wrong key": _NO_KEYS,
+            "thinking": _NO_THINKING,
+            "broken off": _NO_CUT,
+            "overflow": _NO_OVERFLOW,
+        },
+    ),
+    ForeignServer(
+        "mock-llm",
+        "@dwmkerr/mock-llm 0.1.29",
+        _NODE,
+        lambda port: (str(_NODE.program("mock-llm")), "--config", "mock-llm.yaml"),
+        _HERE / "node",
+        (CHAT,),
+        "mock",
+        variables={"HOST": "127.0.0.1"},
+        not_tried={
+            "wrong key": _NO_KEYS,
+            "thinking": _NO_THINKING,
+            "broken off": _NO_CUT,
+            "overflow": _NO_OVERFLOW,
+        },
+    ),
+)  # fmt: skip
+"""In the order of tables."""
+
+PORT_VARIABLE: Final = "PORT"
+"""Where a server that has no option for its port looks for it."""
+
+
+def environment_of(server: ForeignServer, port: int, home: Path) -> dict[str, str]:
+    """What the process of a server finds in its environment: nothing of whoever runs this but the path."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return kept | {"HOME": str(home), PORT_VARIABLE: str(port), "PYTHONDONTWRITEBYTECODE": "1"} | dict(server.variables)
