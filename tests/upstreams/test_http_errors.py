@@ -27,6 +27,13 @@ BODIES = {
     "a message without an error": (b'{"message":"Forbidden"}', "Forbidden", None),
     "FastAPI": (b'{"detail":"Not Found"}', "Not Found", None),
     "a detail inside the error": (b'{"error":{"detail":"Too long"}}', "Too long", None),
+    "LiteLLM's proxy": (
+        b'data: {"error": {"message": "It failed.", "type": "server_error", "code": "500"}}\n\ndata: [DONE]\n\n',
+        "It failed.",
+        "500",
+    ),
+    "an event without its blank line": (b'event: error\ndata: {"error": "No."}', "No.", None),
+    "an event that is no JSON": (b"data: no JSON\n\n", "data: no JSON", None),
     "plain text": (b"upstream connect error\nreset reason: overflow", "upstream connect error", None),
     "broken JSON": (b'{"error":', '{"error":', None),
     "a page": (b"<html><body>502 Bad Gateway</body></html>", None, None),

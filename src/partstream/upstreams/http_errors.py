@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.waits import wait_in_sentence
+from partstream.sse import SSEDecoder
 from partstream.upstreams.waits import wait_before_retry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from partstream.protocols.errors import Errors
@@ -76,10 +77,7 @@ def http_error(
         errors: How the protocol's servers say what went wrong.
     """
     text = body.decode(errors="replace").strip()
-    try:
-        document = loads(body)
-    except JSONDecodeError:
-        document = None
+    document = _document(body)
     read = errors.read_body(document)
     message = read.message
     if message is None and text and not text.startswith("<") and document is None:
@@ -102,6 +100,24 @@ def http_error(
         advice="" if message else advice,
         code=kind.code if kind is not None else None,
     )
+
+
+def _document(body: bytes) -> Any:
+    """The JSON value of a body, or of the first server-sent event in it; None if it has none.
+
+    LiteLLM's proxy frames an error as an event, under status 500, when it comes before the stream has begun.
+    """
+    for data in (body, *_first_event(body)):
+        try:
+            return loads(data)
+        except JSONDecodeError:
+            continue
+    return None
+
+
+def _first_event(body: bytes) -> Iterator[bytes]:
+    decoder = SSEDecoder()
+    yield from (data for _name, data in [*decoder.feed(body), *decoder.end()][:1])
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
