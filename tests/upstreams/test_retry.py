@@ -9,7 +9,7 @@ from partstream.conversation.carried import Carried
 from partstream.errors import ContextLengthExceededError, UpstreamError, UpstreamHTTPError
 from partstream.upstreams.answer_progress import AnswerProgress
 from partstream.upstreams.question import Question
-from partstream.upstreams.retry import send_without_refused_state
+from partstream.upstreams.retry import Sending, send_without_what_is_refused
 from upstreams.upstreams import Answer
 
 RESPONSE = UpstreamHTTPError(404, provider_code="response")
@@ -24,6 +24,10 @@ def _refused(error: UpstreamError) -> Carried:
     return kinds.get(error.provider_code or "", Carried.NOTHING)
 
 
+def _less_of(error: UpstreamError, sending: Sending) -> Sending:
+    return Sending(sending.carried & ~_refused(error))
+
+
 def _sent(
     carried: Carried, errors: list[UpstreamError], *, begun: bool = False, cancelled: bool = False
 ) -> tuple[list[Carried], UpstreamError | None]:
@@ -32,8 +36,8 @@ def _sent(
     question = Question("text", [], RequestOptions(), AnswerProgress(Answer()), source.token)
     sent: list[Carried] = []
 
-    async def send(with_state: Carried) -> None:
-        sent.append(with_state)
+    async def send(sending: Sending) -> None:
+        sent.append(sending.carried)
         if begun:
             question.progress.report(TextPart("a"))
         if cancelled:
@@ -42,7 +46,7 @@ def _sent(
             raise errors[len(sent) - 1]
 
     try:
-        asyncio.run(send_without_refused_state(question, send, carried, _refused))
+        asyncio.run(send_without_what_is_refused(question, send, Sending(carried), _less_of))
     except UpstreamError as error:
         return sent, error
     return sent, None

@@ -25,7 +25,7 @@ from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.rules import ConversationRules
@@ -166,6 +166,10 @@ def _any_conversation(_settings: RequestSettings, _model_id: str) -> Conversatio
     return ANY_CONVERSATION
 
 
+def _as_it_is(request: WireRequest, _names: Collection[str]) -> WireRequest:
+    return request
+
+
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
     """The settings of requests that only this protocol has a place for.
@@ -211,6 +215,8 @@ class WriteRequest:
             model's id.
         continues: Whether a request can go on from a stored response.
         errors: How its servers say what went wrong.
+        leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
+            names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
         count: Where its servers count a request, or None.
         alternative: What to say of a server that lists models and has not this endpoint; empty where nothing is known.
     """
@@ -224,6 +230,7 @@ class WriteRequest:
     conversation_rules: Callable[[RequestSettings, str], ConversationRules] = _any_conversation
     continues: bool = False
     errors: Errors = COMMON_ERRORS
+    leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = _as_it_is
     count: CountEndpoint | None = None
     alternative: str = ""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.answer import AnswerState
 from partstream.conversation.preparation import prepare
-from partstream.conversation.settings import CountTokens
+from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import FileMode
@@ -21,14 +21,14 @@ from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
 from partstream.upstreams.missing_paths import advice_on_missing_endpoint, says_path_is_missing
-from partstream.upstreams.retry import send_without_refused_state
+from partstream.upstreams.refusals import RefusedFields, less_of, written
+from partstream.upstreams.retry import Sending, send_without_what_is_refused
 from partstream.upstreams.transport import Transport
 from partstream.upstreams.upstream_counts import UpstreamCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.conversation.carried import Carried
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.preparation import Preparation
     from partstream.conversation.turns import Note
@@ -54,12 +54,14 @@ class _Request:
         origin: The upstream and the model, by which state of earlier answers is known again.
         prepared: The request in no protocol's words.
         tokens: What is known of its tokens.
+        model: The model.
     """
 
     question: Question
     origin: Origin
     prepared: Preparation
     tokens: RequestTokens
+    model: LanguageModelChatInformation
 
 
 class RequestSender:
@@ -88,6 +90,7 @@ class RequestSender:
         self._counts = UpstreamCounts(self._fetch, http.base_path, self._upstream.count)
         self._fingerprint = fingerprint
         self._tokens = tokens
+        self._refused = RefusedFields()
         self._said: set[str] = set()
 
     async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
@@ -113,9 +116,17 @@ class RequestSender:
                 await self._counts.count(self._upstream.write(asked).body, asked.settings.extra_headers)
             )
         request.tokens.before_sending()
-        await send_without_refused_state(
-            question, partial(self._attempt, request), carried, self._upstream.errors.refused
+        first = Sending(carried, self._refused.of(model.id))
+        answered = await send_without_what_is_refused(
+            question, partial(self._attempt, request), first, partial(self._less_of, request)
         )
+        self._refused.keep(model.id, answered.left_out)
+
+    def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
+        """How the request is sent without what an error refuses."""
+        base_url = self._configuration.base_url
+        unset = self._upstream.complete_settings(RequestSettings(), base_url, request.model)
+        return less_of(self._upstream, request.prepared.request(sending.carried), unset, error, sending)
 
     def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
         configuration = self._configuration
@@ -126,29 +137,31 @@ class RequestSender:
         rules = self._upstream.conversation_rules(settings, model.id)
         prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
         self._say(prepared.notes)
-        return _Request(question, origin, prepared, self._tokens(model, question))
+        return _Request(question, origin, prepared, self._tokens(model, question), model)
 
-    async def _attempt(self, request: _Request, carried: Carried) -> None:
-        """Sends the request once, with the given state.
+    async def _attempt(self, request: _Request, sending: Sending) -> None:
+        """Sends the request once, in the given way.
 
         Raises:
             ContextLengthExceededError: The upstream says that its input is too long.
             UpstreamError: What else the upstream did wrong.
         """
-        asked = request.prepared.request(carried)
+        asked = request.prepared.request(sending.carried)
         state = AnswerState(request.origin, request.prepared.names)
         report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:
-            await self._stream(asked, report, request.question)
+            await self._stream(asked, sending.left_out, report, request.question)
         except UpstreamError as error:
             overflow = self._upstream.errors.overflow(error)
             if overflow is None:
                 raise
             raise request.tokens.refused(error, overflow) from error
 
-    async def _stream(self, asked: ChatRequest, report: AnswerReport, question: Question) -> None:
+    async def _stream(
+        self, asked: ChatRequest, left_out: frozenset[str], report: AnswerReport, question: Question
+    ) -> None:
         exchange = Exchange(
-            self._upstream.write(asked),
+            written(self._upstream, asked, left_out),
             self._protocol,
             self._upstream.errors,
             self._configuration.stream,

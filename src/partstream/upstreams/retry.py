@@ -1,8 +1,8 @@
-"""Repeats a request without the carried state that the upstream refused."""
+"""Sends a request once more without what its upstream refused: carried state, or optional fields of the body."""
 
 from __future__ import annotations
 
-import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partstream.errors import ContextLengthExceededError, UpstreamError
@@ -13,38 +13,53 @@ if TYPE_CHECKING:
     from partstream.conversation.carried import Carried
     from partstream.upstreams.question import Question
 
-__all__ = ["send_without_refused_state"]
-
-_logger = logging.getLogger("partstream.upstreams")
+__all__ = ["Sending", "send_without_what_is_refused"]
 
 
-async def send_without_refused_state(
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a request is sent.
+
+    Attributes:
+        carried: The state of earlier answers that it carries.
+        left_out: The names of the optional fields that it goes without, see
+            :attr:`partstream.protocols.protocol.WriteRequest.leave_out`.
+    """
+
+    carried: Carried
+    left_out: frozenset[str] = frozenset()
+
+
+async def send_without_what_is_refused(
     question: Question,
-    send: Callable[[Carried], Awaitable[None]],
-    carried: Carried,
-    refused_by: Callable[[UpstreamError], Carried],
-) -> None:
-    """Sends a request; if the upstream refuses carried state, sends it again without that kind, each kind once.
+    send: Callable[[Sending], Awaitable[None]],
+    sending: Sending,
+    less_of: Callable[[UpstreamError, Sending], Sending],
+) -> Sending:
+    """Sends a request; if the upstream refuses something of it, sends it again without that, each thing once.
 
     Args:
         question: What is asked; it must not be answered already.
-        send: Sends the request with the state that it is given.
-        carried: What the request carries at first.
-        refused_by: Which carried state an error is about.
+        send: Sends the request in the way that it is given.
+        sending: How the request is sent at first.
+        less_of: The way without what an error refuses; the same way where the error is about something else. It must
+            hold less of the request each time.
+
+    Returns:
+        How the request was sent that was answered.
 
     Raises:
         UpstreamError: The upstream refuses something else, or the answer broke after its first part.
     """
     while True:
         try:
-            await send(carried)
-        except ContextLengthExceededError:  # less state makes no input shorter
+            await send(sending)
+        except ContextLengthExceededError:  # what is left out makes no input shorter
             raise
         except UpstreamError as error:
-            refused = refused_by(error) & carried
-            if not refused or not question.may_be_asked_again:
+            less = sending if not question.may_be_asked_again else less_of(error, sending)
+            if less == sending:
                 raise
-            _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
-            carried &= ~refused
+            sending = less
         else:
-            return
+            return sending

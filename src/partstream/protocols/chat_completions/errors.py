@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
+from partstream.protocols.chat_completions.optional_fields import REFUSED_FIELDS
 from partstream.protocols.error_bodies import ErrorBody, holds_error, read_error_body
 from partstream.protocols.error_kinds import ErrorKind
 from partstream.protocols.errors import Errors
@@ -122,4 +123,6 @@ def _refused(error: UpstreamError) -> Carried:
     return Carried.REASONING if blames_request and _REFUSED_STATE.search(said) else Carried.NOTHING
 
 
-ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, holds_error=_holds_error)
+ERRORS: Final = Errors(
+    codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS, holds_error=_holds_error
+)

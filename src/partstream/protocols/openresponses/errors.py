@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import Errors
+from partstream.protocols.openresponses.optional_fields import REFUSED_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ def _said(error: UpstreamError) -> str:
     return error.message.lower()
 
 
-ERRORS: Final = Errors(refused=_refused)
+ERRORS: Final = Errors(refused=_refused, refused_fields=REFUSED_FIELDS)
 
 # ---- written ----
 

@@ -14,6 +14,7 @@ from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.input_items import input_items
+from partstream.protocols.openresponses.optional_fields import LEAVE_OUT
 from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
@@ -119,6 +120,7 @@ WRITE_REQUEST: Final = WriteRequest(
     path=PATH,
     continues=True,
     errors=ERRORS,
+    leave_out=LEAVE_OUT,
     count=COUNT,
     alternative="it seems to speak Chat Completions, which this version does not read yet",
 )

@@ -1,0 +1,253 @@
+"""Finds the optional fields of a request that a refusal names, and takes them out of the body.
+
+Servers of one wire refuse different fields of it: with HTTP 400 or 422 and a sentence that names the field. A
+protocol's folder has the table of its optional fields; this module reads the sentence and changes the body. What is
+left out has a name: that of the field, or `field=value` where the server refuses only that value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import UpstreamFailureError, UpstreamHTTPError
+from partstream.json_codec import dumps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from partstream.errors import UpstreamError
+    from partstream.protocols.protocol import WireRequest
+
+__all__ = ["NOTHING", "OptionalField", "leave_out", "refused_fields"]
+
+NOTHING: Final = object()
+"""The value of a field that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalField:
+    """A field that a request is valid without.
+
+    Attributes:
+        path: Where it stands in the body: `stream_options`, `messages[].reasoning_content`. Names are joined by dots;
+            `[]` stands for every item of an array.
+        twin: The field that other servers have for it, which takes over its value; None where there is none.
+        instead: The value that takes the place of a refused one; NOTHING takes the field out.
+        is_word: Whether its name is a word of English sentences too, so that it counts only in quotation marks or
+            behind a word such as `parameter`.
+        sentence: A regular expression for a refusal that means this row and no other; empty for any refusal that
+            names the field.
+        only_beside: A field without which the row does nothing; with it the value of `instead` is set even where the
+            field is not in the body. None for a row that changes only what is there.
+    """
+
+    path: str
+    twin: str | None = None
+    instead: Any = NOTHING
+    is_word: bool = False
+    sentence: str = ""
+    only_beside: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the row is called in memory and in the log."""
+        return self.path if self.only_beside is None else f"{self.path} beside {self.only_beside}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The field's own name as servers write it: with underscores, or in camel case (xAI)."""
+        word = self.path.rpartition(".")[2]
+        first, *others = word.split("_")
+        return tuple(dict.fromkeys((word, first + "".join(other.capitalize() for other in others))))
+
+
+def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]]:
+    """Makes the function for :attr:`partstream.protocols.errors.Errors.refused_fields` from a protocol's table."""
+
+    def find(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+        said = _said(error)
+        if not _blames_request(error):
+            return frozenset()
+        for row in rows:
+            if row.sentence and re.search(row.sentence, said, re.IGNORECASE):
+                return frozenset({row.name}) if _applies(row, body) else frozenset()
+        present = [row for row in rows if not row.sentence and _is_there(body, row.path)]
+        named = [row for row in present if _is_blamed(row, error.param)]
+        if not named and _REFUSES.search(said):
+            named = [row for row in present if _names(said, row)]
+        return frozenset(_name(row, body, said) for row in _most_specific(named) if not _is_demanded(said, row))
+
+    return find
+
+
+def leave_out(rows: Sequence[OptionalField]) -> Callable[[WireRequest, Collection[str]], WireRequest]:
+    """Makes the function for :attr:`partstream.protocols.protocol.WriteRequest.leave_out` from a protocol's table."""
+
+    def change(request: WireRequest, names: Collection[str]) -> WireRequest:
+        body: Mapping[str, Any] = request.body
+        for row in rows:
+            body = _without(body, row, names)
+        return request if body is request.body else replace(request, body=body)
+
+    return change
+
+
+# ---- what a refusal says ----
+
+_STATUSES: Final = frozenset({400, 404, 422})
+"""404: OpenRouter, of a model none of whose providers takes a value."""
+_REQUEST_IS_WRONG: Final = re.compile(r"invalid_?request|bad_?request", re.IGNORECASE)
+_MOST_READ: Final = 4000
+
+_REFUSES: Final = re.compile(
+    r"un(?:supported|known|recogni[sz]ed|expected|available)"
+    r"|(?:not|n't) (?:\w+ )?(?:support|permit|allow|accept|valid|implement|available|recogni[sz]ed|compatible)"
+    r"|extra[_ ](?:inputs?|fields?|param|forbidden)|invalid|incompatible|forbidden|additional properties"
+    r"|no longer|deprecated|cannot (?:\w+ )?be (?:used|set|specified|combined)|must be|should be|wrong_api_format"
+    r"|too (?:large|high|small|low|long)|no endpoints found|at most",
+    re.IGNORECASE,
+)
+"""The words of refusals: a sentence that only mentions a field is none."""
+
+_DEMANDED: Final = (
+    r"[^.]{0,80}?(?:must be (?:passed|provided|included|present|sent back)|(?:is|are) (?:missing|required)\b)"
+)
+"""What follows the name of a field that a server wants: "The `reasoning_content` in the thinking mode must be
+passed back to the API." (DeepSeek). To leave it out would be no help."""
+
+_WRONG_VALUE: Final = re.compile(
+    r"unsupported value|invalid value|does not support [^a-z]"
+    r"|(?:should|must) be (?:one of|less|greater|between|in |at |<|>|\[)"
+    r"|input should be|expected one of|too (?:large|high|small|low|long|big)|out of range|at most|only the default"
+    r"|(?:supported|allowed|valid) values|not one of|exceeds|\brange of\b|this value|provided '?\w+'? value",
+    re.IGNORECASE,
+)
+"""The server takes the field, with another value."""
+
+
+def _said(error: UpstreamError) -> str:
+    if isinstance(error, UpstreamHTTPError):
+        return " ".join((error.provider_message or error.body, *error.attempts))[:_MOST_READ]
+    return error.provider_message[:_MOST_READ] if isinstance(error, UpstreamFailureError) else ""
+
+
+def _blames_request(error: UpstreamError) -> bool:
+    if error.http_status is None:
+        return _REQUEST_IS_WRONG.search(f"{error.provider_code} {error.provider_type}") is not None
+    return error.http_status in _STATUSES
+
+
+def _is_blamed(row: OptionalField, param: str | None) -> bool:
+    """Whether the error's `param` is the field, or a place within it."""
+    if param is None:
+        return False
+    place = re.sub(r"\[\w*\]|\.\d+(?=\.|$)", "", param).removeprefix("body.")
+    path = row.path.replace("[]", "")
+    return place == path or place.startswith(f"{path}.")
+
+
+def _names(said: str, row: OptionalField) -> bool:
+    for word in map(re.escape, row.words):
+        quoted = rf"""['"`.\[]{word}['"`.\],:]"""
+        announced = rf"(?:parameter|argument|field|property|key|input|model)s?(?: \w+)?:? ?{word}(?![\w-])"
+        pattern = f"{quoted}|{announced}" if row.is_word else rf"(?<![\w-]){word}(?![\w-])"
+        if re.search(pattern, said, re.IGNORECASE if row.is_word else 0):
+            return True
+    return False
+
+
+def _is_demanded(said: str, row: OptionalField) -> bool:
+    return any(re.search(rf"\b{re.escape(word)}\b{_DEMANDED}", said, re.IGNORECASE) for word in row.words)
+
+
+def _most_specific(rows: Iterable[OptionalField]) -> list[OptionalField]:
+    """The rows without those that hold another one: of `stream_options`, only the field that is named in it."""
+    named = list(rows)
+    return [row for row in named if not any(other.path.startswith(f"{row.path}.") for other in named)]
+
+
+def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
+    value = _value(body, row.path)
+    is_plain = isinstance(value, str | int | float | dict)
+    if row.only_beside is None and is_plain and (row.instead is not NOTHING or _WRONG_VALUE.search(said)):
+        return _with_value(row, value)
+    return row.name
+
+
+# ---- the body ----
+
+
+def _applies(row: OptionalField, body: Mapping[str, Any]) -> bool:
+    if row.only_beside is not None:
+        return bool(body.get(row.only_beside)) and body.get(row.path) != row.instead
+    return _is_there(body, row.path)
+
+
+def _without(body: Mapping[str, Any], row: OptionalField, names: Collection[str]) -> Mapping[str, Any]:
+    """The body as a server takes it that refuses what is named."""
+    if row.only_beside is not None:
+        return {**body, row.path: row.instead} if row.name in names and _applies(row, body) else body
+    value = _value(body, row.path)
+    if value is not NOTHING and _with_value(row, value) in names:
+        if row.instead is NOTHING or _with_value(row, row.instead) in names or value == row.instead:
+            return _dropped(body, row.path)
+        return {**body, row.path: row.instead}
+    if row.name not in names or not _is_there(body, row.path):
+        return body
+    rest = _dropped(body, row.path)
+    if row.twin is None or row.twin in names or value is NOTHING:
+        return rest
+    taken_over = {**rest, row.twin: rest.get(row.twin, value)}
+    return rest if f"{row.twin}={_text(value)}" in names else taken_over
+
+
+def _with_value(row: OptionalField, value: Any) -> str:
+    return f"{row.path}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    try:
+        return dumps(value).decode()[:200]
+    except (TypeError, ValueError):  # what JSON has no form for; writing the body says so
+        return ""
+
+
+def _value(body: Mapping[str, Any], path: str) -> Any:
+    """The value of a field that stands in no array; NOTHING where it is not there."""
+    value: Any = body
+    for name in path.split("."):
+        if name.endswith("[]") or not isinstance(value, dict) or name not in value:
+            return NOTHING
+        value = value[name]
+    return value
+
+
+def _is_there(value: Any, path: str) -> bool:
+    name, _, rest = path.partition(".")
+    inner = value.get(name.removesuffix("[]"), NOTHING) if isinstance(value, dict) else NOTHING
+    if inner is NOTHING:
+        return False
+    if name.endswith("[]"):
+        return isinstance(inner, list) and any(_is_there(item, rest) for item in inner)
+    return _is_there(inner, rest) if rest else True
+
+
+def _dropped(body: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """The body without the field; an object that is empty then goes too. What is not on the way stays as it is."""
+    return dict(_stripped(dict(body), path))
+
+
+def _stripped(value: Any, path: str) -> Any:
+    name, _, rest = path.partition(".")
+    key = name.removesuffix("[]")
+    if not isinstance(value, dict) or key not in value:
+        return value
+    inner = value[key]
+    if name.endswith("[]"):
+        return {**value, key: [_stripped(item, rest) for item in inner]} if isinstance(inner, list) else value
+    left = _stripped(inner, rest) if rest else {}
+    if rest and left:
+        return {**value, key: left}
+    return {one: other for one, other in value.items() if one != key}

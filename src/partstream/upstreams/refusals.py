@@ -1,0 +1,100 @@
+"""What the models of one upstream refuse of a request, and what a request holds without it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from partstream.tokens.accounting import LIMIT_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
+    from partstream.errors import UpstreamError
+    from partstream.protocols.protocol import WireRequest, WriteRequest
+    from partstream.upstreams.retry import Sending
+
+__all__ = ["RefusedFields", "less_of", "set_by_a_person", "written"]
+
+_logger = logging.getLogger("partstream.upstreams")
+
+
+class RefusedFields:
+    """Remembers which optional fields each model of one upstream refused; serves any number of requests at once.
+
+    A field is tried again after as long as a learned limit is valid: servers are replaced.
+
+    Args:
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._learned: dict[str, dict[str, float]] = {}
+
+    def of(self, model_id: str) -> frozenset[str]:
+        """The names of the fields that a model refuses."""
+        since = self._clock() - LIMIT_SECONDS
+        return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
+
+    def keep(self, model_id: str, names: frozenset[str]) -> None:
+        """Remembers the fields without which a model answered."""
+        known, now = self.of(model_id), self._clock()
+        for name in names - known:
+            self._learned.setdefault(model_id, {})[name] = now
+
+
+def written(upstream: WriteRequest, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:
+    """A request on its wire, without the optional fields that are left out.
+
+    Raises:
+        RequestNotExpressibleError: The protocol has no form for something in the request.
+    """
+    request = upstream.write(asked)
+    return upstream.leave_out(request, left_out) if left_out else request
+
+
+def less_of(
+    upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings, error: UpstreamError, sending: Sending
+) -> Sending:
+    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request that was refused.
+        ours: The settings as they are where a person has set none.
+        error: The refusal.
+        sending: How the request was sent.
+    """
+    if refused := upstream.errors.refused(error) & sending.carried:
+        _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
+        return replace(sending, carried=sending.carried & ~refused)
+    sent = written(upstream, asked, sending.left_out)
+    fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
+    if not fields or upstream.leave_out(sent, fields).body == sent.body:
+        return sending
+    chosen = set_by_a_person(upstream, asked, ours, fields)
+    for names, level, whose in ((chosen, logging.WARNING, ", which you set"), (fields - chosen, logging.INFO, "")):
+        if names:
+            shown = ", ".join(sorted(names))
+            _logger.log(level, "%s refuses %s%s: sent again without it (%s)", asked.model_id, shown, whose, error)
+    return replace(sending, left_out=sending.left_out | fields)
+
+
+def set_by_a_person(
+    upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings, names: frozenset[str]
+) -> frozenset[str]:
+    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
+
+    Args:
+        upstream: Writes the request.
+        asked: The request.
+        ours: The settings as they are where a person has set none.
+        names: The fields.
+    """
+    plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
+    return frozenset(name for name in names if upstream.leave_out(plain, {name}).body == plain.body)
