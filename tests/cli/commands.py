@@ -176,14 +176,31 @@ class Terminal:
         self._changed.set()
 
 
+_AS_OWN_TERMINAL = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, "-m", "partstream", *sys.argv[1:]])
+"""
+"""Makes the terminal the one that controls the command: what is asked for hidden is read from there, and typed Ctrl-C
+arrives as a signal."""
+
+
 @asynccontextmanager
-async def terminal(*arguments: str, **environment: str) -> AsyncIterator[Terminal]:
-    """A running command in a terminal of 80 columns; it is ended with the block."""
+async def terminal(*arguments: str, controls: bool = False, **environment: str) -> AsyncIterator[Terminal]:
+    """A running command in a terminal of 80 columns; it is ended with the block.
+
+    Args:
+        arguments: The command line.
+        controls: Whether the terminal controls the command, as that of a shell does.
+        environment: More environment variables.
+    """
     pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 
     ours, theirs = pty.openpty()
     try:
-        command = (sys.executable, "-m", "partstream", *arguments)
+        start = ("-c", _AS_OWN_TERMINAL) if controls else ("-m", "partstream")
+        command = (sys.executable, *start, *arguments)
         env = _environment(**{"COLUMNS": "80", "LINES": "24", **environment})
         process = await asyncio.create_subprocess_exec(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
     finally:

@@ -16,6 +16,7 @@ from partstream.cli.terminal import gated_streams
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
+    "add": "Add a model server to your file, as a profile.",
     "chat": "Chat with a model on any server that speaks a known protocol.",
     "check": "Check a recorded stream against the contract.",
     "config": "Show the settings in force and where each comes from.",

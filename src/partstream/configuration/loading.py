@@ -102,6 +102,7 @@ def load_configuration(
     editor: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     defaults: Mapping[str, Any] | None = None,
+    may_lack_file: bool = False,
 ) -> Configuration:
     """Reads all places.
 
@@ -111,13 +112,14 @@ def load_configuration(
         editor: VS Code's own settings, under our names.
         environment: The environment variables; those of this process when left out.
         defaults: What holds for this program when nobody sets it, where that is not the general default.
+        may_lack_file: Whether a file that `PARTSTREAM_CONFIG` names need not be there yet.
 
     Raises:
         ConfigurationError: A setting is unknown or of no use, wherever it stands; the message shows no secret.
     """
     variables = os.environ if environment is None else environment
     path = configuration_file(variables)
-    document = read_document(path, must_exist=bool(variables.get(FILE_VARIABLE)))
+    document = read_document(path, must_exist=bool(variables.get(FILE_VARIABLE)) and not may_lack_file)
     layers = (
         Layer(Place.COMMAND_LINE, command_line or {}),
         group_layer(group or {}),

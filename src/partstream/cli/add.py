@@ -1,0 +1,232 @@
+"""`partstream add`: asks for a model server, tries it, and writes it into the user's file as a profile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.markup import escape
+
+from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
+from partstream.cli.asking import Questions
+from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.models import listed_models
+from partstream.cli.rendering import printable
+from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
+from partstream.configuration.key_keeping import KeyNotKeptError
+from partstream.configuration.places import configuration_file
+from partstream.errors import LanguageModelError
+from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.presets import presets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from partstream.cli.add_answers import KeySource, Place
+    from partstream.configuration.adding import UserFile
+
+__all__ = ["command"]
+
+_MOST_SHOWN: Final = 20
+"""The most models that are shown; `partstream models` shows all."""
+
+
+@click.command("add", short_help="Add a model server to your file, as a profile.")
+@click.argument("server", required=False)
+@click.option("--profile", metavar="NAME", help="The name of the profile. Default: that of the server.")
+@click.option("--base-url", metavar="URL", help="Where the server is; needed where everybody has another address.")
+@click.option(
+    "--key-from",
+    metavar="SOURCE",
+    help="The name of an environment variable that holds the key; or prompt, which asks for it and keeps it in the "
+    "keyring; or -, which reads it from standard input and keeps it in the keyring; or none.",
+)
+@click.option("--keyring", metavar="SERVICE/USER", help="The entry of the keyring that holds the key already.")
+@click.option("--model", "model_id", metavar="M", help="The model that `partstream chat` takes when none is named.")
+@click.option("--protocol", metavar="NAME", help="What the server speaks. Default: found out.")
+@click.option("--allow-insecure-http", is_flag=True, help="Allow plain http to another machine.")
+@click.option("--default", "is_default", is_flag=True, help="Use this profile where none is named.")
+@click.option("--replace", "replaces", is_flag=True, help="Replace the profile that has the same name.")
+@click.option("--untested", is_flag=True, help="Write the profile without asking the server for its models.")
+@click.option("--list", "lists", is_flag=True, help="List the servers that are known by name.")
+def command(*, lists: bool, **options: Any) -> None:
+    """Add a model server to your file, as a profile.
+
+    SERVER is a name such as openai, ollama or openrouter (`partstream add --list` names all), or the address of any
+    other server. In a terminal, asks for what is missing. The key goes to the system's keyring, or stays in the
+    environment variable that you name: it is never written into a file. The server is asked for its models before
+    anything is written. The exit code is 0, 1 if the profile cannot be written, 2 for a wrong option or answer, 3 if
+    the server fails, and 130 after Ctrl-C; the file is changed only with code 0.
+    """
+    console = make_console()
+    if lists:
+        _list(console)
+        return
+    given = AddAnswers(**options)
+    has_person = sys.stdin.isatty() and sys.stdout.isatty() and given.key_from != "-"
+    try:
+        file = read_user_file(configuration_file(os.environ))
+        _Addition(console, Questions(console, has_person=has_person), given, file).run()
+    except ConfigurationError as error:
+        if error.where.startswith("--"):
+            raise click.UsageError(f"{error.where}: got {error.got}, expected {error.expected}") from None
+        raise UnusableConfigurationError(str(error)) from None
+
+
+def _list(console: Console) -> None:
+    width = max(len(one.name) for one in presets())
+    for preset in presets():
+        line = f"{preset.name:<{width}}  {preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
+        console.print(escape(line), soft_wrap=True)
+
+
+class _Way(StrEnum):
+    """What a person can do where the server does not list its models."""
+
+    KEY = "Try another key"
+    ADDRESS = "Try another address"
+    WRITE = "Write the profile all the same"
+    STOP = "Stop, and change nothing"
+
+
+@dataclass
+class _Addition:
+    """One run of the command.
+
+    Attributes:
+        console: Where it speaks.
+        questions: What asks a person.
+        given: The options.
+        file: The user's file as it was read.
+    """
+
+    console: Console
+    questions: Questions
+    given: AddAnswers
+    file: UserFile
+
+    def run(self) -> None:
+        """Asks, tries, writes."""
+        place = place_of(self.given, self.questions)
+        name = self._name(place)
+        addition, models = self._tried(name, place)
+        addition = self._with_model(addition, models)
+        try:
+            asyncio.run(keep(addition, self.file))
+        except (ConfigurationError, KeyNotKeptError, OSError) as error:
+            self._complain(str(error))
+            sys.exit(ExitCode.FOUND)
+        self._conclude(addition)
+
+    def _name(self, place: Place) -> str:
+        wanted, taken = place.name, self.file.profiles
+        if self.given.profile is not None:
+            wanted = check_profile_name(self.given.profile, "--profile")
+        elif self.given.server is None and self.questions.has_person:
+            wanted = self.questions.line(
+                "Name of the profile",
+                "--profile",
+                default=free_name(wanted, taken),
+                check=lambda name: _new_name(check_profile_name(name, "--profile"), taken),
+            )
+        if wanted in taken and not self.given.replaces:
+            raise ConfigurationError("--profile", f"{wanted!r}, which is there", "another name, or --replace")
+        return wanted
+
+    def _tried(self, name: str, place: Place) -> tuple[Addition, Sequence[str]]:
+        """The profile and the models of the server, tried until it answers or the person has enough."""
+        key = key_of(self.given, place, name, self.questions)
+        while True:
+            addition = self._addition(name, place, key)
+            gateway = trial_of(addition, os.environ)
+            if self.given.untested:
+                return addition, ()
+            self._say(f"Asking {gateway.shown_url} for its models …")
+            try:
+                models = [model.record.id for model in asyncio.run(listed_models(gateway, details=False))]
+            except LanguageModelError as error:
+                self._complain(error.message)
+            else:
+                self._show(models)
+                return addition, models
+            match self._way_on():
+                case _Way.KEY:
+                    key = key_of(replace(self.given, key_from=None, keyring=None), place, name, self.questions)
+                case _Way.ADDRESS:
+                    place = moved(place, self.questions)
+                case _Way.WRITE:
+                    return addition, ()
+
+    def _addition(self, name: str, place: Place, key: KeySource) -> Addition:
+        settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
+        is_default = self.given.is_default or not self.file.has_upstream
+        return Addition(name, settings, key.secret, key.entry, is_default)
+
+    def _way_on(self) -> _Way:
+        """What a person wants to do after a failure; a script ends."""
+        if not self.questions.has_person:
+            sys.exit(ExitCode.FAILED)
+        ways = list(_Way)
+        chosen = ways[self.questions.choice("What now", "--untested", ways, find=lambda _: None)]
+        if chosen is _Way.STOP:
+            sys.exit(ExitCode.FAILED)
+        return chosen
+
+    def _show(self, models: Sequence[str]) -> None:
+        self._say(f"It answers, and lists {len(models)} language model{'' if len(models) == 1 else 's'}:")
+        for model in models[:_MOST_SHOWN]:
+            self._say(f"  {model}")
+        if len(models) > _MOST_SHOWN:
+            self._say(f"  and {len(models) - _MOST_SHOWN} more")
+
+    def _with_model(self, addition: Addition, models: Sequence[str]) -> Addition:
+        chosen = self.given.model_id
+        if chosen is not None and models and chosen not in models:
+            raise ConfigurationError("--model", f"{chosen!r}, which the server does not list", "one that it lists")
+        if chosen is None and len(models) == 1:
+            chosen = models[0]
+        if chosen is None and models and self.questions.has_person:
+            chosen = self.questions.line(
+                "The model to take when none is named",
+                "--model",
+                default=models[0],
+                check=lambda model: _listed(model, models),
+            )
+        return addition if chosen is None else replace(addition, settings={**addition.settings, "defaultModel": chosen})
+
+    def _conclude(self, addition: Addition) -> None:
+        self._say(f"The profile {addition.name} is in {self.file.path}.")
+        if addition.entry is not None and addition.key is not None:
+            self._say(f"Its key is in the keyring, as {addition.entry.setting}.")
+        if addition.is_default:
+            self._say("It is used where no profile is named.")
+        profile = "" if addition.is_default else f" --profile {addition.name}"
+        model = "" if "defaultModel" in addition.settings else " --model M"
+        self._say(f"Next: partstream chat{profile}{model}")
+
+    def _say(self, text: str) -> None:
+        self.console.print(escape(printable(text)), soft_wrap=True)
+
+    def _complain(self, text: str) -> None:
+        make_console(stderr=True).print(f"[red]{escape(printable(text))}[/red]")
+
+
+def _new_name(name: str, taken: Sequence[str]) -> str:
+    if name in taken:
+        raise ConfigurationError("--profile", f"{name!r}, which is there", "another name")
+    return name
+
+
+def _listed(model: str, models: Sequence[str]) -> str:
+    if model not in models:
+        raise ConfigurationError("--model", f"{model!r}", "one of the models above, or any other that is listed")
+    return model

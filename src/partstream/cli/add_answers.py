@@ -1,0 +1,293 @@
+"""What `partstream add` has to know before it tries a server: where it is, and where its key comes from."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from partstream.configuration.key_keeping import KeyringEntry, keyring_fault
+from partstream.configuration.table import SETTINGS
+from partstream.protocols.known_servers import KeyNeed, server_at
+from partstream.settings.errors import ConfigurationError
+from partstream.settings.secrecy import shown_variable
+from partstream.upstreams.addresses import is_loopback
+from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
+from partstream.upstreams.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.cli.asking import Questions
+    from partstream.upstreams.presets import Preset
+
+__all__ = ["AddAnswers", "KeySource", "Place", "key_of", "moved", "place_of"]
+
+_INSECURE: Final = "allowInsecureHttp"
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class AddAnswers:
+    """The options of the command; None where not given."""
+
+    server: str | None
+    profile: str | None
+    base_url: str | None
+    key_from: str | None
+    keyring: str | None
+    model_id: str | None
+    protocol: str | None
+    allow_insecure_http: bool
+    is_default: bool
+    replaces: bool
+    untested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server is.
+
+    Attributes:
+        preset: What is known of it.
+        base_url: Its base URL.
+        settings: Further settings that say how it is reached.
+    """
+
+    preset: Preset
+    base_url: str = field(repr=False)  # its query may hold a key
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What a profile of it may be called: the name of the preset, or the word of the host that says most."""
+        if self.preset is not ANOTHER_ADDRESS:
+            return self.preset.name
+        host = urlsplit(self.base_url).hostname or ""
+        if ":" in host or host.replace(".", "").isdigit():
+            return host.replace(".", "-").replace(":", "-").strip("-")
+        return host.split(".")[-2] if "." in host else host
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """Where a key comes from.
+
+    Attributes:
+        settings: The setting that names the place.
+        secret: The key, if it has to be kept; else None.
+        entry: Where it will be kept.
+    """
+
+    settings: Mapping[str, Any]
+    secret: Secret | None = None
+    entry: KeyringEntry | None = None
+
+
+_NO_KEY: Final = KeySource({})
+
+
+# ---- where the server is ----
+
+
+def place_of(given: AddAnswers, questions: Questions) -> Place:
+    """Where the server is, by the options and by what a person answers.
+
+    Raises:
+        UsageError: Something is missing, and nobody can be asked.
+        ConfigurationError: An option is of no use.
+    """
+    preset, url = _chosen(given, questions)
+    if url is None and preset.regions:
+        titles = [f"{region.title}: {region.base_url}" for region in preset.regions]
+        if questions.has_person:
+            url = preset.regions[questions.choice("Region", "--base-url", titles, find=_by_start(titles))].base_url
+    if url is None and (preset.asks_address or (preset.is_local and given.server is None and questions.has_person)):
+        whose = "" if preset is ANOTHER_ADDRESS else f" of {preset.title}"
+        example = f", such as {preset.address_example}" if preset.asks_address else ""
+        url = questions.line(f"Address{whose}{example}", "--base-url", default=preset.base_url, check=_address)
+    base_url = preset.base_url if url is None else url
+    settings: dict[str, Any] = {}
+    if given.protocol is not None:
+        settings["protocol"] = SETTINGS["protocol"].read(given.protocol, "--protocol")
+    if given.allow_insecure_http or _is_open(base_url, questions):
+        settings[_INSECURE] = True
+    return Place(preset, base_url, settings)
+
+
+def moved(place: Place, questions: Questions) -> Place:
+    """The place at the address that a person gives in its place.
+
+    Raises:
+        ConfigurationError: The address is of no use.
+    """
+    url = questions.line("Address", "--base-url", default=place.base_url, check=_address)
+    settings = {name: value for name, value in place.settings.items() if name != _INSECURE}
+    return Place(place.preset, url, {**settings, _INSECURE: True} if _is_open(url, questions) else settings)
+
+
+def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None]:
+    """The preset, and the address if one was given."""
+    named, url = given.server, None if given.base_url is None else _address(given.base_url)
+    if named is not None and "://" in named:
+        if url is not None:
+            raise click.UsageError("--base-url: got a second address beside SERVER, expected one of them")
+        return _known_at(_address(named))
+    if named is not None:
+        try:
+            return preset_named(named), url
+        except UnknownPresetError as error:
+            raise click.UsageError(f"SERVER: {error}; `partstream add --list` names all") from None
+    if url is not None:
+        return _known_at(url)
+    titles = [f"{one.title}  {one.base_url}".rstrip() for one in presets()]
+    number = questions.choice("Number or name of the server", "SERVER", titles, find=_preset_number)
+    return presets()[number], None
+
+
+def _known_at(url: str) -> tuple[Preset, str]:
+    """The preset of the server at a URL; any address where none is known for certain."""
+    server = server_at(url)
+    host = urlsplit(url).hostname or ""
+    if server is None or not (server.has_host(host) or is_loopback(host)):
+        return ANOTHER_ADDRESS, url
+    return next((one for one in presets() if one.name == server.name), ANOTHER_ADDRESS), url
+
+
+def _preset_number(name: str) -> int | None:
+    try:
+        return presets().index(preset_named(name))
+    except UnknownPresetError:
+        return None
+
+
+def _by_start(titles: list[str]) -> Any:
+    return lambda typed: next(
+        (at for at, one in enumerate(titles) if typed and one.lower().startswith(typed.lower())), None
+    )
+
+
+def _address(text: str) -> str:
+    """A base URL as a person types it: without a scheme it is https, or http on this machine.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    url = text.strip()
+    if "://" not in url and url:
+        host = urlsplit(f"//{url}").hostname or ""
+        url = f"{'http' if is_loopback(host) else 'https'}://{url}"
+    read: str = SETTINGS["baseUrl"].read(url, "--base-url")
+    return read
+
+
+def _is_open(base_url: str, questions: Questions) -> bool:
+    """Whether a person allows plain http to another machine."""
+    address = urlsplit(base_url)
+    if address.scheme != "http" or is_loopback(address.hostname or "") or not questions.has_person:
+        return False
+    question = f"Anyone on the way to {address.netloc} can read keys and prompts, as it is plain http. Allow it?"
+    if questions.yes(question, "--allow-insecure-http", default=False):
+        return True
+    raise ConfigurationError("--base-url", "plain http to another machine", "https, or --allow-insecure-http")
+
+
+# ---- where the key comes from ----
+
+
+def key_of(given: AddAnswers, place: Place, profile: str, questions: Questions) -> KeySource:
+    """Where the key comes from, by the options and by what a person answers.
+
+    Raises:
+        UsageError: Something is missing, and nobody can be asked; or the keyring cannot be used.
+        ConfigurationError: An option is of no use.
+    """
+    if given.keyring is not None:
+        if given.key_from is not None:
+            raise click.UsageError("--keyring: got a second source of the key beside --key-from, expected one of them")
+        SETTINGS["apiKeyKeyring"].read(given.keyring, "--keyring")
+        return KeySource({"apiKeyKeyring": given.keyring})
+    if given.key_from is None:
+        return _asked_key(place.preset, profile, questions)
+    return _WORDS.get(given.key_from, _named)(given.key_from, place.preset, profile, questions)
+
+
+def _asked_key(preset: Preset, profile: str, questions: Questions) -> KeySource:
+    variable = next((one for one in preset.key_variables if os.environ.get(one, "").strip()), None)
+    if variable is not None:
+        question = f"The environment variable {variable} holds a key. Use it?"
+        if not questions.has_person or questions.yes(question, "--key-from", default=True):
+            questions.say(f"The key is read from the environment variable {variable}.")
+            return KeySource({"apiKeyEnv": variable})
+    if not questions.has_person:
+        if preset.key is KeyNeed.OPTIONAL:
+            return _NO_KEY
+        names = " or ".join(preset.key_variables) or "a variable"
+        raise click.UsageError(f"--key-from: got nothing, and {names} has no value; {preset.title} needs a key")
+    if fault := keyring_fault():
+        questions.say(f"No key can be kept here, because {fault}. Keep it in an environment variable.")
+        return _asked_variable(preset, questions)
+    return _prompted("prompt", preset, profile, questions)
+
+
+def _asked_variable(preset: Preset, questions: Questions) -> KeySource:
+    default = next(iter(preset.key_variables), "none")
+    question = "Name of the variable, or none" if preset.key is KeyNeed.OPTIONAL else "Name of the variable"
+    variable = questions.line(question, "--key-from", default=default, check=_variable)
+    return _NO_KEY if variable == "none" else KeySource({"apiKeyEnv": variable})
+
+
+def _prompted(_word: str, preset: Preset, profile: str, questions: Questions) -> KeySource:
+    _need_keyring()
+    is_needed = preset.key is KeyNeed.REQUIRED
+    page = f" ({preset.keys_page} makes one)" if preset.keys_page else ""
+    without = "" if is_needed else ", or Enter for none"
+    key = questions.hidden(f"Key of {preset.title}{page}{without}", "--key-from", may_be_empty=not is_needed)
+    return _kept(key, profile) if key else _NO_KEY
+
+
+def _read(_word: str, preset: Preset, profile: str, _questions: Questions) -> KeySource:
+    _need_keyring()
+    key = sys.stdin.readline().strip()
+    if not key:
+        raise click.UsageError(f"--key-from: got nothing on standard input, expected the key of {preset.title}")
+    return _kept(key, profile)
+
+
+def _none(_word: str, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
+    return _NO_KEY
+
+
+def _named(variable: str, _preset: Preset, _profile: str, _questions: Questions) -> KeySource:
+    return KeySource({"apiKeyEnv": _variable(variable)})
+
+
+_WORDS: Final = {"prompt": _prompted, "-": _read, "none": _none}
+"""What `--key-from` says beside the name of a variable."""
+
+
+def _kept(key: str, profile: str) -> KeySource:
+    entry = KeyringEntry(profile)
+    read = SETTINGS["apiKey"].read(key, "the key")  # refuses what no header can hold
+    return KeySource({"apiKeyKeyring": entry.setting}, read if isinstance(read, Secret) else Secret(key), entry)
+
+
+def _need_keyring() -> None:
+    if fault := keyring_fault():
+        raise click.UsageError(f"--key-from: the key cannot be kept, because {fault}; name an environment variable")
+
+
+def _variable(name: str) -> str:
+    """The name of a variable; a key in its place is not repeated, and written nowhere.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if not _VARIABLE.fullmatch(name) or shown_variable(name) != name:
+        raise ConfigurationError("--key-from", shown_variable(name), "the name of an environment variable, in capitals")
+    return name

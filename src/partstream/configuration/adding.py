@@ -1,0 +1,131 @@
+"""Adds a profile to the user's file: the key to the keyring and the settings to the file, or neither of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.configuration.file_edits import edit_file, with_default_profile, with_profile
+from partstream.configuration.loading import load_configuration
+from partstream.configuration.places import PROFILES, read_document
+from partstream.configuration.table import DEFAULT_PROFILE
+from partstream.settings.errors import ConfigurationError, shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from partstream.configuration.key_keeping import KeyringEntry
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.secret import Secret
+
+__all__ = ["Addition", "UserFile", "check_profile_name", "free_name", "keep", "read_user_file", "trial_of"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class UserFile:
+    """The user's file as it was read.
+
+    Attributes:
+        path: The file, whether it exists or not.
+        content: Its bytes; empty if it does not exist.
+        profiles: The names of its profiles.
+        has_upstream: Whether it says which upstream is in force where nobody names one.
+    """
+
+    path: Path
+    content: bytes = field(repr=False)  # it may hold a key
+    profiles: tuple[str, ...]
+    has_upstream: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A profile that is to be added.
+
+    Attributes:
+        name: Its name.
+        settings: Its settings by name, as TOML holds them; no key is among them.
+        key: The key to be kept in the keyring, or None.
+        entry: Where it is kept, or None.
+        is_default: Whether it becomes the `defaultProfile`.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    key: Secret | None = None
+    entry: KeyringEntry | None = None
+    is_default: bool = False
+
+
+def read_user_file(path: Path) -> UserFile:
+    """The user's file.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is no TOML.
+    """
+    document = read_document(path, must_exist=False)
+    profiles = document.get(PROFILES, {})
+    names = tuple(profiles) if isinstance(profiles, dict) else ()
+    content = path.read_bytes() if path.is_file() else b""
+    return UserFile(path, content, names, bool(names) or bool({"baseUrl", DEFAULT_PROFILE} & document.keys()))
+
+
+def check_profile_name(name: str, where: str) -> str:
+    """A name for a new profile.
+
+    Raises:
+        ConfigurationError: It is hard to type, or may be a key.
+    """
+    if not _NAME.fullmatch(name) or shown_name(name) != name:
+        raise ConfigurationError(where, shown_name(name), "letters, digits, dots, dashes and underscores, at most 40")
+    return name
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """A name that no profile has yet: the wanted one, or one with a number behind it."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower()).strip("-._")[:36] or "server"
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
+def trial_of(addition: Addition, environment: Mapping[str, str]) -> GatewayConfiguration:
+    """The configuration that the profile will have, with its key, though nothing is kept yet.
+
+    It is read as a group of VS Code is, which is as narrow a place as a profile: nothing that belongs to another
+    upstream takes part.
+
+    Raises:
+        ConfigurationError: A setting is of no use.
+    """
+    settings = dict(addition.settings)
+    if addition.key is not None:
+        settings.pop("apiKeyKeyring", None)
+        settings["apiKey"] = addition.key.reveal()
+    settings.pop("defaultModel", None)  # whoever tries a server wants to see all its models
+    return load_configuration(group=settings, environment=environment, may_lack_file=True).gateway()
+
+
+async def keep(addition: Addition, file: UserFile) -> None:
+    """Keeps the key and writes the file; after a failure, and after Ctrl-C, both are as they were.
+
+    Raises:
+        ConfigurationError: The file has a form that is not changed by a program, or was changed meanwhile.
+        KeyNotKeptError: The keyring does not take the key.
+        OSError: The file cannot be written.
+    """
+    text = with_profile(file.path, file.content.decode(), addition.name, addition.settings)
+    if addition.is_default:
+        text = with_default_profile(file.path, text, addition.name)
+    if addition.key is None or addition.entry is None:
+        edit_file(file.path, file.content, text)
+        return
+    before = await addition.entry.keep(addition.key)
+    try:
+        edit_file(file.path, file.content, text)
+    except BaseException:  # Ctrl-C too
+        await addition.entry.put_back(before)
+        raise

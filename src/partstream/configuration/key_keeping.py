@@ -1,0 +1,104 @@
+"""Keeps a key in the system's keyring, and puts back what was there when a later step fails."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from partstream.errors import CallerError
+from partstream.settings.errors import shown_name
+from partstream.upstreams.secret import Secret
+
+__all__ = ["KEYRING_SERVICE", "KeyNotKeptError", "KeyringEntry", "keyring_fault"]
+
+KEYRING_SERVICE: Final = "partstream"
+"""The service under which our entries stand; the user of an entry is the name of a profile."""
+
+_SECONDS: Final = 60.0
+"""A keyring may ask a person for its password."""
+
+_NO_KEYRINGS: Final = frozenset({"keyring.backends.fail", "keyring.backends.null"})
+"""The backends that the package has where there is no keyring."""
+
+
+class KeyNotKeptError(CallerError):
+    """The keyring did not take a key; the message holds nothing of it.
+
+    Attributes:
+        entry: The entry.
+        got: What the keyring did.
+        expected: What would help.
+    """
+
+    def __init__(self, entry: str, got: str, expected: str) -> None:
+        super().__init__(f"the key was not kept in {entry}: got {got}, expected {expected}")
+        self.entry = entry
+        self.got = got
+        self.expected = expected
+
+
+def keyring_fault() -> str:
+    """Why no key can be kept in a keyring here, as a clause; empty where it seems to work."""
+    try:
+        keyring = import_module("keyring")
+    except ImportError:
+        return "this Python has no package `keyring` (`pip install keyring`)"
+    except Exception as error:
+        return f"the package `keyring` cannot be loaded ({type(error).__name__})"
+    try:
+        backend = type(keyring.get_keyring()).__module__
+    except Exception as error:
+        return f"the keyring cannot be opened ({type(error).__name__})"
+    return "this system has no keyring that the package `keyring` knows" if backend in _NO_KEYRINGS else ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringEntry:
+    """An entry of the keyring.
+
+    Attributes:
+        user: The user of the entry; the service is :data:`KEYRING_SERVICE`.
+    """
+
+    user: str
+
+    @property
+    def setting(self) -> str:
+        """The value of the setting `apiKeyKeyring` that names it."""
+        return f"{KEYRING_SERVICE}/{self.user}"
+
+    async def keep(self, key: Secret) -> Secret | None:
+        """Keeps a key.
+
+        Returns:
+            The key that stood there before, for :meth:`put_back`; None if there was none.
+
+        Raises:
+            KeyNotKeptError: The keyring does not take it.
+        """
+        before = await self._call("get_password")
+        await self._call("set_password", key.reveal())
+        return Secret(before) if before else None
+
+    async def put_back(self, before: Secret | None) -> None:
+        """Undoes :meth:`keep`.
+
+        Raises:
+            KeyNotKeptError: The keyring does not do it.
+        """
+        await (self._call("delete_password") if before is None else self._call("set_password", before.reveal()))
+
+    async def _call(self, name: str, *arguments: str) -> Any:
+        failure = ""
+        try:
+            keyring = import_module("keyring")
+            async with asyncio.timeout(_SECONDS):
+                return await asyncio.to_thread(getattr(keyring, name), KEYRING_SERVICE, self.user, *arguments)
+        except TimeoutError:
+            failure = f"no answer within {_SECONDS:g} s"
+        except Exception as error:
+            # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
+            failure = type(error).__name__
+        raise KeyNotKeptError(f"the keyring's entry {shown_name(self.setting)}", failure, "a keyring that is open")

@@ -1,0 +1,341 @@
+"""`partstream add`: a server becomes a profile, its key stays out of every file, and nothing is half done."""
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import pytest
+from commands import Ended, call, run, terminal
+
+from partstream.testing import ReplayUpstream
+
+KEY = f"sk-{token_hex(12)}"
+POSIX = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+
+KEYRING = """
+import json, os, pathlib
+FILE = pathlib.Path(os.environ["KEYRING_FILE"])
+def entries(): return json.loads(FILE.read_text()) if FILE.exists() else {}
+def write(changed): FILE.write_text(json.dumps(changed))
+def get_keyring(): return object()
+def get_password(service, user): return entries().get(f"{service}/{user}")
+def set_password(service, user, key): write({**entries(), f"{service}/{user}": key})
+def delete_password(service, user): write({name: key for name, key in entries().items() if name != f"{service}/{user}"})
+"""
+"""A keyring that keeps its entries in a file: any module of that name serves."""
+
+
+@dataclass
+class Home:
+    """Where a person's file and keyring are."""
+
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "partstream.toml"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {
+            "PARTSTREAM_CONFIG": str(self.file),
+            "KEYRING_FILE": str(self.folder / "keyring.json"),
+            "PYTHONPATH": str(self.folder / "modules"),
+        }
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return tomllib.loads(self.file.read_text()) if self.file.exists() else {}
+
+    @property
+    def keyring(self) -> dict[str, str]:
+        path = self.folder / "keyring.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    async def add(self, *arguments: str, typed: str = "", **variables: str) -> Ended:
+        return await call("add", *arguments, typed=typed, **self.variables, **variables)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "keyring.py").write_text(KEYRING)
+    monkeypatch.syspath_prepend(modules)
+    monkeypatch.delitem(sys.modules, "keyring", raising=False)
+    yield Home(tmp_path)
+    sys.modules.pop("keyring", None)
+
+
+@asynccontextmanager
+async def server(token: str | None = KEY) -> AsyncIterator[str]:
+    async with ReplayUpstream(token=token) as upstream:
+        yield upstream.base_url
+
+
+# ---- by options ----
+
+
+def test_a_script_adds_a_server_whose_key_stays_in_a_variable_and_chat_uses_it(home: Home):
+    async def test() -> None:
+        async with server() as url:
+            added = await home.add(url, "--profile", "work", "--key-from", "MY_KEY", "--model", "text", MY_KEY=KEY)
+            assert (added.code, added.errors) == (0, "")
+            assert "lists 11 language models" in added.output
+            assert "Next: partstream chat\n" in added.output
+            assert home.settings == {
+                "defaultProfile": "work",
+                "profiles": {"work": {"baseUrl": url, "apiKeyEnv": "MY_KEY", "defaultModel": "text"}},
+            }
+            assert KEY not in added.output + home.file.read_text()
+            chat = await call("chat", "Hi", MY_KEY=KEY, **home.variables)
+            assert "Hello from Partstream!" in chat.output
+
+    run(test())
+
+
+def test_a_key_from_standard_input_goes_to_the_keyring_and_into_no_file(home: Home):
+    async def test() -> None:
+        async with server() as url:
+            added = await home.add(url, "--profile", "work", "--key-from", "-", typed=f"{KEY}\n")
+            assert (added.code, added.errors) == (0, "")
+            assert home.keyring == {"partstream/work": KEY}
+            assert home.settings["profiles"]["work"] == {"baseUrl": url, "apiKeyKeyring": "partstream/work"}
+            assert KEY not in added.output + home.file.read_text()
+            models = await call("models", "--profile", "work", "--json", "--no-details", **home.variables)
+            assert len(json.loads(models.output)) == 11
+
+    run(test())
+
+
+def test_the_variable_that_usually_holds_the_key_is_used_without_being_named(home: Home):
+    async def test() -> None:
+        async with server() as url:
+            options = ("lm-studio", "--base-url", url)
+            added = await home.add(*options, LM_API_TOKEN=KEY)
+            assert (added.code, added.errors) == (0, "")
+            assert home.settings["profiles"]["lm-studio"]["apiKeyEnv"] == "LM_API_TOKEN"
+            assert "The key is read from the environment variable LM_API_TOKEN." in added.output
+
+    run(test())
+
+
+def test_what_is_in_the_file_stays_and_a_second_server_is_not_the_default(home: Home):
+    async def test() -> None:
+        before = "# Mine.\nbaseUrl = 'https://h/v1' # at home\n"
+        home.file.write_text(before)
+        async with server(None) as url:
+            added = await home.add(url, "--profile", "work", "--key-from", "none", "--model", "text")
+            assert added.code == 0, added.errors
+            assert home.file.read_text().startswith(before)
+            assert "defaultProfile" not in home.settings
+            assert "Next: partstream chat --profile work\n" in added.output
+
+            again = await home.add(url, "--profile", "work", "--key-from", "none")
+            assert (again.code, "--replace" in again.errors) == (2, True)
+            replaced = await home.add(
+                url, "--profile", "work", "--key-from", "none", "--replace", "--default", "--model", "long"
+            )
+            assert replaced.code == 0, replaced.errors
+            assert home.settings["defaultProfile"] == "work"
+            assert home.settings["profiles"]["work"] == {"baseUrl": url, "defaultModel": "long"}
+            assert "# Mine." in home.file.read_text()
+
+    run(test())
+
+
+REFUSED = {
+    "a key in the place of a variable": (
+        ("http://127.0.0.1:9/v1", "--key-from", KEY),
+        "the name of an environment variable",
+    ),
+    "a server that needs a key": (("openai",), "OPENAI_API_KEY has no value; OpenAI needs a key"),
+    "no such server": (("opnai",), "did you mean openai?"),
+    "no server at all": ((), "SERVER: got nothing"),
+    "no address where one is needed": (("azure", "--key-from", "none"), "--base-url: got nothing"),
+    "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
+    "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
+    "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
+    "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),
+    "a profile of no use": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", "a b"), "letters, digits"),
+    "no key on standard input": (("http://127.0.0.1:9/v1", "--key-from", "-"), "--key-from: got nothing"),
+    "plain http to another machine": (("http://h.example/v1", "--key-from", "none"), "anyone on the way"),
+    "no such protocol": (("http://127.0.0.1:9/v1", "--key-from", "none", "--protocol", "x"), "--protocol: got"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "says"), REFUSED.values(), ids=REFUSED)
+def test_what_is_of_no_use_is_refused_before_anything_is_asked_or_written(
+    home: Home, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], says: str
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    async def test() -> None:
+        refused = await home.add(*arguments)
+        assert refused.code == 2
+        assert says in " ".join(refused.errors.split())
+        assert KEY not in refused.output + refused.errors
+        assert not home.file.exists()
+
+    run(test())
+
+
+FAILURES = {
+    "another key": ((KEY[::-1],), "HTTP 401"),
+    "nobody there": ((KEY, "http://127.0.0.1:9/v1"), "nothing listens"),
+}
+
+
+@pytest.mark.parametrize(("typed", "says"), FAILURES.values(), ids=FAILURES)
+def test_a_server_that_fails_leaves_file_and_keyring_as_they_were(home: Home, typed: tuple[str, ...], says: str):
+    async def test() -> None:
+        async with server() as url:
+            key, address = (*typed, url)[:2]
+            failed = await home.add(address, "--key-from", "-", typed=f"{key}\n")
+            assert failed.code == 3
+            assert says in failed.errors
+            assert KEY not in failed.output + failed.errors
+            assert (home.file.exists(), home.keyring) == (False, {})
+
+            kept = await home.add("http://127.0.0.1:9/v1", "--untested", "--key-from", "none")
+            assert kept.code == 0, kept.errors
+            assert home.settings["profiles"] == {"127-0-0-1": {"baseUrl": "http://127.0.0.1:9/v1"}}
+
+    run(test())
+
+
+def test_a_file_that_cannot_be_changed_gets_no_profile_and_the_keyring_its_old_key_back(home: Home):
+    async def test() -> None:
+        before = 'profiles = { home = { baseUrl = "https://h/v1" } }\n'
+        home.file.write_text(before)
+        (home.folder / "keyring.json").write_text('{"partstream/work": "sk-old-key"}')
+        async with server() as url:
+            failed = await home.add(url, "--profile", "work", "--key-from", "-", typed=f"{KEY}\n")
+            assert failed.code == 1
+            assert "[profiles.work]" in failed.errors
+            assert home.file.read_text() == before
+            assert home.keyring == {"partstream/work": "sk-old-key"}
+
+            home.file.unlink()
+            variables = {**home.variables, "PARTSTREAM_CONFIG": "/dev/null/partstream.toml"}
+            failed = await call("add", url, "--profile", "work", "--key-from", "-", typed=f"{KEY}\n", **variables)
+            assert failed.code == 1, failed.errors
+            assert home.keyring == {"partstream/work": "sk-old-key"}
+
+    run(test())
+
+
+def test_without_a_keyring_it_is_said_what_to_do(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        refused = await home.add("openai", "--key-from", "-", typed=f"{KEY}\n")
+        assert refused.code == 2
+        assert "pip install keyring" in " ".join(refused.errors.split())
+        assert "name an environment variable" in " ".join(refused.errors.split())
+
+    run(test())
+
+
+def test_the_known_servers_are_listed():
+    async def test() -> None:
+        listed = await call("add", "--list")
+        assert listed.code == 0
+        assert "ollama" in listed.output
+        assert "https://YOUR-RESOURCE.openai.azure.com/openai/v1" in listed.output
+
+    run(test())
+
+
+# ---- in a terminal ----
+
+
+@POSIX
+def test_in_a_terminal_every_question_is_asked_and_the_key_is_not_shown(home: Home):
+    async def test() -> None:
+        async with server() as url, terminal("add", controls=True, **home.variables) as person:
+            await person.until("Number or name of the server:")
+            assert "OpenRouter" in person.plain
+            person.type("address\n")
+            await person.until("Address, such as")
+            person.type("nonsense://\n")
+            await person.until("expected an http or https URL")
+            person.type(f"{url.removeprefix('http://')}\n")
+            await person.until("Name of the profile [127-0-0-1]:")
+            person.type("work\n")
+            await person.until("or Enter for none:")
+            person.type(f"{KEY}\n")
+            await person.until("The model to take when none is named [text]:")
+            person.type("gpt\n")
+            await person.until("one of the models above")
+            person.type("long\n")
+            assert await person.ended() == 0, person.plain
+            assert "Next: partstream chat" in person.plain
+            assert KEY not in person.plain
+            assert home.keyring == {"partstream/work": KEY}
+            assert home.settings["profiles"]["work"] == {
+                "baseUrl": url,
+                "apiKeyKeyring": "partstream/work",
+                "defaultModel": "long",
+            }
+
+    run(test())
+
+
+@POSIX
+def test_in_a_terminal_a_wrong_key_can_be_typed_again(home: Home):
+    async def test() -> None:
+        async with (
+            server() as url,
+            terminal("add", url, "--profile", "work", "--model", "text", controls=True, **home.variables) as person,
+        ):
+            await person.until("or Enter for none:")
+            person.type(f"{KEY[::-1]}\n")
+            await person.until("What now:")
+            assert "HTTP 401" in person.plain
+            person.type("1\n")
+            await person.until("or Enter for none:")
+            person.type(f"{KEY}\n")
+            assert await person.ended() == 0, person.plain
+            assert home.keyring == {"partstream/work": KEY}
+            assert KEY not in person.plain
+
+    run(test())
+
+
+@POSIX
+@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["Ctrl-C", "Ctrl-D"])
+def test_whoever_leaves_changes_nothing(home: Home, key: str):
+    async def test() -> None:
+        async with server() as url, terminal("add", url, controls=True, **home.variables) as person:
+            await person.until("or Enter for none:")
+            person.type(key)
+            assert await person.ended() == 130, person.plain
+            assert (home.file.exists(), home.keyring) == (False, {})
+
+    run(test())
+
+
+@POSIX
+def test_whoever_has_enough_of_a_server_that_fails_changes_nothing(home: Home):
+    async def test() -> None:
+        async with terminal(
+            "add", "http://127.0.0.1:9/v1", "--key-from", "none", controls=True, **home.variables
+        ) as person:
+            await person.until("What now:")
+            person.type("2\n")
+            await person.until("Address [http://127.0.0.1:9/v1]:")
+            person.type("\n")
+            await person.until("What now:")
+            person.type("4\n")
+            assert await person.ended() == 3, person.plain
+            assert not home.file.exists()
+
+    run(test())

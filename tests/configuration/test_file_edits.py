@@ -1,0 +1,165 @@
+"""The user's file is changed as text: what a person wrote there stays, and nothing is half done."""
+
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.configuration.file_edits import FileChangedError, edit_file, with_default_profile, with_profile
+from partstream.settings.errors import ConfigurationError
+
+PATH = Path("/home/me/partstream.toml")
+SETTINGS = {"baseUrl": "https://h.example/v1", "apiKeyEnv": "MY_KEY", "discover": False, "models": ["a", "b"]}
+TABLE = """\
+[profiles.work]
+baseUrl = "https://h.example/v1"
+apiKeyEnv = "MY_KEY"
+discover = false
+models = ["a","b"]
+"""
+
+
+def test_a_profile_is_put_behind_everything_that_is_there():
+    text = "# Mine.\nthinking = 'off' # always\n\n[timeouts]\nidle = 5\n# The end."
+    assert with_profile(PATH, text, "work", SETTINGS) == f"{text}\n\n{TABLE}"
+
+
+def test_an_empty_file_holds_the_profile_alone():
+    assert with_profile(PATH, "", "work", SETTINGS) == TABLE
+
+
+OLD = """\
+# Mine.
+[profiles.home]
+baseUrl = "http://localhost:1234/v1" # at home
+
+# The one at work.
+[profiles.work]
+baseUrl = "https://old.example/v1"
+[profiles.work.timeouts]
+idle = 5
+
+# The last one.
+[profiles.last]
+baseUrl = "https://last.example/v1"
+"""
+
+
+def test_a_profile_takes_the_place_of_the_one_with_its_name_and_of_the_tables_within_it():
+    head, _, rest = OLD.partition("[profiles.work]")
+    tail = rest[rest.index("\n# The last one.") :]
+    assert with_profile(PATH, OLD, "work", SETTINGS) == head + TABLE + tail
+
+
+@pytest.mark.parametrize("header", ["[ profiles . work ]", '[profiles."work"]', "[profiles.'work'] # mine"])
+def test_the_old_profile_is_found_however_its_name_is_spelt(header: str):
+    changed = with_profile(PATH, f'{header}\nbaseUrl = "https://old.example/v1"\n', "work", SETTINGS)
+    assert tomllib.loads(changed) == {"profiles": {"work": SETTINGS}}
+
+
+def test_lines_end_as_they_do_in_the_file():
+    changed = with_profile(PATH, "thinking = 'off'\r\n", "work", SETTINGS)
+    assert changed.count("\n") == changed.count("\r\n") == 7
+
+
+UNUSUAL = {
+    "profiles in one line": 'profiles = { home = { baseUrl = "https://h/v1" } }\n',
+    "profiles by dotted names": 'profiles.work.baseUrl = "https://h/v1"\n',
+}
+
+
+@pytest.mark.parametrize("text", UNUSUAL.values(), ids=UNUSUAL)
+def test_a_file_of_an_unusual_form_is_left_alone_and_the_change_is_said(text: str):
+    with pytest.raises(ConfigurationError) as raised:
+        with_profile(PATH, text, "work", SETTINGS)
+    assert TABLE in raised.value.expected
+
+
+def test_a_file_of_no_use_is_refused():
+    with pytest.raises(ConfigurationError, match="invalid TOML"):
+        with_profile(PATH, "baseUrl = ", "work", SETTINGS)
+
+
+DEFAULTS = {
+    "an empty file": ("", 'defaultProfile = "work"\n'),
+    "a file without tables": ("thinking = 'off'", "thinking = 'off'\ndefaultProfile = \"work\"\n"),
+    "a file with tables": (
+        "# Mine.\nthinking = 'off'\n\n# Of time.\n[timeouts]\nidle = 5\n",
+        "# Mine.\nthinking = 'off'\n\ndefaultProfile = \"work\"\n\n# Of time.\n[timeouts]\nidle = 5\n",
+    ),
+    "a file with another default": (
+        "defaultProfile = 'home'\n[timeouts]\nidle = 5\n",
+        'defaultProfile = "work"\n[timeouts]\nidle = 5\n',
+    ),
+    "a file of tables alone": (
+        "[profiles.a]\nthinking = 'off'\n",
+        "defaultProfile = \"work\"\n\n[profiles.a]\nthinking = 'off'\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "changed"), DEFAULTS.values(), ids=DEFAULTS)
+def test_the_default_profile_is_a_line_of_the_head(text: str, changed: str):
+    assert with_default_profile(PATH, text, "work") == changed
+
+
+def test_what_looks_like_a_table_within_a_text_does_not_mislead():
+    text = 'systemText = """\n[timeouts]\ndefaultProfile = 1\n"""\n[retry]\nattempts = 1\n'
+    changed = with_default_profile(PATH, text, "work")
+    assert tomllib.loads(changed) == {**tomllib.loads(text), "defaultProfile": "work"}
+
+
+_VALUES = st.one_of(st.text(st.characters(exclude_categories=["Cs"])), st.booleans(), st.integers(-(2**31), 2**31))
+
+
+@given(
+    name=st.text(st.characters(exclude_categories=["Cs"])),
+    settings=st.dictionaries(st.text("abcXYZ", min_size=1), _VALUES),
+)
+def test_whatever_is_written_is_read_again_and_nothing_else_changes(name: str, settings: dict[str, object]):
+    before = tomllib.loads(OLD)
+    after = tomllib.loads(with_profile(PATH, OLD, name, settings))
+    assert after == {"profiles": {**before["profiles"], name: settings}}
+
+
+# ---- the file itself ----
+
+
+def test_a_new_file_is_made_with_its_folder_for_its_owner_alone(tmp_path: Path):
+    path = tmp_path / "config" / "partstream.toml"
+    edit_file(path, b"", TABLE)
+    assert path.read_text() == TABLE
+    assert os.name != "posix" or path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in path.parent.iterdir()] == ["partstream.toml"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+def test_a_file_keeps_its_mode_and_a_link_to_it_stays_a_link(tmp_path: Path):
+    path, link = tmp_path / "dotfiles.toml", tmp_path / "partstream.toml"
+    path.write_text("# Mine.\n")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    edit_file(link, b"# Mine.\n", "# Changed.\n")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("# Changed.\n", 0o640)
+    assert link.is_symlink()
+
+
+def test_a_change_by_somebody_else_is_not_overwritten(tmp_path: Path):
+    path = tmp_path / "partstream.toml"
+    path.write_text("# Theirs.\n")
+    with pytest.raises(FileChangedError, match="try again"):
+        edit_file(path, b"# Mine.\n", "# Changed.\n")
+    assert path.read_text() == "# Theirs.\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["partstream.toml"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="errors of POSIX")
+def test_nothing_is_left_behind_where_the_file_cannot_be_replaced(tmp_path: Path):
+    path = tmp_path / "partstream.toml"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        edit_file(path, b"", TABLE)
+    assert [one.name for one in tmp_path.iterdir()] == ["partstream.toml"]
