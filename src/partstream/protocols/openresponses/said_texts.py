@@ -11,7 +11,8 @@ from collections import OrderedDict
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from partstream.protocols.openresponses.streamed_text import StreamedText, checksum
+from partstream.protocols.emitted_text import checksum
+from partstream.protocols.openresponses.streamed_text import StreamedText
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

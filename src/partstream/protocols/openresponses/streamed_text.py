@@ -1,27 +1,22 @@
 """One text that arrives as deltas and is repeated whole by closing events.
 
-What was emitted cannot be taken back, so a closing text only ever adds its missing suffix. To know that suffix
-without keeping the text, its length and checksum are kept: memory does not grow with the answer.
+What was emitted cannot be taken back, so a closing text only ever adds its missing suffix.
 """
 
 from __future__ import annotations
 
 from typing import Final
-from zlib import crc32
 
-__all__ = ["FOLD_AT", "HELD_ENDINGS", "StreamedText", "checksum"]
+from partstream.protocols.emitted_text import FOLD_AT, EmittedText
+
+__all__ = ["HELD_ENDINGS", "StreamedText"]
 
 _CLOSING_MARKS: Final = ".!?…"
-FOLD_AT: Final = 64
-"""How many pieces are kept before they are folded into length and checksum."""
-
 HELD_ENDINGS: Final = frozenset((*_CLOSING_MARKS, ""))
 """The last characters of deltas that need :meth:`StreamedText.push`; others are only added to the pieces."""
 
-_RECENT: Final = 4096
 
-
-class StreamedText:
+class StreamedText(EmittedText):
     """The part of one text that was emitted.
 
     The marks that close a sentence are held back until the next event: a server may say in its closing event that
@@ -30,18 +25,14 @@ class StreamedText:
     such an event: of a long row of marks, only those of the last delta wait.
 
     Attributes:
-        pieces: What was emitted since the last :meth:`fold`.
         held: Marks that are not emitted yet.
         closed: Whether a closing event has said the whole text.
     """
 
-    __slots__ = ("_checksum", "_length", "_recent", "closed", "held", "pieces")
+    __slots__ = ("closed", "held")
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self._length = 0
-        self._checksum = 0
-        self._recent = ""
+        super().__init__()
         self.held = ""
         self.closed = False
 
@@ -83,43 +74,7 @@ class StreamedText:
             self.pieces.append(missing)
         return missing, True
 
-    def begins(self, whole: str) -> bool:
-        """Whether all that was emitted is the beginning of `whole`."""
-        self.fold()
-        return len(whole) >= self._length and checksum(whole[: self._length]) == self._checksum
-
-    @property
-    def summary(self) -> tuple[int, int]:
-        """The length and the checksum of all that was emitted."""
-        self.fold()
-        return self._length, self._checksum
-
-    @property
-    def length(self) -> int:
-        """How many characters were emitted."""
-        self.fold()
-        return self._length
-
     @property
     def is_empty(self) -> bool:
         """Whether nothing was emitted or held."""
-        return not (self._length or self.pieces or self.held)
-
-    def recently_said(self, words: str) -> bool:
-        """Whether `words` stand in the last few thousand characters."""
-        self.fold()
-        return words in self._recent
-
-    def fold(self) -> None:
-        """Adds the pieces to length and checksum."""
-        text = "".join(self.pieces)
-        self.pieces.clear()
-        self._length += len(text)
-        self._checksum = checksum(text, self._checksum)
-        self._recent = (self._recent + text)[-_RECENT:]
-
-
-def checksum(text: str, before: int = 0) -> int:
-    """The checksum of a text, given that of what stands before it."""
-    # Lone surrogates are real: servers cut UTF-16 text between two deltas.
-    return crc32(text.encode("utf-8", "surrogatepass"), before)
+        return super().is_empty and not self.held

@@ -8,10 +8,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.protocols.emitted_text import FOLD_AT
 from partstream.protocols.openresponses.fields import Wire, text
 from partstream.protocols.openresponses.items import Item, Items
 from partstream.protocols.openresponses.said_texts import SaidTexts
-from partstream.protocols.openresponses.streamed_text import FOLD_AT, HELD_ENDINGS, StreamedText
+from partstream.protocols.openresponses.streamed_text import HELD_ENDINGS, StreamedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
