@@ -39,6 +39,7 @@ __all__ = [
     "Sink",
     "StreamOptions",
     "StreamOutput",
+    "ThinkTags",
     "ThinkingMode",
     "Unmapped",
 ]
@@ -125,6 +126,15 @@ class FileMode(Choice):
     FETCH = "fetch", "Its bytes as a data part, at most 16 MiB within 20 seconds; where they cannot be had, a link"
 
 
+class ThinkTags(Choice):
+    """Where an answer that has no field for thinking holds it: servers without a parser of their own leave it in the
+    text."""
+
+    OFF = "off", "Nowhere: tags are text"
+    TAGS = "tags", "Between `<think>` and `</think>` at the beginning of the answer"
+    STARTS_INSIDE = "starts-inside", "Before `</think>`: the model's template has said the opening tag"
+
+
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """How an adapter renders an answer.
@@ -136,12 +146,14 @@ class StreamOptions:
             apart; removed again on the way to the upstream. May be empty.
         files: What to make of files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it gives
             the address, and whoever has the connection fetches the file.
+        think_tags: Where the text of an answer holds thinking; no matter for protocols that have a place for it.
     """
 
     thinking: ThinkingMode = ThinkingMode.PART
     citations: CitationMode = CitationMode.INLINE
     call_id_prefix: str = "gw-"
     files: FileMode = FileMode.LINK
+    think_tags: ThinkTags = ThinkTags.TAGS
 
     def __post_init__(self) -> None:
         check_fields(self, _STREAM_OPTIONS)
@@ -277,4 +289,5 @@ _STREAM_OPTIONS: Final = {
     "citations": instance_of(CitationMode, "a CitationMode, such as CitationMode.END"),
     "files": instance_of(FileMode, "a FileMode, such as FileMode.LINK"),
     "call_id_prefix": TEXT,
+    "think_tags": instance_of(ThinkTags, "a ThinkTags, such as ThinkTags.OFF"),
 }
