@@ -14,10 +14,6 @@ __all__ = ["name_of_stream"]
 _MESSAGE_TYPES: Final = frozenset({"message_start", "content_block_start", "content_block_delta", "message_delta"})
 
 
-def _has_choices(event: WireEvent) -> bool:
-    return isinstance(event.get("choices"), list)
-
-
 def _is_message_event(event: WireEvent) -> bool:
     return event.get("type") in _MESSAGE_TYPES
 
@@ -31,7 +27,6 @@ def _is_done_or_not(event: WireEvent) -> bool:
 
 
 _SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
-    ("Chat Completions", _has_choices),
     ("Anthropic Messages", _is_message_event),
     ("Gemini", _has_candidates),
     ("Ollama's own chat", _is_done_or_not),

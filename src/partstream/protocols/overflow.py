@@ -130,7 +130,7 @@ PHRASINGS: Final = (
     phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
     phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
     phrasing(
-        "OpenAI (Chat Completions), vLLM, DeepSeek",
+        "OpenAI (chat), vLLM, DeepSeek",
         r"maximum context length is <window> tokens...requested(?: about)? <total> tokens "
         r"\(<count> (?:in|of) [\w ]+?[,;] <output> (?:in|for) the (?:completion|output)\)",
     ),
@@ -143,7 +143,7 @@ PHRASINGS: Final = (
         r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
     ),
     phrasing(
-        "OpenAI (Chat Completions)",
+        "OpenAI (chat)",
         r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
     ),
     phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),

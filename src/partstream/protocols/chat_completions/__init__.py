@@ -1,1 +1,38 @@
 """Chat Completions: OpenAI's `POST /chat/completions`, as some thirty servers speak it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.protocols.protocol import EndMark, Ends, Protocol
+
+if TYPE_CHECKING:
+    from partstream.protocols.protocol import ReadResponse, SpokenAt
+
+__all__ = ["PROTOCOL"]
+
+
+def _read_response() -> ReadResponse:
+    from partstream.protocols.chat_completions.read_response import READ_RESPONSE  # noqa: PLC0415 - a corner loads when needed
+
+    return READ_RESPONSE
+
+
+def _spoken_at() -> tuple[SpokenAt, ...]:
+    from partstream.protocols.chat_completions.servers import SPOKEN_AT  # noqa: PLC0415
+
+    return SPOKEN_AT
+
+
+# Facts 1: `[DONE]` ends the answer, also where proxies keep the connection open; servers that leave it out say a finish
+# reason, which the adapter knows of.
+PROTOCOL: Final = Protocol(
+    name="chat-completions",
+    read_response=_read_response,
+    tag=None,
+    ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    has_chunks=True,
+    title="Chat Completions",
+    spoken_at=_spoken_at,
+    says="Servers with `/chat/completions`: most model servers",
+)

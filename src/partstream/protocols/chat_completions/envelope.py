@@ -1,0 +1,49 @@
+"""What the chunks of an answer say about the answer as a whole (facts 2.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.protocols.chat_completions.fields import Wire, identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Envelope"]
+
+_METADATA: Final = "chatCompletions"
+
+
+class Envelope:
+    """Who answers, and under which id. The first word counts: some servers leave the first chunk blank, others give
+    each chunk an id of its own.
+
+    Attributes:
+        response_id: The server's id of the response, or None.
+        model: The server's name of the model that answers, or None.
+    """
+
+    __slots__ = ("_provider", "model", "response_id")
+
+    def __init__(self) -> None:
+        self.response_id: str | None = None
+        self.model: str | None = None
+        self._provider: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no later chunk can say more."""
+        return self.response_id is not None and self.model is not None
+
+    def read(self, chunk: Wire) -> None:
+        """Takes what a chunk says."""
+        self.response_id = self.response_id or identifier(chunk, "id")
+        self.model = self.model or identifier(chunk, "model")
+        self._provider = self._provider or identifier(chunk, "provider")
+
+    def metadata(self, native_finish_reason: str | None) -> Mapping[str, Any]:
+        """The server's other facts about the answer: which provider a router chose, and that provider's own word for
+        why the model stopped."""
+        facts = {"provider": self._provider, "nativeFinishReason": native_finish_reason}
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        return {_METADATA: known} if known else {}

@@ -1,0 +1,248 @@
+"""Chat Completions: chunks in, VS Code's parts out.
+
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 2: `message.DELTA` says what is read of a delta, in this order. Its fields do not depend on each other: none hides
+another (facts 9, row 1). What a chunk says of its end counts behind its delta.
+Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what is not known is
+counted as :class:`Unmapped`.
+Rule 4: the end is only ever inferred. A finish reason and the end of the bytes, or `[DONE]`, is a whole answer; calls
+are handed out then.
+
+Source: facts of about thirty servers, named where they are met; no specification says what they send.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.errors import (
+    AdapterUsageError,
+    LanguageModelError,
+    ToolArgumentsError,
+    TruncatedStreamError,
+)
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.parts import tool_call_part
+from partstream.protocols.chat_completions.envelope import Envelope
+from partstream.protocols.chat_completions.fields import Wire, index, mapping, objects
+from partstream.protocols.chat_completions.finish import FinishWords
+from partstream.protocols.chat_completions.message import Message
+from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word
+from partstream.protocols.chat_completions.usage import ReportedUsage
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.usage import FinishReason, UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.outputs import Sink
+    from partstream.usage import Usage
+
+__all__ = ["READ_RESPONSE", "ChatCompletionsStream", "claims", "events_of"]
+
+_Outputs: TypeAlias = list[StreamOutput]
+
+
+class ChatCompletionsStream:
+    """One answer of a Chat Completions server; see :class:`partstream.outputs.ResponseStream`."""
+
+    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
+        self.sink: Sink | None = None
+        self._state = State.IDLE
+        self._prefix = options.call_id_prefix
+        self._envelope = Envelope()
+        self._message = Message(options)
+        self._usage = ReportedUsage()
+        self._finish = FinishWords()
+        self._is_document = False  # whether a whole message came: it is complete whatever else is missing
+        self._whole_beside: Wire = {}
+        self._ends_with_usage = False  # whether the last chunk brought the first usage
+        self._error: LanguageModelError | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the :class:`Finish` is out."""
+        return self._state in _OVER
+
+    @property
+    def failing(self) -> bool:
+        """Whether an error came, and what is said of it may follow, such as the usage."""
+        return self._state is State.FAILING
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that the server has reported so far."""
+        return self._usage.value
+
+    def feed(self, event: Mapping[str, Any]) -> _Outputs:
+        """Takes the next chunk and returns what it means, in order."""
+        outputs: _Outputs = []
+        self.feed_into(event, outputs)
+        return outputs
+
+    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
+        """Takes the next chunk and appends what it means."""
+        self.sink = None
+        chunk: Wire = event if isinstance(event, dict) else dict(event)
+        error = error_in(chunk)
+        kind = _kind(chunk) if error is None else EventKind.ERROR
+        if kind is None:
+            self._unknown(chunk, outputs)
+            return
+        if self._state is State.ENDED:
+            raise AdapterUsageError("fed a chunk after the stream was ended")
+        next_state, action, _ = TRANSITIONS[self._state][kind]
+        if action is Action.IGNORE:
+            return
+        self._state = next_state
+        self._error = self._error or error
+        if self._error is None:
+            reports = self._usage.reports
+            self._read_about(chunk)
+            self._read_choices(chunk, outputs)
+            self._ends_with_usage = self._usage.reports == 1 != reports
+        else:  # what follows an error adds to it, and no more
+            self._read_about(chunk)
+
+    def end(self, *, whole: bool = False) -> _Outputs:
+        """Ends the chunks."""
+        if self._state is State.ENDED:
+            raise AdapterUsageError("the stream was ended before")
+        outputs: _Outputs = []
+        if not self.finished:
+            if self._state is State.OPEN and (whole or self._seems_whole):
+                self._complete(outputs)
+            else:
+                outputs = self.fail(self._error or TruncatedStreamError(self._state.name))
+        self._state = State.ENDED
+        return outputs
+
+    def fail(self, error: LanguageModelError) -> _Outputs:
+        """Ends the response with an error; nothing if it has finished already."""
+        outputs: _Outputs = []
+        if self.finished:
+            return outputs
+        self.sink = None
+        self._message.settle(outputs)
+        is_cut = isinstance(error, TruncatedStreamError)
+        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._finish.raw)
+        self._emit_finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
+        return outputs
+
+    @property
+    def _seems_whole(self) -> bool:
+        """Whether nothing but `[DONE]` is missing. Servers that forget the finish reason still end with the usage:
+        recordings pai-snowflake-snowflake-thinking-streaming and llm-tools-streaming-variant-b, where lines of JSON
+        have no place for `[DONE]`."""
+        return self._finish.is_said or self._is_document or self._ends_with_usage
+
+    def _complete(self, outputs: _Outputs) -> None:
+        """Ends a whole answer."""
+        word = self._finish.failure
+        if word is not None:
+            outputs += self.fail(failure_of_word(word, self._finish.native))
+            return
+        message = self._message
+        if message.is_empty:  # Perplexity repeats the message beside each delta: of use only where no delta says it
+            message.whole(self._whole_beside, outputs)
+        try:
+            calls = message.complete(self._envelope.response_id, outputs, is_cut=self._finish.is_cut)
+        except ToolArgumentsError as error:
+            self._emit_finish(Outcome.FAILED, self._finish.reason(has_calls=False), outputs, error)
+            return
+        outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in calls)
+        outcome = Outcome.INCOMPLETE if self._finish.is_cut else Outcome.COMPLETED
+        self._emit_finish(outcome, self._finish.reason(has_calls=bool(calls)), outputs)
+
+    def _emit_finish(
+        self,
+        outcome: Outcome,
+        reason: FinishReason | None,
+        outputs: _Outputs,
+        error: LanguageModelError | None = None,
+    ) -> None:
+        about = self._envelope
+        metadata = about.metadata(self._finish.native)
+        outputs.append(Finish(outcome, reason, self._usage.value, about.response_id, about.model, error, metadata))
+        self._state = State.FINISHED
+
+    def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
+        """Counts an event that is none of this protocol, such as one that an agent mixes in."""
+        if self._state is State.ENDED:
+            raise AdapterUsageError("fed a chunk after the stream was ended")
+        if chunk and self._state is not State.FINISHED:
+            kind = chunk.get("type")
+            outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "a chunk without choices", chunk))
+
+    # A chunk
+
+    def _read_about(self, chunk: Wire) -> None:
+        self._envelope.read(chunk)
+        self._usage.say(mapping(chunk, "x_groq").get("usage"))
+        self._usage.say(chunk.get("usage"))
+        self._message.sources.chunk(chunk)
+
+    def _read_choices(self, chunk: Wire, outputs: _Outputs) -> None:
+        for choice in objects(chunk, "choices"):
+            place = index(choice, "index") or 0
+            if place == 0 or _holds_only_calls(choice):
+                self._read_choice(choice, outputs)
+            else:
+                self._message.count(f"choices[{place}]", choice, outputs)
+
+    def _read_choice(self, choice: Wire, outputs: _Outputs) -> None:
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, dict):
+            self._message.delta(delta, outputs)
+            if isinstance(message, dict):
+                self._whole_beside = message
+        elif isinstance(message, dict):
+            self._is_document = True
+            self._message.whole(message, outputs)
+        elif isinstance(choice.get("text"), str):  # the older API of the same servers
+            self._message.delta({"content": choice["text"]}, outputs)
+        self._usage.say(choice.get("usage"))
+        native = choice.get("native_finish_reason")
+        self._finish.say(choice.get("finish_reason"), native if isinstance(native, str) else None)
+
+
+_OVER: Final = (State.FINISHED, State.ENDED)
+
+_CHUNKS: Final = "chat.completion"
+
+
+def _kind(chunk: Wire) -> EventKind | None:
+    """What a chunk without an error is for the life of the response; None for an event of something else."""
+    if isinstance(chunk.get("choices"), list) and chunk["choices"]:
+        return EventKind.CONTENT
+    if chunk.keys() & _REPORTS or ("id" in chunk and "type" not in chunk):
+        return EventKind.REPORT
+    return None
+
+
+_REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})
+"""The fields of chunks without a choice: usage, filters, moderation, what an agent adds."""
+
+
+def _holds_only_calls(choice: Wire) -> bool:
+    """Whether a choice goes on with the first: GitHub Copilot puts text and calls of one answer into several."""
+    said = {name for name, value in mapping(choice, "delta").items() if value}
+    return "tool_calls" in said and said <= {"tool_calls", "role"}
+
+
+def claims(_kind: str | None, event: Wire) -> Claim:
+    """Tells whether an event of a recording belongs to this protocol."""
+    if isinstance(event.get("choices"), list):
+        return Claim.SURE
+    if str(event.get("object")).startswith(_CHUNKS) and "choices" in event:
+        return Claim.SURE
+    return Claim.POSSIBLE if event.get("error") and "type" not in event else Claim.NO
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The chunks that a document stands for: it is one, whose choice has a message in place of a delta."""
+    return (document,)
+
+
+READ_RESPONSE: Final = ReadResponse(open=ChatCompletionsStream, claim=claims, events_of=events_of)

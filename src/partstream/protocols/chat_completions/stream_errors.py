@@ -1,0 +1,33 @@
+"""The errors that a stream or a document of Chat Completions reports, found before anything else is read of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from partstream.errors import UpstreamAbortedError
+from partstream.protocols.chat_completions.errors import ERRORS
+from partstream.protocols.chat_completions.finish import ABORTED, FAILURES
+
+if TYPE_CHECKING:
+    from partstream.errors import UpstreamError
+    from partstream.protocols.chat_completions.fields import Wire
+
+__all__ = ["error_in", "failure_of_word"]
+
+
+def error_in(chunk: Wire) -> UpstreamError | None:
+    """The error that a chunk or a document reports, whatever else stands in it; None for any other."""
+    return ERRORS.failure_in(chunk)
+
+
+def failure_of_word(word: str, native: str | None) -> UpstreamError:
+    """The error for an answer whose finish reason says that it failed (facts 4).
+
+    Args:
+        word: The finish reason in lower case.
+        native: The word of the model's own server, or None.
+    """
+    if word == ABORTED:
+        return UpstreamAbortedError(native)
+    said = FAILURES[word]
+    return ERRORS.failure(said if native is None else f"{said} ({native})", word)

@@ -1,0 +1,87 @@
+"""Reads the tokens that servers report, in the five places where they do (facts 5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.numbers import as_count
+from partstream.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.protocols.chat_completions.fields import Wire
+
+__all__ = ["ReportedUsage", "read_usage"]
+
+_CACHED: Final = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),  # DeepSeek
+    ("cached_tokens",),  # Moonshot
+    ("num_cached_tokens",),  # Mistral
+    ("prompt_token_details", "cached_tokens"),  # Mistral's spelling
+)
+_WRITTEN: Final = (
+    ("prompt_tokens_details", "cache_write_tokens"),  # OpenRouter
+    ("prompt_tokens_details", "cache_creation_input_tokens"),  # Qwen
+    ("prompt_tokens_details", "created_cache_tokens"),  # vLLM
+)
+_REASONING: Final = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))  # the second: SGLang
+
+
+class ReportedUsage:
+    """The usage of one answer. A later report replaces an earlier one, and nothing is added up.
+
+    Attributes:
+        raw: The last object with a number in it that is not 0, else the last with any number; None without one.
+        reports: How many objects with a number that is not 0 came.
+    """
+
+    __slots__ = ("raw", "reports")
+
+    def __init__(self) -> None:
+        self.raw: Wire | None = None
+        self.reports = 0
+
+    def say(self, report: Any) -> None:
+        """Takes what stands in a field `usage`. MiniMax reports zeros until its last frame."""
+        if not isinstance(report, dict):
+            return
+        numbers = [value for value in report.values() if isinstance(value, int | float) and not isinstance(value, bool)]
+        if any(numbers) or (numbers and not self.reports):
+            self.raw = report
+            self.reports += any(numbers)
+
+    @property
+    def value(self) -> Usage | None:
+        """The usage, or None if none was reported."""
+        return None if self.raw is None else read_usage(self.raw)
+
+
+def read_usage(raw: Wire) -> Usage:
+    """The usage that an object reports.
+
+    xAI's `completion_tokens` leave the reasoning out. That is told by arithmetic, not by name: where all three together
+    are the total, the output is the sum of two (recording xai-text). Its cached tokens may be more than its prompt,
+    which then leaves them out.
+    """
+    given, made, total = (as_count(raw.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    cached, written, reasoning = (_first(raw, paths) for paths in (_CACHED, _WRITTEN, _REASONING))
+    if given is not None and made is not None and reasoning and given + made + reasoning == total:
+        made += reasoning
+    if given is not None and cached is not None and cached > given:
+        given += cached
+    if total is None and given is not None and made is not None:
+        total = given + made
+    return Usage(given, made, total, cached, reasoning, raw, written)
+
+
+def _first(raw: Mapping[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | None:
+    """The count at the first of some places that has one."""
+    return next((count for path in paths if (count := as_count(_at(raw, path))) is not None), None)
+
+
+def _at(raw: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        raw = raw.get(name) if isinstance(raw, dict) else None
+    return raw
