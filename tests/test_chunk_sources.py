@@ -79,7 +79,11 @@ def test_a_text_that_is_no_json_object_is_an_error_that_says_where_bytes_go(line
     [
         (RESPONSES, "openresponses", "; for those, give StreamAdapter dialect='openresponses'"),
         (MESSAGES, "Anthropic Messages", ""),
-        ([{"choices": [{"delta": {"content": "x"}}]}], "Chat Completions", ""),
+        (
+            [{"choices": [{"delta": {"content": "x"}}]}],
+            "chat-completions",
+            "; for those, give StreamAdapter dialect='chat-completions'",
+        ),
         ([{"candidates": []}], "Gemini", ""),
     ],
     ids=["openresponses", "messages", "chat completions", "gemini"],

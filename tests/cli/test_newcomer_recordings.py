@@ -15,14 +15,14 @@ from recordings import Recording, recordings
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}
 TEXT = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi"}
 COMPLETED = {"type": "response.completed", "response": {"id": "resp_1", "model": "m", "status": "completed"}}
-CHAT_CHUNK = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+GEMINI_CHUNK = {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}
 MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": []}}
 
 STREAMS = {
     "good.jsonl": [CREATED, TEXT, COMPLETED],
     "empty.jsonl": [CREATED, COMPLETED],
     "cut.jsonl": [CREATED, TEXT],
-    "chat.jsonl": [CHAT_CHUNK, CHAT_CHUNK],
+    "gemini.jsonl": [GEMINI_CHUNK, GEMINI_CHUNK],
     "messages.jsonl": [MESSAGE_START, {"type": "ping"}, {"type": "message_stop"}],
 }
 
@@ -47,11 +47,11 @@ def _run(*arguments: object) -> Result:
 
 def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder: Path):
     result = _run("check", *(folder / name for name in STREAMS))
-    good, empty, cut, chat, messages, summary = result.output.splitlines()
+    good, empty, cut, gemini, messages, summary = result.output.splitlines()
     assert good == f"kept      {folder}/good.jsonl: 1 TextPart"
     assert empty.startswith(f"broken    {folder}/empty.jsonl: no parts; stream.visible-part (1×)")
     assert cut.startswith(f"truncated {folder}/cut.jsonl: 1 TextPart; the stream ended before")
-    assert "a stream of Chat Completions, which this version does not read" in chat
+    assert "a stream of Gemini, which this version does not read" in gemini
     assert "a stream of Anthropic Messages, which this version does not read" in messages
     assert summary == "5 files: 1 kept, 1 broken, 1 failed or truncated, 2 not read."
     assert result.exit_code == 1
@@ -62,8 +62,8 @@ def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder
     [
         (["good.jsonl", "good.jsonl"], 0),
         (["good.jsonl", "cut.jsonl"], 3),
-        (["chat.jsonl", "cut.jsonl", "good.jsonl"], 2),
-        (["chat.jsonl", "cut.jsonl", "empty.jsonl"], 1),
+        (["gemini.jsonl", "cut.jsonl", "good.jsonl"], 2),
+        (["gemini.jsonl", "cut.jsonl", "empty.jsonl"], 1),
     ],
 )
 def test_the_exit_code_of_several_files_is_the_lowest_of_those_that_are_not_fine(
@@ -86,10 +86,10 @@ def test_verbose_shows_every_rule_of_every_file(folder: Path):
 
 
 def test_json_of_many_files_is_an_object_a_line(folder: Path):
-    result = _run("check", "--json", folder / "good.jsonl", folder / "chat.jsonl")
-    good, chat = map(json.loads, result.output.splitlines())
+    result = _run("check", "--json", folder / "good.jsonl", folder / "gemini.jsonl")
+    good, gemini = map(json.loads, result.output.splitlines())
     assert good["kept"] is True
-    assert chat["error"]["type"] == "RecordingError"
+    assert gemini["error"]["type"] == "RecordingError"
 
 
 def test_rule_ids_are_whole_in_a_narrow_pipe(folder: Path):
@@ -110,7 +110,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(("name", "wire"), [("chat", "Chat Completions"), ("messages", "Anthropic Messages")])
+@pytest.mark.parametrize(("name", "wire"), [("gemini", "Gemini"), ("messages", "Anthropic Messages")])
 def test_no_command_takes_a_stream_of_another_wire_for_one_of_ours(folder: Path, command: str, name: str, wire: str):
     result = _run(*COMMANDS[command], folder / f"{name}.jsonl")
     assert result.exit_code == 2
@@ -119,14 +119,14 @@ def test_no_command_takes_a_stream_of_another_wire_for_one_of_ours(folder: Path,
 
 
 @pytest.mark.parametrize("command", ["check", "replay"])
-@pytest.mark.parametrize("name", ["chat", "messages"])
+@pytest.mark.parametrize("name", ["gemini", "messages"])
 def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: Path, command: str, name: str):
     result = _run(command, "--protocol", "openresponses", folder / f"{name}.jsonl")
     assert result.exit_code == 2
     assert "nothing in it is an event of openresponses" in result.output
 
 
-OTHERS = [one for name in ("anthropic_messages", "chat_completions", "gemini") for one in recordings(name)]
+OTHERS = [one for name in ("anthropic_messages", "gemini", "ollama") for one in recordings(name)]
 
 
 @pytest.mark.parametrize("recording", OTHERS)

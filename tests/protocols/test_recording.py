@@ -146,7 +146,6 @@ def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
 
 
 FOREIGN = {
-    "Chat Completions": [{"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Hi"}}]}],
     "Anthropic Messages": [{"type": "message_start", "message": {}}, {"type": "ping"}, {"type": "message_stop"}],
     "Gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}],
     "Ollama's own chat": [{"model": "m", "message": {"content": "Hi"}, "done": False}],
@@ -183,7 +182,7 @@ def test_one_event_that_many_protocols_have_tells_nothing() -> None:
             list(read_recording(lines, "a.jsonl"))
 
 
-READ_NOWHERE = [path for folder in ("anthropic_messages", "chat_completions", "gemini") for path in recordings(folder)]
+READ_NOWHERE = [path for folder in ("anthropic_messages", "gemini") for path in recordings(folder)]
 
 
 @pytest.mark.parametrize("recording", READ_NOWHERE)

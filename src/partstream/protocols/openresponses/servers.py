@@ -30,7 +30,7 @@ SPOKEN_AT: Final = (
     _whole(
         "xai",
         "https://api.x.ai/v1",
-        "docs.x.ai, comparison with the Chat Completions API: the recommended one; recordings xai-*",
+        "docs.x.ai, comparison of its APIs: the recommended one; recordings xai-*",
     ),
     _whole("lm-studio", "http://localhost:1234/v1", "facts openresponses.md 7.1; recording lmstudio-tool-call.1"),
     _in_part(
@@ -103,6 +103,6 @@ SPOKEN_AT: Final = (
         "github-copilot",
         "https://api.githubcopilot.com",
         "only a part of the models has it, and ids change with every event",
-        "facts openresponses.md 7.1; recording github-copilot-id-rotation.1; facts chat-completions.md 8",
+        "facts openresponses.md 7.1; recording github-copilot-id-rotation.1; its model list",
     ),
 )

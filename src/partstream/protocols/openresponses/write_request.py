@@ -122,5 +122,5 @@ WRITE_REQUEST: Final = WriteRequest(
     errors=ERRORS,
     leave_out=LEAVE_OUT,
     count=COUNT,
-    alternative="it seems to speak another protocol, such as that of `/chat/completions`",
+    alternative="it seems to speak another protocol",
 )
