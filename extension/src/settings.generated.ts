@@ -124,6 +124,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
     },
   },
   thinking: { secrecy: "nothing" },
+  thinkTags: { secrecy: "nothing" },
   citations: { secrecy: "nothing" },
   files: { secrecy: "nothing" },
   maxOutputTokens: { secrecy: "nothing" },

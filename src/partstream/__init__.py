@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         StreamOptions,
         StreamOutput,
         ThinkingMode,
+        ThinkTags,
         Unmapped,
     )
     from partstream.protocols.framings import Framing
@@ -209,6 +210,7 @@ __all__ = [
     "StreamUsage",
     "SystemAs",
     "TextPart",
+    "ThinkTags",
     "ThinkingMode",
     "ThinkingPart",
     "TimeoutPhase",
@@ -304,6 +306,7 @@ _LAZY = {
     "Outcome": "partstream.outputs",
     "StreamOptions": "partstream.outputs",
     "StreamOutput": "partstream.outputs",
+    "ThinkTags": "partstream.outputs",
     "ThinkingMode": "partstream.outputs",
     "Unmapped": "partstream.outputs",
     "Framing": "partstream.protocols.framings",

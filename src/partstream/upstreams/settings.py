@@ -13,7 +13,7 @@ from partstream.error_text import ErrorMode
 from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
-from partstream.outputs import CitationMode, FileMode, ThinkingMode
+from partstream.outputs import CitationMode, FileMode, ThinkingMode, ThinkTags
 from partstream.protocols.registry import (
     BUILT_IN_PROTOCOLS,
     DEFAULT_PROTOCOL,
@@ -220,6 +220,15 @@ _ANSWER_ROWS: Final = (
         is_bound=False,
         option="--thinking",
         dialog=Dialog("Thinking"),
+    ),
+    Setting(
+        "thinkTags",
+        choice(ThinkTags),
+        "Where the text of an answer holds thinking, if the server has no field for it",
+        "tags",
+        sets="stream.think_tags",
+        is_bound=False,
+        dialog=Dialog("Thinking in tags"),
     ),
     Setting(
         "citations",
