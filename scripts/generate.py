@@ -14,6 +14,7 @@ from configuration_page import configuration_page
 from contract_page import contract_page
 from demands_page import demands_page
 from group_schema import extension_manifest
+from preset_types import preset_types
 from servers_page import servers_page
 from settings_types import settings_types
 from translation_page import translation_page
@@ -31,6 +32,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/package.json": extension_manifest,
     "docs/servers.md": servers_page,
     "docs/translation.md": translation_page,
+    "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/settings.generated.ts": settings_types,
 }

@@ -1,11 +1,12 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
 import { join } from "node:path";
 import type { ExtensionContext } from "vscode";
+import type { AddModels } from "./addModels/command";
 import { Backend } from "./backend";
 import { type Abandoned, Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
-import { askProcess, debugInformation } from "./debugInformation";
-import { type SidecarError, SidecarRefusedError } from "./errors";
+import { debugInformation } from "./debugInformation";
+import { sentenceOf, type SidecarError, SidecarRefusedError } from "./errors";
 import { inFolderThatExists, isThere, type Plan, sidecarCommand } from "./launch";
 import { GroupNames } from "./groupNames";
 import { Log } from "./log";
@@ -18,6 +19,7 @@ import {
   type ProviderDidLoadParams,
   type ProviderError,
   type TokenCountsDidChangeParams,
+  type TryServerResult,
 } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { candidatesInOrder, runIn, type Search, sentenceOnSetting } from "./python";
@@ -33,6 +35,7 @@ import { usagePage } from "./usageText";
 import * as api from "./vscodeApi";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
+import { createAddModels } from "./vscodeWizard";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
@@ -59,6 +62,7 @@ export class Application {
     (file) => this.#providerFileChanged(file),
   );
   readonly #pages = new api.Pages();
+  readonly #addModels: AddModels;
   readonly #children = new Children();
   readonly #run = runIn(this.#children);
   readonly #backend: Backend<Sidecar>;
@@ -98,8 +102,10 @@ export class Application {
         otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
         failed: (group, sentence, error) => this.#listFailed(group !== null, sentence, error),
         forgotten: (groupId) => this.#loadProblems.problems.forget(groupId),
+        counted: (groups) => void this.#addModels.counted(groups),
       },
     );
+    this.#addModels = createAddModels(context, this.#tryServer, (error) => this.#notifier.tell(sentenceOf(error)));
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
@@ -115,17 +121,20 @@ export class Application {
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
       ),
-      ...api.registerCommands({
-        "partstream.restart": () => this.#restart(),
-        "partstream.showLog": () => this.#channel.show(),
-        "partstream.showUsage": () => this.#showUsage(),
-        "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
-        "partstream.manageModels": api.manageModels,
-        "partstream.editGroups": api.editGroups,
-        "partstream.choosePython": api.choosePython,
-      }),
+      ...api.registerCommands(this.#commands),
     );
   }
+
+  readonly #commands: Readonly<Record<string, () => unknown>> = {
+    "partstream.addModels": () => this.#addModels.run(),
+    "partstream.restart": () => this.#restart(),
+    "partstream.showLog": () => this.#channel.show(),
+    "partstream.showUsage": () => this.#showUsage(),
+    "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
+    "partstream.manageModels": api.manageModels,
+    "partstream.editGroups": api.editGroups,
+    "partstream.choosePython": api.choosePython,
+  };
 
   /** Ends everything that runs: in order where there is time for it. */
   async close(): Promise<void> {
@@ -151,6 +160,7 @@ export class Application {
         return resolveConfiguration(configuration, api.trustedFolder());
       },
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
+      addModels: () => setImmediate(() => void this.#addModels.run()),
       begin: (model) => this.#waiting.begin(model),
       stopped: () => this.#usage.stopped(),
       didChange: this.#didChange.event,
@@ -158,6 +168,11 @@ export class Application {
       clock: SYSTEM_CLOCK,
     });
   }
+
+  readonly #tryServer = (configuration: Record<string, unknown>): Promise<TryServerResult> => {
+    this.#redactor.rememberConfiguration(configuration);
+    return this.#backend.use((sidecar) => sidecar.request("languageModels/tryServer", { configuration }));
+  };
 
   readonly #leftOut = (sentence: string): void => {
     this.#log.warning(sentence);
@@ -240,7 +255,7 @@ export class Application {
       const usage = await this.#backend.use((sidecar) => sidecar.request("languageModels/usage", null));
       await this.#pages.show("Token usage", usagePage(usage, new Date()));
     } catch (error) {
-      this.#notifier.tell(error instanceof Error ? error.message : String(error));
+      this.#notifier.tell(sentenceOf(error));
     }
   }
 
@@ -274,20 +289,8 @@ export class Application {
     for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
-  async #debugInformation(): Promise<string> {
-    const { counting, diagnostics } = await askProcess(this.#backend.process, this.#log.warning);
-    return debugInformation({
-      ...api.facts(),
-      extensionVersion: this.#version,
-      search: this.#backend.search,
-      state: this.#backend.state,
-      server: this.#backend.process?.information,
-      lastError: this.#backend.lastError?.message,
-      lists: this.#backend.models.summaries,
-      models: this.#backend.models.all.flatMap((models) => models.map(({ id }) => id)),
-      counting: counting?.models,
-      diagnostics,
-    });
+  #debugInformation(): Promise<string> {
+    return debugInformation(this.#backend, { ...api.facts(), extensionVersion: this.#version }, this.#log.warning);
   }
 
   get #version(): string {

@@ -59,6 +59,7 @@ export class Backend<Process extends Serving> {
         changed: () => listener.changed(),
         otherModels: (groupId, modelIds) => listener.otherModels(groupId, modelIds),
         failed: (group, sentence, error) => listener.failed(group, sentence, error),
+        counted: (groups) => listener.counted(groups),
         forgotten: (group) => {
           this.process?.notify("languageModels/forgetGroup", { group });
           listener.forgotten(group);

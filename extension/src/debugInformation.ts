@@ -1,4 +1,5 @@
 /** Text for a person to paste into a bug report; the caller removes the keys. */
+import type { Backend } from "./backend";
 import type { Counting, CountingResult, DiagnosticsResult } from "./protocol.generated";
 import type { ListSummary } from "./modelList";
 import type { Search } from "./python";
@@ -13,11 +14,11 @@ export interface HostFacts {
   readonly isTrusted: boolean;
   readonly hasThinkingPart: boolean;
   readonly settings: Settings;
+  readonly extensionVersion: string;
 }
 
 /** All facts of the debug information. */
-export interface DebugFacts extends HostFacts {
-  readonly extensionVersion: string;
+interface DebugFacts extends HostFacts {
   /** The Python that was found, and the candidates tried before it. */
   readonly search: Search | undefined;
   readonly state: string;
@@ -32,13 +33,29 @@ export interface DebugFacts extends HostFacts {
   readonly diagnostics: DiagnosticsResult | undefined;
 }
 
-/** The facts as a block of Markdown. */
-export function debugInformation(facts: DebugFacts): string {
+/** The facts about the window, and those that the backend knows, as a block of Markdown. */
+export async function debugInformation(
+  { search, state, process, lastError, models }: Backend<Sidecar>,
+  host: HostFacts,
+  log: (message: string) => void,
+): Promise<string> {
+  const { counting, diagnostics } = await askProcess(process, log);
+  const facts: DebugFacts = {
+    ...host,
+    search,
+    state,
+    server: process?.information,
+    lastError: lastError?.message,
+    lists: models.summaries,
+    models: models.all.flatMap((list) => list.map(({ id }) => id)),
+    counting: counting?.models,
+    diagnostics,
+  };
   return ["```json", JSON.stringify(facts, null, 2), "```"].join("\n");
 }
 
 /** What the process knows, as far as there is one and it answers; starts none. */
-export async function askProcess(
+async function askProcess(
   process: Pick<Sidecar, "request"> | undefined,
   log: (message: string) => void,
 ): Promise<{ readonly counting: CountingResult | undefined; readonly diagnostics: DiagnosticsResult | undefined }> {

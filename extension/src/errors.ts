@@ -110,7 +110,7 @@ export function toHostError(
   asked: Asked,
 ): Error {
   const data = errorData(error);
-  const message = data?.message ?? (error instanceof Error ? error.message : String(error));
+  const message = data?.message ?? sentenceOf(error);
   if (isFromChat(requestInitiator)) {
     return Object.assign(new Error(withHint(message, data ? hintOn(data, asked) : "")), {
       stack: "",
@@ -126,4 +126,9 @@ export function toHostError(
 export function errorData(error: unknown): ErrorData | undefined {
   const isOurs = error instanceof ResponseError && error.code === ErrorCode.LanguageModelFailed;
   return isOurs ? (error.data as ErrorData) : undefined;
+}
+
+/** What an error of any kind says. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -41,6 +41,11 @@ export class GroupNames {
   }
 }
 
+/** The names of a vendor's groups in the text of VS Code's file. */
+export function groupNamesIn(text: string, vendor: string): string[] {
+  return [...namesIn(parseWithComments(text), vendor).values()].flat();
+}
+
 function namesIn(groups: unknown, vendor: string): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const group of Array.isArray(groups) ? (groups as unknown[]) : []) {

@@ -30,6 +30,8 @@ export interface ModelListListener {
   otherModels(groupId: string | null, modelIds: readonly string[]): void;
   /** VS Code does not have the group any more. */
   forgotten(groupId: string): void;
+  /** VS Code has asked for all groups that there are. */
+  counted(groups: number): void;
   /**
    * A provider of the group could not list its models; the sentence names the provider and the reason. `error` is what
    * the process said, which it has logged; undefined if the process could not be asked.
@@ -154,6 +156,7 @@ export class ModelList {
 
   /** Forgets the groups that a round did not ask for. */
   #forgetOthers(groupIds: ReadonlySet<string>): void {
+    this.listener.counted(groupIds.size);
     for (const [id, known] of this.#groups) {
       if (!known.group || groupIds.has(id)) continue;
       this.#happened(known, "gone");

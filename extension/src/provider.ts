@@ -39,6 +39,8 @@ export interface ProviderParts {
   readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
   /** A request for an answer of this model begins; somebody shows how long it does not begin to answer. */
   readonly begin: (model: string) => Waiting;
+  /** The person has chosen to add models, in VS Code's own list of vendors. */
+  readonly addModels: () => void;
   /** The person has stopped an answer in the chat. */
   readonly stopped: () => void;
   readonly didChange: vscode.Event<void>;
@@ -60,6 +62,8 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     // The call without a configuration is for the providers in the settings; VS Code makes a call for each group.
     const { models, twins, groupNames, log } = this.parts;
     if (!configuration) {
+      // VS Code asks like this where somebody chooses Add Models, and waits for the list: nobody waits for the wizard.
+      if (!silent) this.parts.addModels();
       twins.beginRound();
       await groupNames.beginRound();
     }

@@ -11,7 +11,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Abandoned, Children } from "./children";
-import { SidecarRefusedError } from "./errors";
+import { sentenceOf, SidecarRefusedError } from "./errors";
 
 export const MINIMUM_VERSION = [3, 11] as const;
 /** Milliseconds for one candidate to print its version. */
@@ -115,7 +115,7 @@ async function probe(candidate: Candidate, run: Run, abandoned?: Abandoned): Pro
     // Isolated (-I): runs no code from the current folder or the environment.
     output = await run(command, [...(candidate.arguments ?? []), "-I", "-c", PROBE], abandoned);
   } catch (error) {
-    return { source, command, reason: error instanceof Error ? error.message : String(error) };
+    return { source, command, reason: sentenceOf(error) };
   }
   return readProbe(candidate, output);
 }

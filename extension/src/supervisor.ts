@@ -4,7 +4,7 @@
  * Does what the table of `lifecycle.ts` says. Knows neither Python nor the protocol: the caller hands in a launcher.
  */
 import type { Clock } from "./clock";
-import { SidecarError, SidecarNotAskedError, SidecarRefusedError, SidecarSlowError } from "./errors";
+import { sentenceOf, SidecarError, SidecarNotAskedError, SidecarRefusedError, SidecarSlowError } from "./errors";
 import { type Action, type Event, type State, TRANSITIONS } from "./lifecycle";
 
 /** Milliseconds before the next start, by the number of consecutive failures; the last value for all further ones. */
@@ -246,7 +246,5 @@ export class Supervisor<Process extends Supervised> {
 }
 
 function asSidecarError(error: unknown): SidecarError {
-  return error instanceof SidecarError
-    ? error
-    : new SidecarError(error instanceof Error ? error.message : String(error));
+  return error instanceof SidecarError ? error : new SidecarError(sentenceOf(error));
 }

@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "./clock";
+import { sentenceOf } from "./errors";
 import type { TokenCountItem } from "./protocol.generated";
 
 /** Asks Python: the counts of `items`, in order. */
@@ -114,7 +115,7 @@ class ModelCounts {
       try {
         await this.#answer([...this.#asked], ask);
       } catch (error) {
-        this.log(`token counts are estimated: ${error instanceof Error ? error.message : String(error)}`);
+        this.log(`token counts are estimated: ${sentenceOf(error)}`);
         this.#pausedUntil = this.clock.now() + PAUSE_AFTER_FAILURE;
         for (const question of [...this.#asked.values(), ...this.#queued.values()]) {
           question.settle(estimate(question.item));

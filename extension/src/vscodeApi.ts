@@ -1,6 +1,6 @@
 /**
- * Calls VS Code: the functions that other modules need, without logic of their own. Only `vscodeProblems.ts` and
- * `vscodeStatus.ts` do too.
+ * Calls VS Code: the functions that other modules need, without logic of their own. Only `vscodeProblems.ts`,
+ * `vscodeStatus.ts` and `vscodeWizard.ts` do too.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import type { LocalValue, Network, Settings } from "./settings";
 /** Milliseconds that the Python extension has to name the active interpreter. */
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
-const VENDOR = "partstream";
+export const VENDOR = "partstream";
 const PAGE_SCHEME = "partstream-page";
 const SHOW_LOG: Readonly<Record<string, string>> = { "Show Log": "partstream.showLog" };
 /** The commands behind the buttons of a notification, by the labels. */
@@ -83,7 +83,7 @@ export function registerCommands(commands: Readonly<Record<string, () => unknown
 }
 
 /** Facts about this VS Code, for debugging. */
-export function facts(): HostFacts {
+export function facts(): Omit<HostFacts, "extensionVersion"> {
   return {
     vscodeVersion: vscode.version,
     platform: `${process.platform} ${process.arch}, Node ${process.version}`,

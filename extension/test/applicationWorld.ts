@@ -52,14 +52,16 @@ beforeEach(async () => {
     shown: undefined,
     localValues: {},
     chosen: undefined,
+    canAddGroups: true,
+    groups: [],
     page: "",
   });
 });
 after(() => application?.close());
 
 /** Opens a window with the extension; closed when the next test begins. */
-export function start(): PartstreamProvider {
-  const stored: Record<string, unknown> = {};
+export function start(memory: Record<string, unknown> = {}): PartstreamProvider {
+  const stored: Record<string, unknown> = { ...memory };
   application = new Application({
     subscriptions: [],
     extensionPath: folder,

@@ -127,6 +127,7 @@ export class World {
       changed: () => this.changes++,
       otherModels: () => undefined,
       forgotten: () => undefined,
+      counted: () => undefined,
       failed: (_group, sentence) => this.told.push(sentence),
     },
   );

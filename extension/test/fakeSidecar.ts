@@ -16,6 +16,8 @@ import {
   type ResponseProgress,
   type SetLogLevelParams,
   type TokenCountParams,
+  type TryServerParams,
+  type TryServerResult,
 } from "../src/protocol.generated";
 
 const behaviour = process.argv[2] ?? "normal";
@@ -243,6 +245,11 @@ connection.onRequest("languageModels/counting", () => ({
     { group: "very-secret-key", model: "m", family: "f", maxInputTokens: 1000, source: "counted", factor: null },
   ],
 }));
+connection.onRequest("languageModels/tryServer", ({ configuration }: TryServerParams): TryServerResult => {
+  const { apiKey } = configuration;
+  if (apiKey === "the-right-key-0815") return { models: [{ id: "echo", name: "Echo", toolCalling: true }] };
+  return { models: [], problem: { kind: "key", message: `the server answered HTTP 401: ${String(apiKey)} is wrong` } };
+});
 connection.onRequest("languageModels/diagnostics", () => DIAGNOSTICS);
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));

@@ -5,6 +5,7 @@ import { test } from "node:test";
 const read = (path: string): string => readFileSync(path, "utf8");
 const manifest = JSON.parse(read("package.json")) as {
   version: string;
+  files: string[];
   enabledApiProposals?: unknown;
   extensionKind?: unknown;
   extensionDependencies?: unknown;
@@ -12,9 +13,11 @@ const manifest = JSON.parse(read("package.json")) as {
   capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
   contributes: {
     commands: { command: string }[];
+    walkthroughs: { steps: { description: string; media: { markdown: string } }[] }[];
     configuration: { properties: Record<string, { scope?: string }> };
     languageModelChatProviders: {
       vendor: string;
+      managementCommand?: string;
       configuration: {
         properties: Record<string, { secret?: boolean }>;
         allOf: { properties: Record<string, unknown> }[];
@@ -38,6 +41,21 @@ test("settings that name programs or Python files are restricted in untrusted fo
     restricted.map(([name]) => name),
     manifest.capabilities.untrustedWorkspaces.restrictedConfigurations,
   );
+});
+
+test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
+  const [provider] = contributes.languageModelChatProviders;
+  assert.equal(provider?.managementCommand, "partstream.addModels");
+  assert.deepEqual(Object.keys(provider.configuration.properties), ["baseUrl", "protocol", "apiKey"]);
+});
+
+test("every page of the walkthrough is packed, and each of its buttons runs a command that there is", () => {
+  const known = contributes.commands.map(({ command }) => command);
+  for (const { description, media } of contributes.walkthroughs.flatMap(({ steps }) => steps)) {
+    assert.ok(read(media.markdown).trim() !== "" && manifest.files.includes("media/**"));
+    const [, command] = /\(command:([\w.]+)\)/.exec(description) ?? [];
+    assert.ok(command !== undefined && (known.includes(command) || command.startsWith("workbench.")), description);
+  }
 });
 
 test("the key of a group is a secret", () => {

@@ -16,6 +16,8 @@ export class World {
   readonly stored: Record<string, unknown> = {};
   readonly failures: string[] = [];
   readonly others: string[] = [];
+  /** How many groups each round had. */
+  readonly counted: number[] = [];
   readonly forgotten: string[] = [];
   changes = 0;
   fetches = 0;
@@ -44,6 +46,7 @@ export class World {
         },
         otherModels: (_group, ids) => this.others.push(...ids),
         forgotten: (group) => this.forgotten.push(group),
+        counted: (groups) => this.counted.push(groups),
         failed: (_group, sentence) => this.failures.push(sentence),
       },
       this.clock,

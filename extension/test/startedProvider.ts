@@ -46,6 +46,7 @@ export function start(
       failed: () => undefined,
       otherModels: () => undefined,
       forgotten: () => undefined,
+      counted: () => undefined,
     },
     SYSTEM_CLOCK,
   );
@@ -64,6 +65,7 @@ export function start(
     thinkingFallback: () => "off",
     configuration: (configuration) => ({ ...configuration }),
     groupNames: { beginRound: () => Promise.resolve(), next: () => undefined, ...parts.groupNames },
+    addModels: () => parts.addModels?.(),
     begin: (model) => parts.begin?.(model) ?? { told: () => undefined, end: () => undefined },
     stopped: () => parts.stopped?.(),
     didChange: () => new Disposable(),

@@ -61,6 +61,9 @@ export const ERRORS: LanguageModelErrorClass = LanguageModelError;
 
 export class Disposable {
   constructor(readonly dispose: () => unknown = () => undefined) {}
+  static from(...others: { dispose: () => unknown }[]): Disposable {
+    return new Disposable(() => others.forEach((other) => other.dispose()));
+  }
 }
 
 /** A cancellation token with its source. */

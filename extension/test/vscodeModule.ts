@@ -1,4 +1,5 @@
 /** As much of the module `vscode` as the application touches; tests look at `world` and change it. */
+import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
 
 type Listener<T> = (event: T) => void;
@@ -31,6 +32,10 @@ export const world = {
   opened: [] as string[],
   commands: new Map<string, () => unknown>(),
   provider: undefined as unknown,
+  /** Whether VS Code has the command that adds groups. */
+  canAddGroups: true,
+  /** What that command was given. */
+  groups: [] as unknown[],
   pythonExtension: undefined as unknown,
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
   trustGranted: new EventEmitter<undefined>(),
@@ -140,7 +145,15 @@ interface ContentProvider {
 }
 let pages: ContentProvider | undefined;
 
+export const QuickInputButtons = { Back: BACK };
+export const QuickPickItemKind = { Separator: -1 };
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+
 export const window = {
+  createQuickPick: () => new Box(),
+  createInputBox: () => new Box(),
   createStatusBarItem: (id: string) => new StatusBarItem(id),
   showTextDocument: ({ fsPath }: { fsPath: string }, { selection }: { selection: Range }) =>
     Promise.resolve(void (world.shown = { file: fsPath, line: selection.line + 1 })),
@@ -162,7 +175,10 @@ export const window = {
     world.buttons = buttons;
     return Promise.resolve(world.chosen);
   },
-  showInformationMessage: (message: string) => void world.informed.push(message),
+  showInformationMessage: (message: string, ...buttons: string[]) => {
+    world.informed.push(message);
+    return Promise.resolve(buttons.find((button) => button === world.chosen));
+  },
   showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
   setStatusBarMessage: () => undefined,
   onDidChangeWindowState: world.windowState.event,
@@ -198,13 +214,17 @@ export const workspace = {
   onDidChangeWorkspaceFolders: new EventEmitter().event,
 };
 
+const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
+
 export const commands = {
   registerCommand: (id: string, run: () => unknown) => {
     world.commands.set(id, run);
     return new double.Disposable();
   },
+  getCommands: () => Promise.resolve([...world.commands.keys(), ...(world.canAddGroups ? [ADD_GROUP] : [])]),
   executeCommand: (id: string, argument?: { path: string }) => {
     world.opened.push(id);
+    if (id === ADD_GROUP) world.groups.push(argument);
     if (id === "markdown.showPreview" && argument) world.page = pages?.provideTextDocumentContent(argument) ?? "";
     return Promise.resolve(world.commands.get(id)?.());
   },

@@ -1,0 +1,85 @@
+/** What happens around the wizard: who starts it, what is said after it, and the one notification of a first start. */
+import type { NewGroup } from "./answers";
+import type { Dialog } from "./dialog";
+import type { WizardWorld } from "./step";
+import { addModels, type Outcome } from "./wizard";
+
+const OPEN_CHAT = "Open Chat";
+const ADD_ANOTHER = "Add Another";
+const ADD_MODELS = "Add Models…";
+const NEVER = "Not Now";
+/** The key under which it is remembered that the first start was noticed. */
+const NOTICED = "noModelsNoticed";
+
+export interface AddModelsParts {
+  readonly dialog: Dialog;
+  readonly world: WizardWorld;
+  /** Whether there are groups or providers, whatever VS Code has asked for. */
+  readonly hasModels: () => Promise<boolean>;
+  /** Shows a notification with buttons; gives the one that was pressed. */
+  readonly offer: (message: string, buttons: readonly string[]) => Promise<string | undefined>;
+  readonly openChat: () => Promise<void>;
+  /** Lets the person choose a Python file, and puts it into the setting. */
+  readonly chooseProvider: () => Promise<void>;
+  /** Gives a group, without its key, to a person who has to paste it themselves. */
+  readonly handOver: (group: Readonly<Record<string, unknown>>) => Promise<void>;
+  /** What outlives the window. */
+  readonly memory: {
+    get(key: string): unknown;
+    update(key: string, value: unknown): Thenable<void>;
+  };
+  readonly failed: (error: unknown) => void;
+}
+
+export class AddModels {
+  #isOpen = false;
+
+  constructor(private readonly parts: AddModelsParts) {}
+
+  /** Shows the wizard, unless it is open; never rejects. */
+  async run(): Promise<void> {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    let outcome: Outcome | undefined;
+    try {
+      outcome = await addModels(this.parts.dialog, this.parts.world);
+    } catch (error) {
+      this.parts.failed(error);
+    } finally {
+      this.#isOpen = false;
+    }
+    if (outcome) await this.#after(outcome).catch(this.parts.failed);
+  }
+
+  /** VS Code has told how many groups there are: says once, and never again, that there is no model at all. */
+  async counted(groups: number): Promise<void> {
+    const { memory, offer, hasModels } = this.parts;
+    if (memory.get(NOTICED) === true) return;
+    const isEmpty = groups === 0 && !(await hasModels());
+    if (memory.get(NOTICED) === true) return;
+    await memory.update(NOTICED, true);
+    if (!isEmpty) return;
+    if ((await offer("Partstream has no models yet.", [ADD_MODELS, NEVER])) === ADD_MODELS) await this.run();
+  }
+
+  async #after(outcome: Outcome): Promise<void> {
+    const { offer, openChat, chooseProvider, handOver } = this.parts;
+    if (outcome.kind === "closed") return;
+    if (outcome.kind === "own provider") return chooseProvider();
+    if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
+    const chosen = await offer(whatWasAdded(outcome.group), [OPEN_CHAT, ADD_ANOTHER]);
+    if (chosen === OPEN_CHAT) await openChat();
+    if (chosen === ADD_ANOTHER) await this.run();
+  }
+}
+
+function whatWasAdded({ name, shown }: NewGroup): string {
+  if (shown === 0) return `${name} is added. Its models are in the picker as soon as it answers.`;
+  return shown === 1 ? `1 model of ${name} is in the picker.` : `${shown} models of ${name} are in the picker.`;
+}
+
+/** The group as it stands in VS Code's file, where a key in clear text has no effect. */
+function withoutKey({ name, configuration }: NewGroup): Record<string, unknown> {
+  const others = Object.entries(configuration).filter(([setting]) => setting !== "apiKey");
+  return { name, vendor: "partstream", ...Object.fromEntries(others) };
+}

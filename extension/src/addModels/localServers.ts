@@ -1,0 +1,23 @@
+/** Looks which model servers answer on this machine; asks no other machine. */
+import { get } from "node:http";
+
+/** Milliseconds that a server has to answer: one on this machine needs a few. */
+const PROBE_LIMIT = 300;
+
+/** Those of the base URLs below which something answers with JSON when it is asked for its models. */
+export async function answeringServers(baseUrls: readonly string[]): Promise<ReadonlySet<string>> {
+  const asked = await Promise.all(baseUrls.map(async (url) => ({ url, answers: await answers(`${url}/models`) })));
+  return new Set(asked.filter(({ answers }) => answers).map(({ url }) => url));
+}
+
+/** A server that wants a key answers with JSON too; a web page is another program at the same port. */
+function answers(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(PROBE_LIMIT) }, (response) => {
+      const isJson = (response.headers["content-type"] ?? "").includes("json");
+      response.destroy();
+      resolve(isJson);
+    });
+    request.on("error", () => resolve(false)); // Nothing listens there, or not in time: which is why it was asked.
+  });
+}

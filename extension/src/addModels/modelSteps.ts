@@ -1,0 +1,166 @@
+/** The pages after the server and its key are known: it is asked, its models are chosen, the group is named. */
+import { sentenceOf } from "../errors";
+import type { ServerProblem, TryServerResult } from "../protocol.generated";
+import { hostOf } from "./address";
+import { type Answers, connection, newGroup, serverName } from "./answers";
+import { answer, type Item } from "./dialog";
+import { chosenAtFirst, modelItems } from "./modelChoice";
+import { type Move, type Step, then, to } from "./step";
+
+export const trial: Step = {
+  isPlace: false,
+  async run({ answers, heading, dialog, world }) {
+    const page = { ...heading(2), placeholder: `Asking ${hostOf(answers.baseUrl)} for its models…` };
+    const reply = await dialog.wait(page, world.tryServer(connection(answers)).catch(unasked));
+    return then(reply, (result) => afterTrial(answers, result));
+  },
+};
+
+/** The server was not asked at all. */
+function unasked(error: unknown): TryServerResult {
+  return { models: [], problem: { kind: "other", message: sentenceOf(error) } };
+}
+
+function afterTrial(answers: Answers, result: TryServerResult): Move {
+  const problem = result.problem ?? (result.models.length === 0 ? NO_MODELS : undefined);
+  if (problem) return to("trouble", { ...answers, result: undefined, problem });
+  // The address at which the server was found may be another one than was written.
+  const baseUrl = result.spoken?.baseUrl ?? answers.baseUrl;
+  const models = new Set(result.models.map(({ id }) => id));
+  const chosen = answers.chosen?.filter((id) => models.has(id));
+  return to("models", { ...answers, baseUrl, result, problem: undefined, named: [], chosen });
+}
+
+const NO_MODELS: ServerProblem = { kind: "address", message: "The server answers, and lists no models." };
+
+const WAYS_OUT = {
+  suggested: { label: "Use that address", to: "trial" },
+  key: { label: "Enter another key", to: "key" },
+  address: { label: "Change the address", to: "address" },
+  again: { label: "Try again", to: "trial" },
+  ids: { label: "Name the models myself…", detail: "For a server that answers and lists no models", to: "ids" },
+  anyway: { label: "Add it all the same", detail: "Its models appear once it answers", to: "name" },
+} as const;
+type WayOut = keyof typeof WAYS_OUT;
+
+/** What helps most stands first. */
+const BY_KIND: Readonly<Record<ServerProblem["kind"], readonly WayOut[]>> = {
+  address: ["suggested", "address", "key", "again", "ids"],
+  key: ["key", "again", "address"],
+  connection: ["suggested", "again", "address", "anyway"],
+  other: ["suggested", "again", "key", "address", "anyway"],
+};
+
+export const trouble: Step = {
+  isPlace: false,
+  async run({ answers, heading, dialog }) {
+    const problem = answers.problem ?? NO_MODELS;
+    const items = BY_KIND[problem.kind].filter((way) => way !== "suggested" || problem.baseUrl !== undefined);
+    const reply = await dialog.choose<WayOut>({
+      ...heading(2),
+      placeholder: "What shall be done?",
+      prompt: problem.message,
+      sections: [{ title: "", items: items.map((way) => wayOutItem(way, problem)) }],
+    });
+    return then(reply, (way) => afterTrouble(answers, problem, way));
+  },
+};
+
+function wayOutItem(way: WayOut, { baseUrl }: ServerProblem): Item<WayOut> {
+  const { label, ...others } = WAYS_OUT[way];
+  const detail = way === "suggested" ? baseUrl : "detail" in others ? others.detail : undefined;
+  return { label, ...(detail !== undefined && { detail }), value: way };
+}
+
+function afterTrouble(answers: Answers, problem: ServerProblem, way: WayOut): Move {
+  const baseUrl = way === "suggested" ? (problem.baseUrl ?? answers.baseUrl) : answers.baseUrl;
+  return to(WAYS_OUT[way].to, { ...answers, baseUrl, problem: undefined });
+}
+
+export const models: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog }) {
+    const found = answers.result?.models ?? [];
+    const reply = await dialog.chooseMany<string>({
+      ...heading(3),
+      placeholder: "Which models shall the picker show?",
+      prompt: spokenSentence(answers),
+      items: modelItems(found),
+      chosen: answers.chosen ?? chosenAtFirst(found),
+      refuse: (chosen) => (chosen.length === 0 ? "Choose at least one model." : undefined),
+    });
+    return then(reply, (chosen) => to("name", { ...answers, chosen }));
+  },
+};
+
+/** What the server speaks and how that is known, as far as it is. */
+function spokenSentence(answers: Answers): string {
+  const spoken = answers.result?.spoken;
+  return spoken ? `${serverName(answers)} speaks ${spoken.protocol} at ${spoken.baseUrl}: ${spoken.reason}.` : "";
+}
+
+export const ids: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog }) {
+    const reply = await dialog.ask({
+      ...heading(3),
+      prompt: `The models of ${serverName(answers)}, as its documentation calls them, with commas between`,
+      placeholder: "model-a, model-b",
+      value: answers.named.join(", "),
+      isSecret: false,
+      buttons: [],
+      refuse: (text) => (idsIn(text).length === 0 ? "Name at least one model." : undefined),
+    });
+    return then(reply, (text) => to("name", { ...answers, named: idsIn(text as string), chosen: undefined }));
+  },
+};
+
+function idsIn(text: string): string[] {
+  const written = text.split(",").map((id) => id.trim());
+  return [...new Set(written.filter((id) => id !== ""))];
+}
+
+export const name: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog, world }) {
+    const taken = await world.takenNames();
+    const isTaken = (text: string): boolean => taken.includes(text.trim());
+    const reply = await dialog.ask({
+      ...heading(4),
+      prompt: answers.refusal ?? "What the models stand under in the picker",
+      placeholder: "",
+      value: answers.name === "" ? freeName(serverName(answers), isTaken) : answers.name,
+      isSecret: false,
+      buttons: [],
+      refuse: (text) => wrongName(text, isTaken),
+    });
+    return then(reply, (text) => to("adding", { ...answers, name: (text as string).trim(), refusal: undefined }));
+  },
+};
+
+function wrongName(text: string, isTaken: (text: string) => boolean): string | undefined {
+  if (text.trim() === "") return "Write a name.";
+  return isTaken(text) ? "There is a group of this name already." : undefined;
+}
+
+function freeName(wanted: string, isTaken: (text: string) => boolean): string {
+  let [name, number] = [wanted, 1];
+  while (isTaken(name)) name = `${wanted} ${++number}`;
+  return name;
+}
+
+export const adding: Step = {
+  isPlace: false,
+  async run({ answers, heading, dialog, world }) {
+    const group = newGroup(answers);
+    const page = { ...heading(4), placeholder: `Adding ${answers.name}…` };
+    // Who goes back now is too late: the group is being written.
+    const work = world.add(group);
+    try {
+      await dialog.wait(page, work);
+      return answer({ to: "end", group, added: await work });
+    } catch (error) {
+      return answer(to("name", { ...answers, refusal: sentenceOf(error) }));
+    }
+  },
+};

@@ -1,0 +1,138 @@
+/** The pages that ask which server has the models. */
+import type { Preset } from "../presets.generated";
+import { hostOf, isLoopback, isUnprotected, wrongAddress } from "./address";
+import { type Answers, ofServer } from "./answers";
+import type { Item, Reply } from "./dialog";
+import { type Move, type Step, type StepContext, then, to } from "./step";
+
+const OTHER = "another server";
+const OWN = "own provider";
+type Place = Preset | typeof OTHER | typeof OWN;
+
+export const server: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog, world }) {
+    const local = world.presets.filter(({ isLocal }) => isLocal);
+    const answering = await world.probe(local.map(usualAddress));
+    const reply = await dialog.choose<Place>({
+      ...heading(1),
+      placeholder: "Where are the models?",
+      prompt: "",
+      sections: [
+        { title: "On this machine", items: localItems(local, answering) },
+        { title: "In the cloud", items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
+        { title: "Anywhere else", items: ELSEWHERE },
+      ],
+    });
+    return then(reply, (place) => afterPlace(answers, place));
+  },
+};
+
+const ELSEWHERE: readonly Item<Place>[] = [
+  { label: "Another server…", detail: "Any server whose address you know", value: OTHER },
+  { label: "A Python file…", detail: "A provider of your own, which runs in Partstream's Python", value: OWN },
+];
+
+/** Those that answer come first, with a sign. */
+function localItems(presets: readonly Preset[], answering: ReadonlySet<string>): Item<Place>[] {
+  const answers = (preset: Preset): boolean => answering.has(usualAddress(preset));
+  const sorted = [...presets.filter(answers), ...presets.filter((preset) => !answers(preset))];
+  return sorted.map((preset) => ({
+    label: preset.title,
+    description: answers(preset) ? `${usualAddress(preset)}  $(check) answers` : usualAddress(preset),
+    value: preset,
+  }));
+}
+
+function cloudItem(preset: Preset): Item<Place> {
+  return { label: preset.title, description: hostOf(usualAddress(preset)), value: preset };
+}
+
+/** Where it mostly is: of a server that everybody has at another address, an example. */
+function usualAddress({ baseUrl, addressExample }: Preset): string {
+  return baseUrl === "" ? addressExample : baseUrl;
+}
+
+function afterPlace(answers: Answers, place: Place): Move {
+  if (place === OWN) return { to: "own provider" };
+  if (place === OTHER) return to("address", { ...answers, preset: undefined });
+  if (place.baseUrl === "") return to("address", ofServer(answers, place, place.isLocal ? place.addressExample : ""));
+  if (place.regions.length > 0) return to("region", ofServer(answers, place, place.baseUrl));
+  return to(place.isLocal ? "trial" : "key", ofServer(answers, place, place.baseUrl));
+}
+
+export const region: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog }) {
+    const regions = answers.preset?.regions ?? [];
+    const reply = await dialog.choose<string>({
+      ...heading(1),
+      placeholder: `In which region is your account at ${answers.preset?.title ?? "the server"}?`,
+      prompt: "",
+      sections: [
+        {
+          title: "",
+          items: regions.map(({ title, baseUrl }) => ({ label: title, description: hostOf(baseUrl), value: baseUrl })),
+        },
+      ],
+    });
+    return then(reply, (baseUrl) => to("key", ofServer(answers, answers.preset, baseUrl)));
+  },
+};
+
+export const address: Step = {
+  isPlace: true,
+  async run({ answers, heading, dialog }) {
+    const example = answers.preset?.addressExample ?? "";
+    const reply = await dialog.ask({
+      ...heading(1),
+      prompt: `The address of ${answers.preset?.title ?? "the server"}, as far as its clients call it the base URL`,
+      placeholder: example === "" ? "https://api.example.com/v1" : example,
+      value: answers.baseUrl,
+      isSecret: false,
+      buttons: [],
+      refuse: wrongAddress,
+    });
+    return then(reply, (text) => afterAddress(answers, text as string));
+  },
+};
+
+function afterAddress(answers: Answers, text: string): Move {
+  const written = text.trim();
+  const next = ofServer(answers, answers.preset, written);
+  if (isUnprotected(written) && !next.allowsInsecureHttp) return to("unprotected", next);
+  return afterAddressIsGood(next);
+}
+
+/** A server on this machine rarely wants a key; it says so when it does. */
+function afterAddressIsGood(answers: Answers): Move {
+  return to(isLoopback(new URL(answers.baseUrl).hostname) ? "trial" : "key", answers);
+}
+
+export const unprotected: Step = {
+  isPlace: false,
+  async run(context) {
+    const reply = await askWhetherUnprotected(context);
+    return then(reply, (isAllowed) => {
+      const { answers } = context;
+      return isAllowed ? to("key", { ...answers, allowsInsecureHttp: true }) : to("address", answers);
+    });
+  },
+};
+
+function askWhetherUnprotected({ answers, heading, dialog }: StepContext): Promise<Reply<boolean>> {
+  return dialog.choose<boolean>({
+    ...heading(1),
+    placeholder: "Is that all right?",
+    prompt: `${hostOf(answers.baseUrl)} is another machine, and http:// is not encrypted: anyone on the way can read keys and prompts.`,
+    sections: [
+      {
+        title: "",
+        items: [
+          { label: "Change the address", detail: "Begin it with https://, if the server offers that", value: false },
+          { label: "Allow it for this server", detail: "Such as in a network of your own", value: true },
+        ],
+      },
+    ],
+  });
+}

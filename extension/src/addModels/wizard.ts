@@ -1,0 +1,61 @@
+/** *Add Models*: shows one page after the other, goes back where the person wants it, and writes nothing before the end. */
+import { type Answers, type NewGroup, NOTHING_ANSWERED } from "./answers";
+import type { Dialog, Heading, Reply } from "./dialog";
+import { file, key, variable } from "./keySteps";
+import { adding, ids, models, name, trial, trouble } from "./modelSteps";
+import { address, region, server, unprotected } from "./serverSteps";
+import type { Added, Move, Step, StepName, WizardWorld } from "./step";
+
+const STEPS: Readonly<Record<StepName, Step>> = {
+  server,
+  region,
+  address,
+  unprotected,
+  key,
+  variable,
+  file,
+  trial,
+  trouble,
+  models,
+  ids,
+  name,
+  adding,
+};
+/** The server, its key, its models, their name. */
+const STEP_COUNT = 4;
+
+/** How the wizard ended: a group was added, or could not be, the person wants a provider of their own, or they closed it. */
+export type Outcome =
+  { readonly kind: Added; readonly group: NewGroup } | { readonly kind: "own provider" } | { readonly kind: "closed" };
+
+export async function addModels(dialog: Dialog, world: WizardWorld): Promise<Outcome> {
+  let answers: Answers = NOTHING_ANSWERED;
+  let step: StepName = "server";
+  /** The pages to go back to, the last one at the end. */
+  let before: StepName[] = [];
+  for (;;) {
+    const heading = (number: number): Heading => ({
+      title: "Add Models",
+      step: number,
+      steps: STEP_COUNT,
+      hasBack: before.length > 0,
+    });
+    const reply: Reply<Move> = await STEPS[step].run({ answers, heading, dialog, world });
+    if (reply.kind === "closed") return reply;
+    if (reply.kind === "back") {
+      step = before.pop() ?? "server";
+      continue;
+    }
+    const move: Move = reply.value;
+    if (move.to === "end") return { kind: move.added, group: move.group };
+    if (move.to === "own provider") return { kind: "own provider" };
+    before = pathTo(move.to, STEPS[step].isPlace ? [...before, step] : before);
+    ({ to: step, answers } = move);
+  }
+}
+
+/** The pages before a page: one that was there before is returned to, with those that led to it. */
+function pathTo(step: StepName, path: StepName[]): StepName[] {
+  const index = path.indexOf(step);
+  return index < 0 ? path : path.slice(0, index);
+}
