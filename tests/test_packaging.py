@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from partstream import __version__
-from partstream.configuration import SETTINGS
+from partstream.configuration import SETTINGS, Place
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
@@ -189,8 +189,12 @@ def test_the_version_of_the_extension_is_the_packages_own() -> None:
     assert MANIFEST["version"] == __version__
 
 
+OF_A_GROUP = [row for row in SETTINGS.values() if Place.GROUP in row.places]
+"""What says which profile of the file is in force belongs in no group."""
+
+
 def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> None:
-    assert set(GROUP) == set(SETTINGS)
+    assert set(GROUP) == {row.name for row in OF_A_GROUP}
     assert set(GROUP["models"]["items"]["properties"]) == _within("models")
     for name in ("timeouts", "retry", "vercelOidc", "request"):
         assert set(GROUP[name]["properties"]) == _within(name)
@@ -217,7 +221,7 @@ def _described(schema: dict[str, Any], row: Setting, where: str) -> Iterator[str
 
 
 def test_an_editor_can_complete_and_explain_every_setting_of_a_group_at_any_depth() -> None:
-    described = [where for row in SETTINGS.values() for where in _described(GROUP[row.name], row, row.name)]
+    described = [where for row in OF_A_GROUP for where in _described(GROUP[row.name], row, row.name)]
     assert {"request.truncation", "modelRequests.team", "timeouts.idle", "retry.attempts", "models.id"} <= {*described}
     words = GROUP["request"]["properties"]["systemAs"]
     assert len(words["enum"]) == len(words["enumDescriptions"]) > 1
