@@ -86,6 +86,45 @@ SAID = [
     ("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)", 7424, 15_028),
     ("Invalid request: Your request exceeded model token limit: 262144 (requested: 270001)", 262_144, 270_001),
     ("invalid params, context window exceeds limit (2013)", None, None),
+    ("Input length (265330) exceeds model's maximum context length (262144).", 262_144, 265_330),
+    ("Requested token count exceeds the model's maximum context length of 131072 tokens", 131_072, None),
+    (
+        (
+            "Requested token count exceeds the model's maximum context length of 131072 tokens. You requested a total "
+            "of 135096 tokens: 131000 tokens from the input messages and 4096 tokens for the completion."
+        ),
+        126_976,
+        131_000,
+    ),
+    ("The input (140000 tokens) is longer than the model's context length (131072 tokens).", 131_072, 140_000),
+    ("Input length 140000 exceeds the maximum allowed input length of 131040 tokens.", 131_040, 140_000),
+    (
+        (
+            "This model's maximum context length is 32768 tokens. However, you requested 4096 output tokens and your "
+            "prompt contains at least 28673 input tokens, for a total of at least 32769 tokens. Please reduce it."
+        ),
+        28_672,
+        None,
+    ),
+    (
+        "the prompt is longer than the context length currently available to the model; shorten the prompt or load it",
+        None,
+        None,
+    ),
+    ("the input length exceeds the context length", None, None),
+    ("prompt too long; exceeded max context length by 317 tokens", None, None),
+    ("Request body too large for gpt-4o model. Max size: 8000 tokens.", 8000, None),
+    ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]", 129_024, None),
+    (
+        "Please reduce the length of the messages or completion. Current length is 8500 while limit is 8192",
+        8192,
+        8500,
+    ),
+    ("Invalid request: Your request exceeded model token limit : 131072", 131_072, None),
+    ("Input token length too long", None, None),
+    ("Prompt exceeds max length", None, None),
+    ("Prompt 超长", None, None),
+    ('{"error":{"code":400,"message":"too large","n_prompt_tokens":9000,"n_ctx":8192}}', 8192, 9000),
     ("Please reduce the length of the messages or completion.", None, None),
     ("Prompt is too long", None, None),
 ]
@@ -109,6 +148,19 @@ def test_every_phrasing_has_a_sentence_that_is_read_by_it():
 def test_a_code_says_it_without_a_sentence(code):
     assert read_overflow(UpstreamHTTPError(400, provider_code=code)) == Overflow()
     assert read_overflow(UpstreamFailureError("no", provider_code=code)) == Overflow()
+
+
+def test_a_text_of_the_conversation_that_is_too_long_is_an_input_that_is_too_long():
+    said = "Invalid 'messages[0].content': string too long. Expected a string with maximum length 10485760"
+    error = UpstreamHTTPError(400, provider_message=said, provider_code="string_above_max_length")
+    assert read_overflow(error) == Overflow()
+
+
+def test_the_fields_of_an_error_say_more_than_its_sentence():
+    body = '{"error":{"message":"the request exceeds the available context size","n_prompt_tokens":9000,"n_ctx":8192}}'
+    said = "the request exceeds the available context size, try increasing it"
+    assert read_overflow(UpstreamHTTPError(400, provider_message=said, body=body)) == Overflow(8192, 9000)
+    assert read_overflow(UpstreamFailureError(said, body=body)) == Overflow(8192, 9000)
 
 
 def test_a_request_of_too_many_bytes_says_nothing_of_tokens():
@@ -136,6 +188,24 @@ def test_a_sentence_deep_in_the_answer_of_a_gateway_is_found():
         UpstreamFailureError("prompt token count of 9 exceeds the limit of 8 tokens a day"),
         UpstreamHTTPError(413, provider_message="You exceeded your current quota"),
         UpstreamHTTPError(400, provider_message="max_tokens must be at least 1"),
+        UpstreamHTTPError(400, provider_message="Too many tokens, please wait before trying again."),
+        UpstreamHTTPError(
+            413,
+            provider_message="Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000",
+            provider_code="rate_limit_exceeded",
+        ),
+        UpstreamHTTPError(
+            400,
+            provider_message="Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum "
+            "length 40, but got a string with length 46 instead.",
+            provider_code="string_above_max_length",
+        ),
+        UpstreamHTTPError(
+            400,
+            provider_message="Invalid 'prompt_cache_key': string too long.",
+            provider_code="string_above_max_length",
+        ),
+        UpstreamHTTPError(400, provider_message="Range of max_tokens should be [1, 8192]"),
         UpstreamHTTPError(500),
         UpstreamFailureError("overloaded", provider_code="overloaded_error"),
         UpstreamConnectionError("http://x", "prompt is too long"),

@@ -124,6 +124,19 @@ def test_a_request_of_too_many_bytes_says_nothing_of_the_limit_in_tokens():
     run(check())
 
 
+def test_a_refusal_without_a_word_is_one_of_the_length_only_where_the_limit_is_near():
+    """Cerebras answers 400 with an empty body."""
+
+    async def check() -> None:
+        async with server_of(document(400, b"")) as (url, requests), gateway_to(url) as provider:
+            assert isinstance((await ask(provider, "a word")).error, UpstreamHTTPError)
+            assert isinstance((await ask(provider, _text(provider, 950))).error, ContextLengthExceededError)
+            assert await _limit(provider) < 950
+            assert len(requests) == 2
+
+    run(check())
+
+
 def test_a_limit_of_the_rate_is_none_of_the_model():
     async def check() -> None:
         said = "Request too large: tokens per minute (TPM): Limit 600, Requested 700"

@@ -36,6 +36,7 @@ from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.http_errors import ContentTypeError
 from partstream.upstreams.transport import Transport
+from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of
 
 PROTOCOL = PROTOCOLS["openresponses"]
@@ -73,13 +74,15 @@ def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Transport
     return http, Transport(http, settings.timeouts, settings.retry)
 
 
-async def stream(base_url: str, text: str = "Hi", **changes: Any) -> Streamed:
+async def stream(
+    base_url: str, text: str = "Hi", on_wait: Callable[[str, float], object] = lambda said, wait: None, **changes: Any
+) -> Streamed:
     """Sends one request and reads its answer to the end."""
     http, transport = transport_to(base_url, **changes)
     body = {"model": "any", "input": text, "stream": True}
     streamed = Streamed()
     try:
-        async for outputs in transport.stream(exchange(body)):
+        async for outputs in transport.stream(exchange(body), on_wait):
             streamed.outputs += outputs
     except UpstreamError as error:
         streamed.raised = error
@@ -341,6 +344,87 @@ def test_an_error_status_is_a_typed_error_with_what_the_upstream_said(
         assert streamed.error.provider_message == said
         assert streamed.error.provider_code
         assert requests == attempts
+
+    run(test())
+
+
+ANSWERED = stream_of(message("Hello"))
+BUSY_DOCUMENT = document(200, b'{"error":{"message":"Rate limited","code":429}}')
+
+
+def test_an_error_document_under_a_status_of_success_counts_by_the_status_in_it():
+    """OpenRouter answers 200 once a model has begun."""
+
+    async def test() -> None:
+        async with server_of(BUSY_DOCUMENT, ANSWERED) as (url, requests):
+            assert (await stream(url)).text == "Hello"
+            assert len(requests) == 2
+        async with server_of(BUSY_DOCUMENT) as (url, requests):
+            error = (await stream(url)).error
+            assert isinstance(error, UpstreamHTTPError)
+            assert (error.http_status, error.code, len(requests)) == (429, LanguageModelErrorCode.BLOCKED, 3)
+
+    run(test())
+
+
+LASTING = {
+    "a spent quota": (429, {"message": "You exceeded your current quota", "code": "insufficient_quota"}),
+    "no credit": (402, {"message": "Insufficient Balance"}),
+    "a refusal of a filter": (429, {"message": "No.", "code": "content_filter"}),
+    "an input that is too long": (500, {"message": "the input length exceeds the context length"}),
+    "a server that cannot do it at all": (501, {"message": "No."}),
+}
+
+
+@pytest.mark.parametrize(("status", "said"), LASTING.values(), ids=LASTING)
+def test_what_lasts_is_not_tried_again(status: int, said: dict[str, Any]):
+    async def test() -> None:
+        async with server_of(document(status, json.dumps({"error": said}).encode())) as (url, requests):
+            assert isinstance((await stream(url)).error, UpstreamHTTPError)
+            assert len(requests) == 1
+
+    run(test())
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 520, 529])
+def test_what_passes_is_tried_again(status: int):
+    async def test() -> None:
+        async with server_of(document(status, b"{}"), ANSWERED) as (url, requests):
+            assert (await stream(url)).text == "Hello"
+            assert len(requests) == 2
+
+    run(test())
+
+
+WAITS = {
+    "retry-after-ms": ((("retry-after-ms", "30"), ("retry-after", "50")), "", 0.03),
+    "retry-after": ((("retry-after", "0.02"), ("x-ratelimit-remaining-tokens", "0")), "in 50s", 0.02),
+    "a sentence": ((("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "6m0s")), "in 40ms", 0.04),
+    "a limit that is used up": (
+        (
+            ("x-ratelimit-remaining-requests", "9"),
+            ("x-ratelimit-reset-requests", "12h"),
+            ("x-ratelimit-remaining-tokens", "0"),
+            ("x-ratelimit-reset-tokens", "12ms"),
+        ),
+        "",
+        0.012,
+    ),
+}
+
+
+@pytest.mark.parametrize(("headers", "said", "seconds"), WAITS.values(), ids=WAITS)
+def test_the_wait_before_the_next_attempt_is_what_the_server_says_by(
+    headers: tuple[tuple[str, str], ...], said: str, seconds: float
+):
+    async def test() -> None:
+        body = json.dumps({"error": {"message": f"Please try again {said}"}}).encode()
+        busy = list(document(429, body, headers=headers))
+        async with server_of(busy, ANSWERED) as (url, requests):
+            waits: list[float] = []
+            assert (await stream(url, on_wait=lambda _, wait: waits.append(wait))).text == "Hello"
+            assert waits == [seconds]
+            assert len(requests) == 2
 
     run(test())
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream.errors import UpstreamError
 
-__all__ = ["PHRASINGS", "Overflow", "Phrasing", "phrasing", "read_overflow"]
+__all__ = ["PHRASINGS", "Overflow", "Phrasing", "phrasing", "read_overflow", "says_nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ def read_overflow(
     Args:
         error: The error.
         phrasings: The sentences to look for; the first that is there is read.
-        token_codes: The codes, in lower case, for an input of too many tokens. They are looked for in sentences too.
+        token_codes: The codes, in lower case, for an input of too many tokens. Those that are words are looked for in
+            sentences too.
         size_codes: The codes for a request of too many bytes.
     """
     code = (error.provider_code or "").lower()
@@ -75,23 +76,29 @@ def read_overflow(
         error.http_status == _TOO_MANY_REQUESTS
         or code.startswith("rate_limit")
         or re.search(_RATE, said, re.IGNORECASE)
+        or re.search(_NO_TEXT, said, re.IGNORECASE)
     ):
         return None
     for one in phrasings:
         if (match := one.search(said)) is not None:
             return _numbers(match.groupdict())
-    if code in token_codes or any(word in said for word in token_codes):
+    if code in token_codes or any(word in said for word in token_codes if not word.isdigit()):
         return Overflow()
     if code in size_codes or error.http_status == _CONTENT_TOO_LARGE:
         return Overflow(speaks_of_tokens=False)
     return None
 
 
+def says_nothing(error: UpstreamError) -> bool:
+    """Whether an error blames the request and has no body: Cerebras's for an input that is too long, and others."""
+    return isinstance(error, UpstreamHTTPError) and error.http_status == _BAD_REQUEST and not error.body
+
+
 def _said(error: UpstreamError) -> str | None:
     """The sentence; if a gateway hides it deeper in its answer, the whole answer."""
-    if isinstance(error, UpstreamHTTPError):
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
         return f"{error.provider_message or ''}\n{error.body}"
-    return error.provider_message if isinstance(error, UpstreamFailureError) else None
+    return None
 
 
 def _numbers(groups: dict[str, str | None]) -> Overflow:
@@ -109,12 +116,16 @@ def _numbers(groups: dict[str, str | None]) -> Overflow:
     return Overflow(limit, count)
 
 
+_BAD_REQUEST: Final = 400
 _TOO_MANY_REQUESTS: Final = 429
 _CONTENT_TOO_LARGE: Final = 413
 _MAX_SAID: Final = 4000
 
 _RATE: Final = r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
 """Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
+
+_NO_TEXT: Final = r"invalid '[\w.\[\]]*\b(?:id|call_id|tool_call_id|name|prompt_cache_key|user|safety_identifier)'"
+"""A string that is too long and none of the conversation, such as the id of a call (OpenAI: at most 40 characters)."""
 
 _N = r"[\d][\d,._]*\d|\d"
 
@@ -127,6 +138,8 @@ def phrasing(server: str, pattern: str) -> Phrasing:
 
 
 PHRASINGS: Final = (
+    # Its fields before its sentence, which older versions have without numbers (ggml-org/llama.cpp#15780).
+    phrasing("llama.cpp, its fields", r'"n_prompt_tokens":\s*<count>[^{}]{0,200}?"n_ctx":\s*<limit>'),
     phrasing("Anthropic", r"prompt is too long: <count> tokens > <limit>"),
     phrasing("Anthropic", r"input length and `?max_tokens`? exceed context limit: <count> \+ <output> > <window>"),
     phrasing(
@@ -142,6 +155,24 @@ PHRASINGS: Final = (
         "vLLM",
         r"is too large: <output>...maximum context length is <window> tokens...request has <count> input tokens",
     ),
+    # The number of the input is the least that it has: vLLM stops counting there. So it is not read.
+    phrasing(
+        "vLLM, newest", r"maximum context length is <window> tokens...requested <output> output tokens...at least"
+    ),
+    phrasing(
+        "SGLang",
+        r"maximum context length of <window> tokens...requested a total of <total> tokens: <count> tokens from the "
+        r"input messages and <output> tokens for the completion",
+    ),
+    phrasing("SGLang, LiteLLM", r"token count exceeds the model's maximum context length of <limit> tokens"),
+    phrasing("LiteLLM", r"input length \(<count>\) exceeds (?:the )?model's maximum context length \(<limit>\)"),
+    phrasing("Together, SGLang", r"\(<count> tokens\) is longer than the model's context length \(<limit> tokens\)"),
+    phrasing(
+        "OpenRouter, Poolside", r"input length <count> exceeds the maximum allowed input length of <limit> tokens"
+    ),
+    phrasing("Cerebras", r"current length is <count> while limit is <limit>"),
+    phrasing("DashScope", r"range of input length should be \[\d+,\s?<limit>\]"),
+    phrasing("GitHub Models", r"request body too large for...model\. max size: <limit> tokens"),
     phrasing(
         "OpenAI (chat)",
         r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
@@ -161,7 +192,15 @@ PHRASINGS: Final = (
     phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count>\s*>=\s*n_ctx: <limit>\))?"),
     phrasing("LM Studio", r"to keep the first <count> tokens...loaded with context length of only <limit> tokens"),
     phrasing("LM Studio", r"cannot truncate prompt with n_keep \(<count>\) >= n_ctx \(<limit>\)"),
-    phrasing("Moonshot", r"exceeded model token limit: <limit> \(requested: <count>\)"),
+    phrasing("Moonshot", r"exceeded model token limit\s?: <limit> \(requested: <count>\)"),
+    phrasing("Moonshot", r"exceeded model token limit\s?: <limit>"),
+    phrasing("Moonshot", r"input token length too long"),
+    phrasing("Ollama", r"the prompt is longer than the context length currently available"),
+    phrasing("Ollama", r"the input length exceeds the context length"),
+    phrasing(
+        "Ollama, whose number is that of the excess", r"prompt too long; exceeded max context length by \d+ tokens"
+    ),
+    phrasing("Zhipu", r"prompt (?:exceeds max length|超长)"),
     phrasing("MiniMax, whose number is that of the error", r"context window exceeds limit"),
     phrasing("Groq", r"reduce the length of the messages"),
     phrasing("Anthropic without numbers", r"prompt is too long"),

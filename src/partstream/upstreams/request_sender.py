@@ -15,6 +15,7 @@ from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import FileMode
 from partstream.parts import DataPart
+from partstream.protocols.overflow import Overflow, says_nothing
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.exchange import Exchange
@@ -153,6 +154,8 @@ class RequestSender:
             await self._stream(asked, sending.left_out, report, request.question)
         except UpstreamError as error:
             overflow = self._upstream.errors.overflow(error)
+            if overflow is None and says_nothing(error) and request.tokens.is_nearly_full:
+                overflow = Overflow()  # Cerebras refuses what is too long without a word
             if overflow is None:
                 raise
             raise request.tokens.refused(error, overflow) from error

@@ -63,10 +63,15 @@ class RequestTokens:
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
 
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether the expected tokens come near the model's limit, or exceed it."""
+        return self._estimate.total.tokens >= NEARLY_FULL * self._model.max_input_tokens
+
     def before_sending(self) -> None:
         """Logs the expected tokens; as a warning if they come near the model's limit or exceed it."""
         total, limit = self._estimate.total, self._model.max_input_tokens
-        if total.tokens >= NEARLY_FULL * limit:
+        if self.is_nearly_full:
             _logger.warning(
                 "the request to %s has %s tokens (%s), of %s that it takes; sent all the same",
                 self._model.id,

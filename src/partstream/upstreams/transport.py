@@ -18,9 +18,11 @@ from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
     UpstreamError,
+    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
+from partstream.outputs import Finish, Unmapped
 from partstream.upstreams.deadlines import Deadlines
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
     from partstream.outputs import StreamOutput
+    from partstream.protocols.errors import Errors
     from partstream.protocols.reader import StreamReader
     from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.exchange import Exchange
@@ -45,7 +48,10 @@ _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
 _TURN: Final = 1024 * 1024
 """Bytes after which others have their turn: a few that were packed unpack to millions, and nothing waits in between."""
-_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
+"""Beside those from 500 on but 501, which says that the server cannot do it at all."""
+_NOT_IMPLEMENTED: Final = 501
+_FIRST_OF_THE_SERVER: Final = 500
 
 
 class Transport:
@@ -70,7 +76,8 @@ class Transport:
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
 
-        Sends again, with growing pauses, only what failed before its first event; once more and at once, when the key
+        Sends again, with growing pauses, what failed before its first event, and what reports the status of a busy
+        server in its first events: OpenRouter answers 200 once a model has begun. Once more and at once, when the key
         was refused and there is another. Closing the iterator, or cancelling the task that waits for it, closes the
         connection at once.
 
@@ -87,18 +94,29 @@ class Transport:
         while True:
             trace = open_trace(next(self._numbers))
             reader = exchange.make_reader(trace)
+            failure: UpstreamError | None = None
+            wait: float | None = None
+            has_parts = False
             try:
                 async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
                     async for outputs in answer:
+                        if not has_parts:
+                            has_parts = any(not isinstance(one, Finish | Unmapped) for one in outputs)
+                            failure = None if has_parts else _reported_status(outputs)
+                            wait = self._wait_before_retry(failure, attempt, exchange.errors)
+                            if wait is not None:
+                                break
                         yield outputs
             except UpstreamError as error:
-                wait = None if reader.started else self._wait_before_retry(error, attempt)
+                # An error of HTTP comes in place of an answer, also as a document under a status of success.
+                failure = error if isinstance(error, UpstreamHTTPError) or not reader.started else None
+                wait = self._wait_before_retry(failure, attempt, exchange.errors)
                 if wait is None:
                     raise
-                _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, error)
-                on_wait(error.statement, wait)
-            else:
+            if failure is None or wait is None:
                 return
+            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, failure)
+            on_wait(failure.statement, wait)
             await asyncio.sleep(wait)
             attempt += 1
 
@@ -160,10 +178,10 @@ class Transport:
             failure = deadlines.error()
         raise failure
 
-    def _wait_before_retry(self, error: UpstreamError, attempt: int) -> float | None:
+    def _wait_before_retry(self, error: UpstreamError | None, attempt: int, errors: Errors) -> float | None:
         """How many seconds to wait before the next attempt, or None for no further one."""
         policy = self._retry
-        if attempt >= policy.attempts or not _can_be_retried(error):
+        if error is None or attempt >= policy.attempts or not _can_be_retried(error, errors):
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= policy.longest_wait else None
@@ -199,12 +217,23 @@ async def _read_away(chunks: AsyncIterator[bytes]) -> None:
                 pass
 
 
-def _can_be_retried(error: UpstreamError) -> bool:
-    if isinstance(error, UpstreamHTTPError):
-        return error.http_status in _RETRIED_STATUSES
+def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+        kind = errors.kind_of(error)
+        if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
+            return False  # no credit, and what a filter or the model's window refuses, stays so
+        status = error.http_status or 0
+        return status in _RETRIED_STATUSES or (status >= _FIRST_OF_THE_SERVER and status != _NOT_IMPLEMENTED)
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
     return isinstance(error, UpstreamConnectionError) and not error.lasts
+
+
+def _reported_status(outputs: list[StreamOutput]) -> UpstreamError | None:
+    """The failure that ends an answer and names an HTTP status, or None."""
+    last = outputs[-1] if outputs else None
+    error = last.error if isinstance(last, Finish) else None
+    return error if isinstance(error, UpstreamFailureError) and error.http_status is not None else None
 
 
 def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:

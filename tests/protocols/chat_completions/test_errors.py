@@ -10,6 +10,7 @@ from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.error_kinds import ErrorKind
+from partstream.protocols.overflow import Overflow
 from partstream.upstreams.http_errors import http_error
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -427,6 +428,26 @@ KINDS = {
 @pytest.mark.parametrize(("error", "kind"), KINDS.values(), ids=KINDS)
 def test_what_kind_of_error_it_is(error: UpstreamHTTPError, kind: ErrorKind | None) -> None:
     assert ERRORS.kind_of(error) is kind
+
+
+OVERFLOWS = {
+    "Zhipu": (UpstreamHTTPError(400, provider_code="1261", provider_message="No."), Overflow()),
+    "a number that is no code": (UpstreamHTTPError(400, provider_message="No. 1261", body='{"t":1261}'), None),
+    "GitHub Models": (
+        UpstreamHTTPError(413, provider_message="Too large.", provider_code="tokens_limit_reached"),
+        Overflow(),
+    ),
+    "llama.cpp, by its type": (
+        UpstreamHTTPError(400, provider_code="400", body='{"error":{"type":"exceed_context_size_error"}}'),
+        Overflow(),
+    ),
+    "a quota": (UpstreamHTTPError(429, provider_code="1302"), None),
+}
+
+
+@pytest.mark.parametrize(("error", "overflow"), OVERFLOWS.values(), ids=OVERFLOWS)
+def test_a_code_says_that_an_input_is_too_long(error: UpstreamHTTPError, overflow: Overflow | None) -> None:
+    assert ERRORS.overflow(error) == overflow
 
 
 REFUSED_STATE = {
