@@ -85,12 +85,6 @@ def test_where_items_stand(content: list[Any], items: list[tuple[str, Any]], pla
     assert place_reasoning(content, given) == expected
 
 
-def test_reasoning_that_nothing_follows_stays_where_the_server_takes_it():
-    item = {"id": "x", "after": [0, True]}
-    assert place_reasoning([A], [item], keeps_last=True) == (A, Reasoning({"id": "x"}))
-    assert place_reasoning([], [item], keeps_last=True) == (Reasoning({"id": "x"}),)
-
-
 def test_each_metadata_lists_all_items_so_far_with_their_places_and_the_marker_holds_them():
     state = AnswerState(ORIGIN, ToolNames([]))
     second = {"id": "rs_2", "encrypted_content": "f"}

@@ -48,7 +48,6 @@ class Preparation:
         names: The sent and given names of tools.
         ids: The sent and given call ids.
         notes: Notes for the request's owner.
-        rules: What the server accepts in a conversation.
     """
 
     whole: ChatRequest
@@ -57,7 +56,6 @@ class Preparation:
     names: ToolNames
     ids: CallIds
     notes: tuple[Note, ...]
-    rules: ConversationRules = ANY_CONVERSATION
 
     @property
     def carries(self) -> Carried:
@@ -82,9 +80,7 @@ class Preparation:
             items = self.reasoning.get(turn.message)
             if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
                 done.add(turn.message)
-                yield replace(
-                    turn, content=place_reasoning(turn.content, items, keeps_last=self.rules.takes_last_reasoning)
-                )
+                yield replace(turn, content=place_reasoning(turn.content, items))
             else:
                 yield turn
 
@@ -142,7 +138,7 @@ def prepare(
         for number, message in enumerate(messages)
         if message.role is Role.ASSISTANT and (items := carried_reasoning(message, markers.get(number), origin))
     }
-    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes), rules)
+    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes))
 
 
 def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:

@@ -65,18 +65,11 @@ def carried_reasoning(
     return ()
 
 
-def place_reasoning(
-    content: Sequence[Piece], items: Iterable[Mapping[str, Any]], *, keeps_last: bool = False
-) -> tuple[Piece, ...]:
+def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]) -> tuple[Piece, ...]:
     """The pieces of an assistant turn with its reasoning items at their places.
 
     Reasoning without a following piece is dropped: servers refuse it without the item that it led to. Other items, such
     as an upstream's summary of the conversation, need no following piece.
-
-    Args:
-        content: The pieces of the turn.
-        items: The items, each with its place.
-        keeps_last: Whether reasoning is kept that no piece follows.
     """
     placed: list[list[Reasoning]] = [[] for _ in range(len(content) + 1)]
     for item in items:
@@ -86,7 +79,7 @@ def place_reasoning(
     for before, piece in zip(placed, content, strict=False):
         result += before
         result.append(piece)
-    result += (piece for piece in placed[-1] if keeps_last or piece.item.get("type", _REASONING) not in _LEADING)
+    result += (piece for piece in placed[-1] if piece.item.get("type", _REASONING) not in _LEADING)
     return tuple(result)
 
 

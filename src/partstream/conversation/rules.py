@@ -18,12 +18,10 @@ class ConversationRules:
     Attributes:
         call_ids: The ids of calls.
         tool_names: The names of tools.
-        takes_last_reasoning: Whether it takes reasoning back that nothing follows in its message.
     """
 
     call_ids: CallIdRule = ANY_IDS
     tool_names: NameForm = ANY_NAME
-    takes_last_reasoning: bool = False
 
 
 ANY_CONVERSATION: Final = ConversationRules()
