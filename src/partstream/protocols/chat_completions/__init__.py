@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.protocols.protocol import EndMark, Ends, Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import ReadResponse, SpokenAt
+    from partstream.protocols.protocol import OwnSettings, ReadResponse, SpokenAt, WriteRequest
 
 __all__ = ["PROTOCOL"]
 
@@ -16,6 +16,18 @@ def _read_response() -> ReadResponse:
     from partstream.protocols.chat_completions.read_response import READ_RESPONSE  # noqa: PLC0415 - a corner loads when needed
 
     return READ_RESPONSE
+
+
+def _write_request() -> WriteRequest:
+    from partstream.protocols.chat_completions.write_request import WRITE_REQUEST  # noqa: PLC0415
+
+    return WRITE_REQUEST
+
+
+def _own_settings() -> OwnSettings:
+    from partstream.protocols.chat_completions.settings import OWN_SETTINGS  # noqa: PLC0415
+
+    return OWN_SETTINGS
 
 
 def _spoken_at() -> tuple[SpokenAt, ...]:
@@ -29,6 +41,8 @@ def _spoken_at() -> tuple[SpokenAt, ...]:
 PROTOCOL: Final = Protocol(
     name="chat-completions",
     read_response=_read_response,
+    write_request=_write_request,
+    own_settings=_own_settings,
     tag=None,
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,
