@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--large-event", default=2_000_000, show_default=True, help="Bytes of the one large event.")
 @click.option("--output", type=click.Path(path_type=Path), default=competitors.ROOT / "artifacts" / "bench.json")
 @click.option("--docs", type=click.Path(path_type=Path, exists=True), help="Rewrite the figures in this page.")
-@click.option("--install/--no-install", default=True, help="Install what the JavaScript floor needs when missing.")
+@click.option("--install/--no-install", default=True, help="Install the peers that are missing.")
 def main(events: int, rounds: int, large_event: int, output: Path, docs: Path | None, install: bool) -> None:
     """Measures Partstream beside others on the same bytes."""
     console = Console()
@@ -59,6 +59,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         race.CASES: competitors.COMPETITORS,
         (race.CHUNKS,): competitors.CHUNK_COMPETITORS,
         (race.TYPELESS,): competitors.TYPELESS_COMPETITORS,
+        (race.CHAT,): competitors.CHAT_COMPETITORS,
     }
     missing = {competitor: competitor.missing() for group in groups.values() for competitor in group}
     present = {

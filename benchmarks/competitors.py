@@ -7,23 +7,34 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from servers.environments import NotInstalledError, PythonEnvironment
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = [
+    "CHAT_COMPETITORS",
+    "CHAT_FAST",
+    "CHAT_PLAIN",
     "CHUNKS_FAST",
     "CHUNKS_PLAIN",
     "CHUNK_COMPETITORS",
+    "COMPATIBLE",
     "COMPETITORS",
+    "EVENTS_FAST",
+    "EVENTS_PLAIN",
     "FAST",
     "FLOOR",
     "JSON_LOADS",
+    "LITELLM",
     "OPENAI",
+    "OPENAI_CHAT",
     "PLAIN",
     "STREAM_TEXT",
     "TYPELESS_COMPETITORS",
@@ -57,6 +68,14 @@ def _node_missing() -> str | None:
     return None
 
 
+def _compatible_missing() -> str | None:
+    if shutil.which("node") is None:
+        return "node is not installed"
+    if not (_NODE_FOLDER / "node_modules" / "@ai-sdk" / "openai-compatible").is_dir():
+        return "@ai-sdk/openai-compatible is not installed: run `npm ci` in benchmarks/node"
+    return None
+
+
 def _sdk_missing() -> str | None:
     if shutil.which("node") is None:
         return "node is not installed"
@@ -74,6 +93,7 @@ class Competitor:
         command: Starts its worker.
         missing: Says what keeps it from being measured, or None.
         every: It takes part in every n-th round; more than one for the slow.
+        reads: What of the case is another for it: the stream that says the same on its wire, and how it is framed.
         checkout: The folder whose code runs.
     """
 
@@ -81,6 +101,7 @@ class Competitor:
     command: tuple[str, ...]
     missing: Callable[[], str | None]
     every: int = 1
+    reads: Mapping[str, str] = field(default_factory=dict, hash=False)
     checkout: Path = ROOT
 
 
@@ -124,10 +145,62 @@ TYPELESS_COMPETITORS: Final = (
 """The same readers, told to read frames without a type."""
 
 
+CHAT_FAST: Final = replace(
+    CHUNKS_FAST, name="partstream, fast, chunks", command=_python("partstream_reader", "--protocol=chat-completions")
+)
+CHAT_PLAIN: Final = replace(
+    CHUNKS_PLAIN,
+    name="partstream, chunks",
+    command=_python("partstream_reader", "--protocol=chat-completions", "--without-msgspec"),
+)
+_SAME_TEXT: Final = {"stream": "events of the chat's text", "framing": "event+data"}
+EVENTS_FAST: Final = replace(FAST, name="partstream, fast, OpenResponses events", reads=_SAME_TEXT)
+EVENTS_PLAIN: Final = replace(PLAIN, name="partstream, OpenResponses events", reads=_SAME_TEXT)
+OPENAI_CHAT: Final = Competitor("openai package", _python("openai_chat"), _needs("openai"), every=3)
+COMPATIBLE: Final = Competitor(
+    "streamText of ai 6, openai-compatible",
+    ("node", str(_NODE_FOLDER / "compatible.mjs")),
+    _compatible_missing,
+    every=3,
+)
+
+
+def _of_peer(name: str, environment: PythonEnvironment, module: str) -> Competitor:
+    def missing() -> str | None:
+        return None if environment.is_installed() else f"{environment.name} is not installed: run `make bench`"
+
+    command = (str(environment.program("python")), "-m", f"benchmarks.workers.{module}")
+    return Competitor(name, command, missing, every=7)
+
+
+_PEERS: Final = ROOT / "benchmarks" / "peers"
+_LITELLM: Final = PythonEnvironment("litellm-sdk", _PEERS / "litellm.lock")
+_PYDANTIC_AI: Final = PythonEnvironment("pydantic-ai", _PEERS / "pydantic-ai.lock")
+
+LITELLM: Final = _of_peer("LiteLLM", _LITELLM, "litellm_package")
+
+CHAT_COMPETITORS: Final = (
+    CHAT_FAST,
+    EVENTS_FAST,
+    CHAT_PLAIN,
+    EVENTS_PLAIN,
+    replace(FLOOR, command=(*FLOOR.command, "--typeless")),
+    OPENAI_CHAT,
+    replace(OPENAI_CHAT, name="openai package, helper", command=_python("openai_chat", "--helper"), every=7),
+    COMPATIBLE,
+    LITELLM,
+    _of_peer("pydantic-ai", _PYDANTIC_AI, "pydantic_ai_package"),
+)
+"""Readers of the chunks of Chat Completions; ours also on the events of OpenResponses with the same text."""
+
+
 def make_ready() -> None:
-    """Installs what the JavaScript floor needs, when npm is there and it is missing."""
-    if _node_missing() and shutil.which("npm") is not None:
-        subprocess.run(["npm", "ci", "--silent"], cwd=_NODE_FOLDER, check=False, timeout=120)
+    """Installs what the peers need where it is missing and can be had; who is left out is said with the figures."""
+    if (_node_missing() or _compatible_missing()) and shutil.which("npm") is not None:
+        subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], cwd=_NODE_FOLDER, check=False, timeout=120)
+    for environment in (_LITELLM, _PYDANTIC_AI):
+        with suppress(NotInstalledError):
+            environment.install()
 
 
 def environment_of(checkout: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
@@ -9,6 +10,10 @@ import sysconfig
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["facts"]
 
@@ -23,6 +28,7 @@ def facts() -> dict[str, str]:
         "python": f"{platform.python_version()} ({'with' if optimised else 'without'} profile-guided optimisation)",
         "node": _node(),
         "packages": ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "openai", "httpx-sse")),
+        "peers": ", ".join(_pinned()),
     }
 
 
@@ -44,6 +50,15 @@ def _node() -> str:
         return subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "not installed"
+
+
+def _pinned() -> Iterator[str]:
+    """The peers that have environments of their own, with the versions that are installed there."""
+    folder = Path(__file__).resolve().parent
+    for requirements in sorted((folder / "peers").glob("*.in")):
+        yield requirements.read_text(encoding="utf-8").strip().replace("==", " ")
+    of_node = json.loads((folder / "node" / "package.json").read_text(encoding="utf-8"))
+    yield from (f"{name} {version}" for name, version in of_node["dependencies"].items() if "ai" in name.split("/")[0])
 
 
 def _version(package: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
 
-__all__ = ["CASES", "CHUNKS", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
+__all__ = ["CASES", "CHAT", "CHUNKS", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
 
 
 def _by_event(events: list[bytes]) -> list[int]:
@@ -70,6 +70,9 @@ CHUNKS: Final = Case("fullStream", framing="JSON lines")
 
 TYPELESS: Final = Case("typeless", framing="data")
 """Frames without a type, raced by readers that expect none."""
+
+CHAT: Final = Case("chat", framing="data")
+"""The chunks of one text of Chat Completions, raced by readers of that wire."""
 
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
@@ -124,15 +127,15 @@ def race(
         for case in cases:
             say(case.name)
             _prepare(workers, case, folder, events)
-            enough = rounds if case in (*TARGETED, CHUNKS, TYPELESS) else max(1, round(rounds * _SHARE_OF_ROUNDS))
+            enough = rounds if case in (*TARGETED, CHUNKS, TYPELESS, CHAT) else max(1, round(rounds * _SHARE_OF_ROUNDS))
             results[case] = _measure(workers, case.name, events, enough)
     return results
 
 
 def _prepare(workers: Sequence[Worker], case: Case, folder: Path, events: int) -> None:
-    path, sizes = write_case(case, folder, events)
     tallies = {}
     for worker in workers:
+        path, sizes = write_case(replace(case, **worker.competitor.reads), folder, events)
         worker.ask("load", case.name, path=str(path), sizes=str(sizes))
         tallies[worker.competitor.name] = worker.ask("tally", case.name)
         if worker.competitor.every == 1:

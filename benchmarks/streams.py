@@ -80,6 +80,11 @@ def typeless(count: int) -> Iterator[Event]:
     yield head | {"choices": [], "usage": usage}
 
 
+def events_of_the_chat(count: int) -> Iterator[Event]:
+    """The deltas that :func:`typeless` has in `count` chunks, as events of OpenResponses, which are five more."""
+    return text(count + 5)
+
+
 def _word(place: int) -> str:
     words = _WORDS.split(" ")
     return words[place % len(words)] + " "
@@ -91,6 +96,8 @@ STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
     "mixed": mixed,
     "fullStream": chunks,
     "typeless": typeless,
+    "chat": typeless,
+    "events of the chat's text": events_of_the_chat,
 }
 """The streams by name; each is given the number of its events."""
 

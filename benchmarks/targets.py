@@ -5,8 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from benchmarks.competitors import CHUNKS_FAST, FAST, FLOOR, JSON_LOADS, OPENAI, PLAIN, STREAM_TEXT, Competitor
-from benchmarks.race import CHUNKS, TARGETED, TYPELESS, Case, Figure
+from benchmarks.competitors import (
+    CHAT_FAST,
+    CHAT_PLAIN,
+    CHUNKS_FAST,
+    COMPATIBLE,
+    EVENTS_FAST,
+    EVENTS_PLAIN,
+    FAST,
+    FLOOR,
+    JSON_LOADS,
+    LITELLM,
+    OPENAI,
+    OPENAI_CHAT,
+    PLAIN,
+    STREAM_TEXT,
+    Competitor,
+)
+from benchmarks.race import CHAT, CHUNKS, TARGETED, TYPELESS, Case, Figure
 from benchmarks.tokens import ANSWERED, EDITED, ESTIMATED, EXACT, NEW
 
 if TYPE_CHECKING:
@@ -62,6 +78,15 @@ _TYPELESS_RATIOS: tuple[_Ratio, ...] = (
     (PLAIN, FLOOR, 3.0, False),
 )
 
+_CHAT_RATIOS: tuple[_Ratio, ...] = (
+    # chunks of Chat Completions beside events of OpenResponses with the same text, and beside others on the same chunks
+    (CHAT_FAST, EVENTS_FAST, 1.1, False),
+    (CHAT_PLAIN, EVENTS_PLAIN, 1.1, False),
+    (OPENAI_CHAT, CHAT_FAST, 20.0, True),
+    (COMPATIBLE, CHAT_FAST, 10.0, True),
+    (LITELLM, CHAT_FAST, 50.0, True),
+)
+
 _TOLERATED_GROWTH = 1.15
 """The longest stream against the one a quarter as long; the rest is noise."""
 
@@ -79,6 +104,7 @@ def judge(
     return [
         *_ratios(raced, TARGETED, _RATIOS),
         *_ratios(raced, (TYPELESS,), _TYPELESS_RATIOS),
+        *_ratios(raced, (CHAT,), _CHAT_RATIOS),
         *_chunks(raced.get(CHUNKS, {})),
         *_growth(grown),
         *_memory(peaks),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class _Response:
+class Response:
     """What the stream class asks of a response."""
 
     request = None
@@ -37,7 +37,7 @@ def main() -> None:
     client = OpenAI(api_key="unused", base_url="http://127.0.0.1:9")
 
     def stream(chunks: Chunks) -> Any:
-        response: Any = _Response(chunks)
+        response: Any = Response(chunks)
         kind: Any = ResponseStreamEvent
         return Stream(cast_to=kind, response=response, client=client)
 

@@ -20,9 +20,20 @@ READERS_OF_TYPELESS = {
     "JavaScript floor",
     "json.loads",
 }
+OURS_OF_CHAT = {f"{name}, {wire}" for name in OURS for wire in ("chunks", "OpenResponses events")}
+READERS_OF_CHAT = {
+    *OURS_OF_CHAT,
+    "JavaScript floor",
+    "openai package",
+    "openai package, helper",
+    "streamText of ai 6, openai-compatible",
+    "LiteLLM",
+    "pydantic-ai",
+}
 READERS_OF = {
     "fullStream": (READERS_OF_CHUNKS, {OF_CHUNKS}),
     "typeless": (READERS_OF_TYPELESS, {OURS[1], "json.loads"}),
+    "chat": (READERS_OF_CHAT, {f"{OURS[1]}, chunks", f"{OURS[1]}, OpenResponses events"}),
 }
 """By the name of a stream, its readers, and those that every machine has."""
 
@@ -76,6 +87,7 @@ def test_all_streams_framings_and_chunkings_are_raced(results):
         ("text", "event+data", "16 KiB"),
         ("fullStream", "JSON lines", "one event"),
         ("typeless", "data", "one event"),
+        ("chat", "data", "one event"),
     ]
 
 
