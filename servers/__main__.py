@@ -98,6 +98,8 @@ def _target(server: ForeignServer, port: int, protocol: str, home: Path) -> Targ
 
 def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console) -> Seen:
     reason = server.not_tried.get(trial.name)
+    if trial.needs_auto and target.protocol:
+        reason = "a protocol that is named is never second-guessed"
     if reason is not None:
         seen = Seen(Verdict.NOT_TRIED, reason)
     else:

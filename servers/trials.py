@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import (
@@ -92,10 +92,12 @@ class Trial:
     Attributes:
         name: Of tables.
         run: Tries it; gives one sentence on what was seen, or raises an UnexpectedError.
+        needs_auto: Whether it is about a server of which nothing but the address is said.
     """
 
     name: str
     run: Callable[[Target, str], Awaitable[str]]
+    needs_auto: bool = False
 
 
 async def prove(trial: Trial, target: Target) -> str:
@@ -214,6 +216,23 @@ async def _stream(target: Target, model: str) -> str:
     return f"{pieces} pieces, then {reason.raw if reason else None}"
 
 
+_OTHER_ADDRESSES: Final = ("", "/", "/v1/", "/v1/chat/completions", "/v1/models")
+"""What people paste behind the host in place of `/v1`."""
+
+
+async def _addresses(target: Target, model: str) -> str:
+    root = target.base_url.removesuffix("/v1")
+    for path in _OTHER_ADDRESSES:
+        try:
+            response = await _ask(replace(target, base_url=root + path), model, "Say hello.")
+        except LanguageModelError as error:
+            if target.base_url not in str(error):
+                raise UnexpectedError(f"{root + path}: {_named(error)}") from error
+        else:
+            _expect(f"the text below {path or 'the host'}", _text(response), HELLO)
+    return "understood, or answered with the URL to use"
+
+
 async def _turns(target: Target, model: str) -> str:
     messages = [
         ChatMessage.user("The word is bluebird."),
@@ -311,6 +330,7 @@ TRIALS: Final = (
     Trial("models", _list_models),
     Trial("chat", _chat),
     Trial("stream", _stream),
+    Trial("addresses", _addresses, needs_auto=True),
     Trial("turns", _turns),
     Trial("tool round trip", _tool_round_trip),
     Trial("two calls", _two_calls),
