@@ -229,7 +229,8 @@ def _provider_error(layer: dict[str, Any]) -> ErrorBody:
     # Not read as deeply as the rest: what a provider says within what a provider says is nobody's business.
     inner = _own_error(value) if isinstance(value, dict) else ErrorBody()
     if inner.message is None and isinstance(raw, str) and raw.strip() and value is None:
-        inner = ErrorBody(raw.strip().splitlines()[0][:_MAX_ATTEMPT])
+        words = (_text(layer, "message"), raw.strip().splitlines()[0][:_MAX_ATTEMPT])
+        inner = ErrorBody(": ".join(word for word in words if word))
     provider = _text(metadata, "provider_name")
     return inner._replace(message=f"{provider}: {inner.message}") if provider and inner.message else inner
 

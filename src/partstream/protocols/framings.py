@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.bare_json import BareJSONDecoder
 from partstream.sse import JSONLinesDecoder, SSEDecoder
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from partstream.sse import EventDecoder
 
-__all__ = ["JSON_LINES", "SSE", "Framing"]
+__all__ = ["JSON_LINES", "LENIENT_SSE", "SSE", "Framing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ SSE: Final = Framing(
     begins=(b"event:", b"data:", b"id:", b"retry:", b":"),
     event_ends=(b"\n\n", b"\r\r", b"\r\n\r\n"),
 )
+
+LENIENT_SSE: Final = replace(SSE, make_decoder=BareJSONDecoder)
+"""The same, of servers that also send JSON without a field's name."""
 
 JSON_LINES: Final = Framing(
     name="jsonl",

@@ -7,6 +7,7 @@ events of a response are of one kind, so the adapter offers a short way for more
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import AdapterUsageError, UpstreamProtocolError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamReader"]
 
+_EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
 _AT_ONCE: Final = 256 * 1024
 """Bytes. Of more, lines and events are made piece by piece: a few megabytes may unpack to a thousand times as many."""
 
@@ -152,6 +154,9 @@ class StreamReader:
             document = None if nests_too_deeply(data) else loads(data)
         except JSONDecodeError:
             document = _lenient(data)
+            if document is None and _EVENT.search(data):  # a stream under the name of a document
+                return self.feed(data)
+        document = _unwrapped(document)
         outputs: list[StreamOutput] = []
         if not isinstance(document, dict):
             return self._not_an_object(data)
@@ -227,6 +232,7 @@ class StreamReader:
                 return not self._closed
             event = _lenient(data)
         self._whole = False
+        event = _unwrapped(event)
         if type(event) is not dict:
             outputs += self._not_an_object(data)
             return True
@@ -268,6 +274,11 @@ class StreamReader:
         got = data[:80].decode(errors="replace")
         expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
         return self._stream.fail(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))
+
+
+def _unwrapped(value: Any) -> Any:
+    """The object that is the only thing in a list: so Google's servers say their errors."""
+    return value[0] if type(value) is list and len(value) == 1 else value
 
 
 def _lenient(data: bytes) -> Any:

@@ -76,6 +76,7 @@ def read_recording(
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     framing = _framing(data, name, known)
     row = _protocol(data, path, framing, protocol)
+    framing = next((one for one in row.framings if one.name == framing.name), framing)
     reader = StreamReader(row, options, framing=framing)
     yield from _understood(_outputs(reader, data, chunk_size), data, path, framing, row)
 

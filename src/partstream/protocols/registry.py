@@ -197,8 +197,12 @@ def chunk_protocols() -> tuple[str, ...]:
 
 
 def known_framings() -> dict[str, Framing]:
-    """The framings of all protocols, by their names."""
-    return {framing.name: framing for one in loadable_protocols()[0].values() for framing in one.framings}
+    """The framings of all protocols, by their names; the first of several with one name."""
+    known: dict[str, Framing] = {}
+    for one in loadable_protocols()[0].values():
+        for framing in one.framings:
+            known.setdefault(framing.name, framing)
+    return known
 
 
 def spoken_at(server: str) -> tuple[tuple[str, SpokenAt], ...]:

@@ -114,7 +114,7 @@ BODIES: dict[str, tuple[int, Any, Said]] = {
     "OpenRouter, a text of the provider": (
         502,
         {"error": {"message": "Provider returned error", "code": 502, "metadata": {"raw": "upstream\nbroke"}}},
-        Said("upstream", "502"),
+        Said("Provider returned error: upstream", "502"),
     ),
     "OpenRouter, moderation": (
         403,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
 from partstream.protocols.protocol import EndMark, Ends, Protocol
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ PROTOCOL: Final = Protocol(
     read_response=_read_response,
     write_request=_write_request,
     own_settings=_own_settings,
+    framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,
