@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import file_name
-from partstream.errors import InvalidRequestError
-from partstream.parts import TextPart
-from partstream.protocols.asked_fields import described, optional_text
+from partstream.protocols.asked_fields import optional_text
 from partstream.protocols.asked_media import read_address, read_bytes
+from partstream.protocols.asked_parts import read_parts, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.parts import DataPart, ToolResultContent
+    from partstream.parts import DataPart, TextPart, ToolResultContent
     from partstream.protocols.asked_fields import Counts
 
 __all__ = ["read_content"]
@@ -28,38 +27,15 @@ def read_content(value: object, where: str, counts: Counts) -> tuple[ToolResultC
     Raises:
         InvalidRequestError: A part has the wrong form.
     """
-    if isinstance(value, str):
-        return (TextPart(value),) if value else ()
-    if not isinstance(value, list):
-        raise InvalidRequestError(where, described(value), "a string or a list of content parts")
-    parts: list[ToolResultContent] = []
-    for place, part in enumerate(value):
-        at = f"{where}[{place}]"
-        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-            raise InvalidRequestError(at, described(part), "an object with a type")
-        reader = _READERS.get(part["type"])
-        if reader is None:
-            counts.add(f"content[].{part['type']}")
-            continue
-        read = reader(part, at, counts)
-        if read is not None:
-            parts.append(read)
-    return tuple(parts)
+    return read_parts(value, where, counts, _READERS)
 
 
 def _text(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return _said(part, "text", where)
+    return said(part, "text", where)
 
 
 def _refusal(part: Mapping[str, Any], where: str, counts: Counts) -> TextPart | None:
-    return _said(part, "refusal", where)
-
-
-def _said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
-    if part.get(name) is None:
-        raise InvalidRequestError(f"{where}.{name}", "nothing", "a string")
-    text = optional_text(part, name, where)
-    return TextPart(text) if text else None
+    return said(part, "refusal", where)
 
 
 def _image(part: Mapping[str, Any], where: str, counts: Counts) -> DataPart | None:
