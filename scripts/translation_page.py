@@ -171,5 +171,6 @@ def _lost_of_requests(client: Protocol, upstream: Protocol) -> list[Loss]:
 def _named(name: str, losses: Losses) -> list[str]:
     lines = [f"### {name}", "", "| what | which | of |", "|---|---|---|"]
     lines += [f"| {loss.name} | {loss.says} | answers |" for loss in losses.response]
+    lines += [f"| {loss.name} | {loss.says} | answers in one document |" for loss in losses.document]
     lines += [f"| {loss.name} | {loss.says} | requests |" for loss in losses.request]
     return [*lines, ""]

@@ -96,7 +96,9 @@ def _without_error_code(form: ResponseForm) -> ResponseForm:
 
 
 def _with_one_kind_of_error(form: ResponseForm) -> ResponseForm:
-    return form if form.error is None else replace(form, error=replace(form.error, kind="UpstreamFailureError"))
+    if form.error is None:
+        return form
+    return replace(form, error=replace(form.error, kind="UpstreamFailureError", status=None))
 
 
 def _as_failed(form: ResponseForm) -> ResponseForm:
@@ -118,7 +120,7 @@ FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for wh
 ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)
 ERROR_KIND: Final = ResponseLoss(
     "error-kind",
-    "What kind of error it was: every error becomes a failure that the upstream reports.",
+    "What kind of error it was, and its HTTP status: every error becomes a failure that the upstream reports.",
     _with_one_kind_of_error,
 )
 TRUNCATION: Final = ResponseLoss("truncation", "That an answer broke off: it is reported as failed.", _as_failed)

@@ -5,7 +5,8 @@ A protocol states its losses in its folder's `losses.py`; two properties prove t
     response_form(read_response(write_response(x)), LOSES.response) == response_form(x, LOSES.response)
     request_form(read_request(write_request(x)), LOSES.request) == request_form(x, LOSES.request)
 
-The losses are taken out on both sides: what a wire has no place for, it may replace by a word of its own.
+An answer in one document says what its stream says, but for `LOSES.document`. The losses are taken out on both sides:
+what a wire has no place for, it may replace by a word of its own.
 
 The forms below join what any wire may cut anew: the pieces of a text, and messages of one speaker that follow each
 other. Everything else that differs is a loss, has a row, and stands in docs/translation.md.
@@ -50,11 +51,13 @@ class ErrorForm:
         kind: The name of its class.
         message: What the provider said of it, or else its own sentence.
         code: The provider's code, or None.
+        status: The HTTP status of the response, or the one that the provider names beside its error; or None.
     """
 
     kind: str
     message: str
     code: str | None
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,12 @@ class Losses:
     Attributes:
         response: Those of answers.
         request: Those of requests.
+        document: What an answer in one document loses beyond its stream.
     """
 
     response: tuple[ResponseLoss, ...] = ()
     request: tuple[RequestLoss, ...] = ()
+    document: tuple[ResponseLoss, ...] = ()
 
 
 _Outputs: TypeAlias = "Iterable[StreamOutput]"
@@ -172,8 +177,8 @@ def request_form(asked: Asked, losses: Sequence[RequestLoss] = ()) -> Asked:
 
 def _error_form(error: LanguageModelError) -> ErrorForm:
     said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    code = error.provider_code if isinstance(error, UpstreamError) else None
-    return ErrorForm(type(error).__name__, said or error.message, code)
+    code, status = (error.provider_code, error.http_status) if isinstance(error, UpstreamError) else (None, None)
+    return ErrorForm(type(error).__name__, said or error.message, code, status)
 
 
 def _joined(parts: Iterable[MessagePart]) -> list[Any]:

@@ -225,15 +225,16 @@ _FAILURE_REASON: Final = ResponseLoss(
 
 
 def _errors(form: ResponseForm) -> ResponseForm:
-    if form.error is None or form.error.kind == "UpstreamHTTPError":
+    if form.error is None:
         return form
-    return replace(form, error=replace(form.error, kind="UpstreamFailureError"))
+    kind = "UpstreamFailureError" if form.error.status is None else "UpstreamHTTPError"
+    return replace(form, error=replace(form.error, kind=kind))
 
 
 _ERRORS: Final = ResponseLoss(
     "error-kind",
-    "What kind of error it was, unless the upstream answered with an HTTP status: any other becomes a failure that "
-    "the upstream reports.",
+    "What kind of error it was: with an HTTP status it is the answer of the upstream, without one a failure that the "
+    "upstream reports.",
     _errors,
 )
 
