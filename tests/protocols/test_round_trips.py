@@ -57,15 +57,16 @@ def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int |
 
 def _recorded() -> list[Any]:
     """Every recorded answer with the protocol that it is in."""
-    openresponses = [
-        pytest.param(one.values[0].path, None, id=f"openresponses/{one.id}", marks=one.marks)
-        for one in recordings.recordings("openresponses")
+    wires = [
+        pytest.param(one.values[0].path, None, id=f"{folder}/{one.id}", marks=one.marks)
+        for folder in ("openresponses", "chat_completions")
+        for one in recordings.recordings(folder)
     ]
     sdk = [
         pytest.param(one.values[0].path, one.values[0].protocol, id=f"ai_sdk/{one.id}", marks=one.marks)
         for one in [*streams_of_the_sdk(OWN), *streams_of_the_sdk(FOREIGN)]
     ]
-    return [*openresponses, *sdk]
+    return [*wires, *sdk]
 
 
 @pytest.mark.parametrize(("path", "spoken"), _recorded())
@@ -95,7 +96,8 @@ def test_an_answer_in_one_document_says_what_its_stream_says(protocol: Protocol,
         assert response_form(outputs).error is not None
         return
     read = read_document(protocol, json.dumps(document).encode(), EVERYTHING)
-    assert response_form(read) == response_form(_there_and_back(protocol, outputs))
+    losses = _losses(protocol).document
+    assert response_form(read, losses) == response_form(_there_and_back(protocol, outputs), losses)
 
 
 @every_server
@@ -137,7 +139,7 @@ def test_a_writer_that_has_written_the_end_writes_nothing_more(protocol: Protoco
 @every_writer
 def test_every_loss_has_a_name_of_its_own_and_a_sentence(protocol: Protocol) -> None:
     losses = _losses(protocol)
-    for table in (losses.response, losses.request):
+    for table in (losses.response, losses.document, losses.request):
         names = [loss.name for loss in table]
         assert len(set(names)) == len(names)
         assert all(loss.says.endswith(".") for loss in table)

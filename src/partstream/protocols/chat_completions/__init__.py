@@ -8,7 +8,8 @@ from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
 from partstream.protocols.protocol import EndMark, Ends, Protocol
 
 if TYPE_CHECKING:
-    from partstream.protocols.protocol import OwnSettings, ReadResponse, SpokenAt, WriteRequest
+    from partstream.protocols.losses import Losses
+    from partstream.protocols.protocol import OwnSettings, ReadResponse, SpokenAt, WriteRequest, WriteResponse
 
 __all__ = ["PROTOCOL"]
 
@@ -31,6 +32,18 @@ def _own_settings() -> OwnSettings:
     return OWN_SETTINGS
 
 
+def _write_response() -> WriteResponse:
+    from partstream.protocols.chat_completions.write_response import WRITE_RESPONSE  # noqa: PLC0415
+
+    return WRITE_RESPONSE
+
+
+def _loses() -> Losses:
+    from partstream.protocols.chat_completions.losses import LOSES  # noqa: PLC0415
+
+    return LOSES
+
+
 def _spoken_at() -> tuple[SpokenAt, ...]:
     from partstream.protocols.chat_completions.servers import SPOKEN_AT  # noqa: PLC0415
 
@@ -45,6 +58,8 @@ PROTOCOL: Final = Protocol(
     write_request=_write_request,
     own_settings=_own_settings,
     framings=(LENIENT_SSE, JSON_LINES),
+    write_response=_write_response,
+    loses=_loses,
     tag=None,
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

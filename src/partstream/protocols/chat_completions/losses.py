@@ -1,0 +1,216 @@
+"""The table of what Chat Completions has no place for; see :mod:`partstream.protocols.losses`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.media import URI_LIST, read_media
+from partstream.outputs import Outcome
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.chat_completions.request_losses import REQUEST
+from partstream.protocols.chat_completions.usage import read_usage
+from partstream.protocols.chat_completions.write_response import annotation_of, finish_word, picture_address
+from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
+from partstream.protocols.chat_completions.written_errors import SERVER_ERROR
+from partstream.protocols.chat_completions.written_state import WrittenState
+from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
+from partstream.protocols.common_losses import (
+    ERROR_KIND,
+    MODEL,
+    PROVIDER_METADATA,
+    RESPONSE_ID,
+    THINKING_IDS,
+    TRUNCATION,
+)
+from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
+from partstream.usage import FinishReason, UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.parts import ResponsePart
+
+__all__ = ["LOSES"]
+
+
+def _source_of(part: ResponsePart) -> Citation | None:
+    source = read_citation(part) if isinstance(part, DataPart) else None
+    return None if source is None or source.url is None else source
+
+
+def _data(form: ResponseForm) -> ResponseForm:
+    """Keeps each picture once, under the label that its bytes have, and all sources."""
+    parts: dict[Any, ResponsePart] = {}
+    for place, part in enumerate(form.parts):
+        if not isinstance(part, DataPart) or _source_of(part) is not None:
+            parts[place] = part
+        elif address := picture_address(part):
+            label = URI_LIST if part.mime_type == URI_LIST else read_media(part).media_type
+            parts.setdefault(address, DataPart(part.data, label))
+    return replace(form, parts=tuple(parts.values()))
+
+
+def _sources(form: ResponseForm) -> ResponseForm:
+    """Turns each source into its annotation, once for each address."""
+    parts: list[ResponsePart] = []
+    cited: set[str | None] = set()
+    length = 0
+    for part in form.parts:
+        source = _source_of(part)
+        if source is None:
+            length += len(part.value) if isinstance(part, TextPart) else 0
+            parts.append(part)
+        elif source.url not in cited:
+            cited.add(source.url)
+            parts.append(DataPart.json(_read_again(annotation_of(source, length)).payload, CITATION_MIME_TYPE))
+    return replace(form, parts=tuple(parts))
+
+
+def _read_again(annotation: Mapping[str, Any]) -> Citation:
+    said = annotation["url_citation"]
+    place = (said["start_index"], said["end_index"])
+    return Citation(said["url"], said["title"] or None, "", annotation, None, None, None, *place, said.get("content"))
+
+
+def _state(form: ResponseForm) -> ResponseForm:
+    """Puts the state of all thoughts, in the fields of this wire, behind everything else."""
+    calls = WrittenCalls(None)
+    for part in form.parts:
+        if isinstance(part, ToolCallPart):
+            list(calls.write(part))
+    state = WrittenState(calls)
+    deltas = [
+        delta
+        for part in form.parts
+        if isinstance(part, ThinkingPart) and part.metadata
+        for delta in state.write(part.metadata)
+    ]
+    thoughts = tuple(ThinkingPart(one.value, one.id) if isinstance(one, ThinkingPart) else one for one in form.parts)
+    carried = (ThinkingPart("", None, _joined(deltas)),) if deltas else ()
+    return replace(form, parts=(*thoughts, *carried))
+
+
+def _joined(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields of a message that deltas of state make, by themselves: without the indices of entries."""
+    fields: dict[str, Any] = {}
+    for delta in deltas:
+        for name, value in delta.items():
+            if name == "tool_calls":
+                fields[name] = {**fields.get(name, {}), **{call["index"]: call["extra_content"] for call in value}}
+            elif isinstance(value, list):
+                entries = ({key: one for key, one in entry.items() if key != "index"} for entry in value)
+                fields[name] = [*fields.get(name, []), *entries]
+            elif isinstance(value, dict):
+                fields[name] = {**fields.get(name, {}), **value}
+            else:
+                fields[name] = value
+    return fields
+
+
+def _order(form: ResponseForm) -> ResponseForm:
+    return replace(form, parts=tuple(sorted(form.parts, key=_rank)))
+
+
+def _rank(part: ResponsePart) -> int:
+    if isinstance(part, ToolCallPart):
+        return 2
+    return 1 if _source_of(part) is not None else 0
+
+
+def _failed(form: ResponseForm) -> ResponseForm:
+    if form.error is None:
+        return form
+    kept = tuple(part for part in form.parts if not isinstance(part, ToolCallPart) and _source_of(part) is None)
+    return replace(form, parts=tuple(ThinkingPart(one.value) if isinstance(one, ThinkingPart) else one for one in kept))
+
+
+_MEANINGS: Final = {
+    "stop": (Outcome.COMPLETED, UnifiedFinishReason.STOP),
+    "tool_calls": (Outcome.COMPLETED, UnifiedFinishReason.TOOL_CALLS),
+    "length": (Outcome.INCOMPLETE, UnifiedFinishReason.LENGTH),
+    "content_filter": (Outcome.INCOMPLETE, UnifiedFinishReason.CONTENT_FILTER),
+}
+
+
+def _reason(form: ResponseForm) -> ResponseForm:
+    if form.error is not None:
+        return replace(form, reason=FinishReason(UnifiedFinishReason.ERROR))
+    called = any(isinstance(part, ToolCallPart) for part in form.parts)
+    word = finish_word(form.outcome, form.reason, called=called)
+    outcome, unified = _MEANINGS[word]
+    return replace(
+        form, outcome=outcome, reason=FinishReason(UnifiedFinishReason.TOOL_CALLS if called else unified, word)
+    )
+
+
+def _error_code(form: ResponseForm) -> ResponseForm:
+    error = form.error
+    return form if error is None else replace(form, error=replace(error, code=error.code or SERVER_ERROR))
+
+
+def _counts(form: ResponseForm) -> ResponseForm:
+    written = written_usage(form.usage)
+    return replace(form, usage=None if written is None else replace(read_usage(written), raw={}))
+
+
+_PLACES: Final = (ThinkingPart, TextPart, DataPart, ToolCallPart)
+
+
+def _message(form: ResponseForm) -> ResponseForm:
+    """Puts the parts where the fields of one message have them."""
+    return replace(form, parts=tuple(sorted(form.parts, key=lambda part: (_PLACES.index(type(part)), _rank(part)))))
+
+
+_STATE: Final = ResponseLoss(
+    "state",
+    "That the opaque state of a thought belongs to this thought: all state of an answer is one list. The state of "
+    "other protocols stands in it as a sealed word, and a client that gives it back gives it back whole.",
+    _state,
+)
+_RESPONSE: Final = (
+    ResponseLoss(
+        "data",
+        "Of data, pictures and sources with an address stay, each picture once; other files and data are left out.",
+        _data,
+    ),
+    ResponseLoss(
+        "sources",
+        "A source is an annotation of the text before it, once for each address; where it does not say which words it "
+        "belongs to, it stands behind the last. Only its address, its title, and the words that are cited with their "
+        "place are kept.",
+        _sources,
+    ),
+    ResponseLoss("order", "Sources stand behind everything that is shown, and calls behind them.", _order),
+    THINKING_IDS,
+    _STATE,
+    TRUNCATION,
+    ResponseLoss("broken-answer", "Calls, sources and the state of thinking of an answer that fails.", _failed),
+    ResponseLoss(
+        "finish-reason",
+        "An answer stops, calls tools, is cut at a length or by a filter, or fails; other words for it are left out.",
+        _reason,
+    ),
+    ERROR_KIND,
+    ResponseLoss("error-code", "An error has a code; where it has none, one is made up.", _error_code),
+    ResponseLoss(
+        "token-counts",
+        "Tokens are reported where input and output are known. Counts that contradict each other are read as those "
+        "servers mean them that send such.",
+        _counts,
+    ),
+    RESPONSE_ID,
+    MODEL,
+    PROVIDER_METADATA,
+)
+
+_DOCUMENT: Final = (
+    _STATE,
+    ResponseLoss(
+        "order-in-a-document",
+        "A message has one field for all it thinks, one for its text, one for its pictures and one for its calls.",
+        _message,
+    ),
+)
+
+LOSES: Final = Losses(response=_RESPONSE, document=_DOCUMENT, request=REQUEST)

@@ -1,0 +1,87 @@
+"""The document in place of a stream: what its chunks say, joined into one message.
+
+Source: `openai` 3.54.0, `types/chat/chat_completion.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.protocols.chat_completions.written_chunks import ASSISTANT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["write_document"]
+
+
+def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """The document for a client that wants no stream: HTTP status and JSON.
+
+    Args:
+        events: All events of the answer.
+    """
+    last = events[-1]
+    if "error" in last:
+        return 500, {"error": last["error"]}
+    message = _Message()
+    word, usage = None, None
+    for event in events:
+        usage = event.get("usage") or usage
+        for choice in event["choices"]:
+            message.add(choice["delta"])
+            word = choice["finish_reason"] or word
+    head = {name: last[name] for name in ("id", "created", "model")}
+    choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
+    told = {} if usage is None else {"usage": usage}
+    return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
+
+
+_TEXTS: Final = ("content", "reasoning_content")
+_LISTS: Final = ("reasoning_details", "annotations", "images")
+
+
+def _without_index(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != "index"}
+
+
+class _Message:
+    """The message that deltas make."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in _LISTS}
+        self._calls: list[dict[str, Any]] = []
+
+    def add(self, delta: Mapping[str, Any]) -> None:
+        for name, pieces in self._texts.items():
+            if name in delta:
+                pieces.append(delta[name])
+        for name, entries in self._lists.items():
+            entries.extend(_without_index(entry) for entry in delta.get(name, ()))
+        for call in delta.get("tool_calls", ()):
+            self._call(call)
+
+    def _call(self, delta: Mapping[str, Any]) -> None:
+        index = delta["index"]
+        if index == len(self._calls):
+            self._calls.append({"function": {"arguments": ""}})
+        call = self._calls[index]
+        function = {**call["function"], **delta.get("function", {})}
+        function["arguments"] = call["function"]["arguments"] + delta.get("function", {}).get("arguments", "")
+        call |= {name: value for name, value in delta.items() if name != "index"} | {"function": function}
+
+    def written(self) -> dict[str, Any]:
+        """The whole message; empty fields are left out, but for those that the official types demand."""
+        texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
+        content = texts["content"] or (None if self._calls else "")
+        written: dict[str, Any] = {"role": ASSISTANT, "content": content, "refusal": None}
+        if texts["reasoning_content"]:
+            written["reasoning_content"] = texts["reasoning_content"]
+        written |= {name: entries for name, entries in self._lists.items() if entries}
+        if self._calls:
+            written["tool_calls"] = [
+                {name: call[name] for name in ("id", "type", "function", "extra_content") if name in call}
+                for call in self._calls
+            ]
+        return written
