@@ -72,3 +72,12 @@ def test_a_marker_has_a_bound_and_keeps_the_response_before_the_reasoning():
     large = replace(MARKER, reasoning=({"encrypted_content": "e" * MAX_MARKER_LENGTH},))
     assert len(large.encode()) < 1000
     assert read_marker(marker_part("m", large)) == replace(MARKER, reasoning=())
+
+
+def test_a_marker_keeps_the_signatures_of_calls_before_all_other_reasoning():
+    signature = {"toolCallId": "1", "extra_content": {"google": {"thought_signature": "s"}}}
+    text = {"field": "reasoning_content", "text": "e" * MAX_MARKER_LENGTH}
+    large = replace(MARKER, reasoning=(text, signature))
+    assert read_marker(marker_part("m", large)) == replace(MARKER, reasoning=(signature,))
+    larger = replace(MARKER, reasoning=(signature | {"extra_content": text},))
+    assert read_marker(marker_part("m", larger)) == replace(MARKER, reasoning=())

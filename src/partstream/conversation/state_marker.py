@@ -23,6 +23,9 @@ __all__ = ["MAX_MARKER_LENGTH", "Origin", "StateMarker", "marker_part", "read_ma
 MAX_MARKER_LENGTH: Final = 65_536
 """The most characters of a marker. VS Code was observed to keep 64 KB of metadata."""
 
+_OF_CALL: Final = "toolCallId"
+"""The field of an item that names the call to which it belongs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -61,11 +64,15 @@ class StateMarker:
     reasoning: tuple[Mapping[str, Any], ...] = field(default=())
 
     def encode(self) -> str:
-        """The marker as text of at most :data:`MAX_MARKER_LENGTH` characters; reasoning that would exceed it is left
-        out."""
+        """The marker as text of at most :data:`MAX_MARKER_LENGTH` characters.
+
+        Reasoning that would exceed it is left out. What belongs to single calls, such as their signatures, is short,
+        and servers refuse the calls without it: it stays as far as it fits.
+        """
         text = seal(self._fields())
         if len(text) > MAX_MARKER_LENGTH and self.reasoning:
-            return replace(self, reasoning=()).encode()
+            of_calls = tuple(item for item in self.reasoning if _OF_CALL in item)
+            return replace(self, reasoning=of_calls if len(of_calls) < len(self.reasoning) else ()).encode()
         return text
 
     def _fields(self) -> dict[str, Any]:
