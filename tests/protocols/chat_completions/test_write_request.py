@@ -18,8 +18,14 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS, quirks_of
-from partstream.protocols.chat_completions.settings import ChatCompletionsSettings, EmptyContent, MaxTokensField
+from partstream.protocols.chat_completions.settings import (
+    OWN_SETTINGS,
+    ChatCompletionsSettings,
+    EmptyContent,
+    MaxTokensField,
+)
 from partstream.protocols.chat_completions.write_request import PATH
+from partstream.settings.errors import ConfigurationError
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 from protocols.chat_completions.rows import ROWS, Row
 
@@ -265,3 +271,11 @@ def test_carried_state_that_a_server_refused_is_left_out() -> None:
     assert request.body["messages"][1] == calls(call(), reasoning_content="hm")
     without = written(*messages, carried=Carried.NOTHING)
     assert without.body["messages"] == [said("user", "?"), calls(call()), gave("x")]
+
+
+def test_a_setting_names_a_server_that_is_known() -> None:
+    rows = {row.name: row for row in OWN_SETTINGS.rows}
+    assert rows["server"].read("mistral", "request.server") == "mistral"
+    with pytest.raises(ConfigurationError) as caught:
+        rows["server"].read("mistal", "request.server")
+    assert "mistral" in str(caught.value)
