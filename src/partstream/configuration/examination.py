@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from partstream.configuration.advice import advice_on_key
+from partstream.configuration.advice import explained
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
@@ -19,6 +19,7 @@ from partstream.models.catalogue import read_catalogue
 from partstream.models.composition import list_questions
 from partstream.protocols.registry import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
@@ -114,7 +115,8 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
         return Finding(
             "base URL", Verdict.WARNING, f"{says}, without a check of who answers", "set `proxyStrictSSL` to true again"
         )
-    if urlsplit(gateway.base_url).scheme == "http" and gateway.allow_insecure_http:
+    address = urlsplit(gateway.base_url)
+    if address.scheme == "http" and not is_loopback(address.hostname or ""):
         return Finding("base URL", Verdict.WARNING, f"{says}, unencrypted", "use https where you can")
     return Finding("base URL", Verdict.FINE, says)
 
@@ -171,7 +173,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     try:
         document = loads(answer.body)
     except JSONDecodeError:
-        error = list_refusal(answer, asking(gateway.protocol).errors)
+        error = list_refusal(answer, gateway)
         return [Finding("server", Verdict.PROBLEM, error.statement, error.advice or GENERAL_ADVICE)]
     try:
         catalogue = read_catalogue(document)
@@ -189,12 +191,13 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
 
 async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> Finding:
     """What an answer with an error status says, in the server's own words."""
-    error = list_refusal(answer, asking(gateway.protocol).errors)
+    error = list_refusal(answer, gateway)
     if says_path_is_missing(error):
         advice = await advice_on_missing_list(fetch, gateway)
         error.advise(f"{advice} If so: name models in `models`" if advice == GENERAL_ADVICE else advice)
     verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
-    advice = advice_on_key(error, gateway) or error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
+    explained(error, gateway)
+    advice = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
     return Finding("server", verdict, f"asked for its models, {error.statement}", advice)
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from partstream.redaction import Redactor
     from partstream.upstreams.proxies import Proxy
 
-__all__ = ["connection_error"]
+__all__ = ["RUNNING", "connection_error"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A row; the texts may hold `{peer}`, `{name}`, `{proxy}` and `{detail}`.
+    """A row; its texts may hold `{peer}`, `{name}`, `{proxy}` and `{detail}`.
 
     Attributes:
         kind: The type of one of the causes of the error.
@@ -51,9 +51,9 @@ class _Failure:
         return not self.words or any(word in str(cause) for word in self.words)
 
 
-_RUNNING: Final = "is it running, and are its address and port right?"
-_SIGN_OF_HTTP: Final = "does the base URL have to begin with http://?"
-_SIGN_OF_HTTPS: Final = "does the base URL have to begin with https://, or did the server crash?"
+RUNNING: Final = "is it running, and are its address and port right?"
+_SIGN_OF_HTTP: Final = "does the base URL have to begin with http://{peer}?"
+_SIGN_OF_HTTPS: Final = "does the base URL have to begin with https://{peer}, or did the server crash?"
 _UNTRUSTED: Final = "name the certificate of your network in SSL_CERT_FILE"
 _OFFLINE: Final = "is this machine online?"
 
@@ -90,14 +90,14 @@ _FAILURES: Final = (
     _Failure(
         socket.gaierror, "there is no host {name}", f"is its name right, and {_OFFLINE}", of_proxy=True, lasts=True
     ),
-    _Failure(ConnectionRefusedError, "nothing listens at {peer}", _RUNNING, of_proxy=True),
+    _Failure(ConnectionRefusedError, "nothing listens at {peer}", RUNNING, of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", "", of_proxy=True),
-    _Failure(TimeoutError, "{peer} does not answer", _RUNNING, of_proxy=True),
+    _Failure(TimeoutError, "{peer} does not answer", RUNNING, of_proxy=True),
     _Failure(
         httpx2.RemoteProtocolError,
         "its answer is not HTTP",
-        "does the base URL have to begin with https://?",
+        "does the base URL have to begin with https://{peer}?",
         ("illegal", "malformed"),
         scheme="http",
         lasts=True,
@@ -153,7 +153,7 @@ def _not_established(url: str, error: Exception, proxy: Proxy | None) -> Upstrea
     else:
         peer, name = address.netloc, address.hostname or ""
     texts = {"peer": peer, "name": name, "proxy": _shown(proxy), "detail": _detail(cause)}
-    advice = row.advice
+    advice = row.advice.format(**texts)
     if proxy is not None and row.of_proxy:
         advice = f"is the proxy right? {_NO_PROXY}"
     return UpstreamConnectionError(url, row.says.format(**texts), advice=advice, lasts=row.lasts)

@@ -14,6 +14,8 @@ __all__ = ["Deadlines"]
 _LAST_WORDS: Final = 2.0
 """Seconds to wait for what an upstream adds to an error, or to its word that the end is near."""
 
+_LIMIT: Final = "the setting timeouts.{} is the limit"
+
 
 class Deadlines:
     """Computes the next deadline from what has arrived; the clock is the caller's.
@@ -57,7 +59,8 @@ class Deadlines:
     def error(self) -> UpstreamTimeoutError:
         """The error for the deadline that comes next."""
         if self.next == self._total:
-            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total)
+            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total, advice=_LIMIT.format("total"))
         if self._first_event is not None:
-            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event)
-        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle)
+            advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
+            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
+        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))

@@ -22,7 +22,7 @@ from partstream.protocols.registry import asking
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
 from partstream.upstreams.client import make_client, redacted_log
-from partstream.upstreams.connection_failures import connection_error
+from partstream.upstreams.connection_failures import RUNNING, connection_error
 from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.proxies import find_proxy
 from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
@@ -250,7 +250,7 @@ class UpstreamHTTP:
 
     def _not_connected(self) -> UpstreamTimeoutError:
         proxy = self._proxy
-        advice = "" if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
+        advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
         return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
 
     def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:

@@ -19,6 +19,7 @@ from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
 from partstream.protocols.registry import asking
 from partstream.upstreams.http_errors import content_type_error, http_error
+from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.missing_paths import advice_on_missing_list, says_path_is_missing
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel
     from partstream.models.records import ModelRecord, Pricing
-    from partstream.protocols.errors import Errors
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.accounting import TokenAccounting
     from partstream.upstreams.configuration import GatewayConfiguration
@@ -61,7 +61,7 @@ class ModelList:
             further_lists=further_lists,
             cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
-            refusal=partial(list_refusal, errors=corner.errors),
+            refusal=partial(list_refusal, configuration=configuration),
         )
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
@@ -118,17 +118,20 @@ class ModelList:
         await self._discovery.aclose()
 
 
-def list_refusal(response: FetchResponse, errors: Errors) -> UpstreamError:
+def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
     """The error for a response that is no list of models, in the server's own words.
 
     Args:
         response: The response, without secrets.
-        errors: How its server says what went wrong.
+        configuration: Which server, and how it is asked.
     """
     if response.status == httpx2.codes.OK:
         wanted, expected = "list of models", "application/json"
         return content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
-    return http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+    errors = asking(configuration.protocol).errors
+    error = http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
+    advise_on_key(error, configuration)
+    return error
 
 
 def _account(configuration: GatewayConfiguration) -> bytes:

@@ -20,6 +20,7 @@ from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
 from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
+from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
 from partstream.upstreams.missing_paths import advice_on_missing_endpoint, says_path_is_missing
 from partstream.upstreams.refusals import RefusedFields, less_of, written
@@ -104,6 +105,7 @@ class RequestSender:
         try:
             await self._send(model, question)
         except UpstreamError as error:
+            advise_on_key(error, self._configuration)
             if says_path_is_missing(error):
                 error.advise(await advice_on_missing_endpoint(self._fetch, self._configuration))
             raise

@@ -1,0 +1,44 @@
+"""What helps where a server refuses the key, or wants one: the same sentence for every host and command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import UpstreamHTTPError
+from partstream.protocols.known_servers import server_at
+
+if TYPE_CHECKING:
+    from partstream.errors import LanguageModelError
+    from partstream.upstreams.configuration import GatewayConfiguration
+
+__all__ = ["ANOTHER_KEY", "NO_KEY", "advise_on_key", "is_about_the_key"]
+
+NO_KEY: Final = "no key was sent, and the server wants one"
+ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this server, and not expired?"
+
+_UNAUTHORIZED: Final = 401
+_PERHAPS: Final = frozenset({400, 403})
+"""Gemini answers a wrong key with 400, others with 403: facts chat-completions.md 6.1, gemini.md 9."""
+_SAYS_KEY: Final = re.compile(
+    r"(?:api|access)[ _-]?(?:key|token)\b.{0,40}\b(?:not valid|invalid|incorrect|expired|missing|not found|required)"
+    r"|\b(?:invalid|incorrect|expired|missing|no)\b.{0,20}(?:api|access)[ _-]?(?:key|token)\b",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def is_about_the_key(error: LanguageModelError) -> bool:
+    """Whether the server refuses a request because of its key, or for want of one."""
+    if not isinstance(error, UpstreamHTTPError):
+        return False
+    if error.http_status == _UNAUTHORIZED:
+        return True
+    return error.http_status in _PERHAPS and bool(_SAYS_KEY.search(error.provider_message or ""))
+
+
+def advise_on_key(error: LanguageModelError, configuration: GatewayConfiguration) -> None:
+    """Gives an error about the key its advice, with the page where a person makes a key; leaves others alone."""
+    if isinstance(error, UpstreamHTTPError) and is_about_the_key(error):
+        server = server_at(configuration.base_url)
+        page = "" if server is None or not server.keys_page else f" ({server.keys_page} makes one)"
+        error.advise((ANOTHER_KEY if configuration.has_key else NO_KEY) + page)
