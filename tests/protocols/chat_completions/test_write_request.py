@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_schema import check_demands, validate_request
+from conversation.rows import ROWS as CONVERSATIONS
 from conversation.samples import ORIGIN, WEATHER, assistant, called, system, user
 from conversation.samples import gave as result
 from conversation.strategies import WORDS, conversations
@@ -41,6 +42,14 @@ PLAIN = {
 def test_messages_of(row: Row) -> None:
     body = body_of(*row.messages, settings=row.settings)
     assert body["messages"] == row.written
+    if row.settings.tool_images is not ToolImages.NATIVE:
+        validate_request(body)
+
+
+@pytest.mark.parametrize("row", CONVERSATIONS.values(), ids=CONVERSATIONS)
+def test_every_conversation_that_another_protocol_is_tested_with_becomes_a_valid_body(row: Any) -> None:
+    body = body_of(*row.messages, settings=row.settings)
+    check_demands(body)
     if row.settings.tool_images is not ToolImages.NATIVE:
         validate_request(body)
 

@@ -193,17 +193,18 @@ def _extras(
 ) -> dict[str, Mapping[str, object]]:
     """What each call takes back, by the id that is sent.
 
-    An item knows the server's own id. If that had to be changed on the way, the next call behind the item is meant,
-    which is where it stood in the answer.
+    An item knows the server's own id. If that had to be changed on the way, the call is meant whose id was made of it,
+    else the next call behind the item, which is where it stood in the answer.
     """
-    ids = {call.call_id for call in calls}
+    ids = [call.call_id for call in calls]
     extras: dict[str, Mapping[str, object]] = {}
     for index, piece in enumerate(content):
         call_id = piece.item.get("toolCallId") if isinstance(piece, Reasoning) else None
         if not isinstance(call_id, str) or call_id not in carried.extra_of_calls:
             continue
+        made_of_it = (one for one in ids if one.startswith(f"{call_id}_"))
         following = (later.call_id for later in content[index:] if isinstance(later, Call))
-        meant = call_id if call_id in ids else next(following, None)
+        meant = call_id if call_id in ids else next(made_of_it, None) or next(following, None)
         if meant is not None:
             extras.setdefault(meant, carried.extra_of_calls[call_id])
     return extras
