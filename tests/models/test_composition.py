@@ -17,9 +17,9 @@ def composed(base_path: str, *answers: tuple[str, object], is_wanted=lambda mode
 
 
 PATHS = {
-    "/v1": ["/api/v0/models", "/api/tags"],
-    "/v1/": ["/api/v0/models", "/api/tags"],
-    "/proxy/v1": ["/proxy/api/v0/models", "/proxy/api/tags"],
+    "/v1": ["/api/v0/models", "/api/tags", "/model/info"],
+    "/v1/": ["/api/v0/models", "/api/tags", "/model/info"],
+    "/proxy/v1": ["/proxy/api/v0/models", "/proxy/api/tags", "/proxy/model/info"],
     "/openai/deployments": [],
     "": [],
 }
@@ -45,7 +45,7 @@ def test_each_model_of_a_gateway_is_a_question_and_its_answer_is_merged():
 
 
 def test_ollamas_models_become_questions_once_its_own_list_is_there():
-    assert len(composed("/v1", ("list", OLLAMA_BARE)).questions) == 2
+    assert len(composed("/v1", ("list", OLLAMA_BARE)).questions) == 3
     composition = composed(
         "/v1",
         ("list", OLLAMA_BARE),

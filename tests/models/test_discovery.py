@@ -390,10 +390,10 @@ def test_what_is_not_there_is_remembered_too():
             await discovered.settled_ids()
             discovered.clock.now += 301
             await discovered.settled_ids()
-            assert sorted(discovered.server.paths()) == ["/api/tags", "/api/v0/models", LIST, LIST]
+            assert sorted(discovered.server.paths()) == ["/api/tags", "/api/v0/models", "/model/info", LIST, LIST]
             discovered.clock.now += 24 * 3600
             await discovered.settled_ids()
-            assert len(discovered.server.requests) == 7
+            assert len(discovered.server.requests) == 9
 
     run(test())
 

@@ -10,8 +10,10 @@ import pytest
 
 from models.lists import ENDPOINTS, OPENAI, VERCEL
 from models.server import ModelServer, serving
+from models.test_hosted_shapes import COPILOT
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamError, UpstreamHTTPError
+from partstream.protocols.registry import PROTOCOLS
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from upstreams.upstreams import run
@@ -48,6 +50,21 @@ def test_without_models_in_the_configuration_the_upstream_is_asked():
                 ("gpt-5.2", "GPT-5.2", "gpt-5.2"),
             ]
             assert server.paths()[0] == LIST
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ids"),
+    [("openresponses", ["gpt-5.2-codex"]), ("chat-completions", ["claude-sonnet-4.5"])],
+)
+def test_a_model_is_offered_only_where_its_server_answers_for_it(protocol: str, ids: list[str]):
+    if protocol not in PROTOCOLS:
+        pytest.skip(f"{protocol} is no protocol of this version")
+
+    async def test() -> None:
+        async with gateway({LIST: COPILOT}, protocol=protocol) as (_, provider):
+            assert [model.id for model in await listed(provider)] == ids
 
     run(test())
 

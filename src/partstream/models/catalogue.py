@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import UpstreamProtocolError
 from partstream.models.fields import Fields, Problem
 from partstream.models.records import ModelRecord, Source, merged
-from partstream.models.shapes import SHAPES, DetailKind, shape_of
+from partstream.models.shapes import SHAPES, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.models.shapes import Shape
+    from partstream.models.shape import DetailKind, Shape
 
 __all__ = ["Catalogue", "CatalogueEntry", "read_catalogue", "with_further_list", "with_native_list"]
 
@@ -154,6 +154,10 @@ def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Proble
         problems.append(Problem(place, model_id, "the id of a model"))
     elif len(model_id) > _MAX_ID or not model_id.isprintable():
         problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+    elif "*" in model_id:
+        problems.append(
+            Problem(place, model_id, "the id of one model, no pattern")
+        )  # LiteLLM lists its routes: openai/*
     else:
         return model_id
     return None

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Composition", "FactRequest", "compose", "has_list", "list_question", "list_questions"]
 
-_NATIVE_LISTS: Final = ("/api/v0/models", "/api/tags")
-"""The native lists of LM Studio and Ollama; requested if a list has only OpenAI's fields."""
+_NATIVE_LISTS: Final = (
+    ("/api/v0/models", None),
+    ("/api/tags", None),
+    ("/model/info", None),
+    ("/v1/language-models", "xai"),
+)
+"""The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
+has to own one of the models for it, or None."""
 _VERSION: Final = "/v1"
 
 
@@ -147,8 +153,10 @@ def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[FactRequ
     root = _root(base_path)
     if root is None or not catalogue.is_bare:
         return
-    for path in _NATIVE_LISTS:
-        yield FactRequest(root + path, root + path)
+    owners = {entry.record.creator for entry in catalogue.entries.values()}
+    for path, owner in _NATIVE_LISTS:
+        if owner is None or owner in owners:
+            yield FactRequest(root + path, root + path)
 
 
 def _root(base_path: str) -> str | None:

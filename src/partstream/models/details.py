@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
 from partstream.models.endpoints import endpoints_path, read_endpoints
+from partstream.models.local_shapes import read_props
 from partstream.models.ollama import read_show
-from partstream.models.shapes import DetailKind
+from partstream.models.shape import DetailKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,8 +61,10 @@ def _ollama_show(model_id: str) -> DetailRequest | None:
 _REQUESTS: Final[Mapping[DetailKind, Callable[[str], DetailRequest | None]]] = {
     DetailKind.ENDPOINTS: _endpoints,
     DetailKind.OLLAMA_SHOW: _ollama_show,
+    DetailKind.LLAMA_CPP_PROPS: lambda _model_id: DetailRequest("/props", is_native=True),
 }
 _READERS: Final[Mapping[DetailKind, Callable[[str, Any], tuple[ModelRecord | None, tuple[Problem, ...]]]]] = {
     DetailKind.ENDPOINTS: read_endpoints,
     DetailKind.OLLAMA_SHOW: read_show,
+    DetailKind.LLAMA_CPP_PROPS: read_props,
 }

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from partstream.errors import UpstreamProtocolError
 from partstream.models.fields import Fields, Problem
 from partstream.models.records import Fact, ModelRecord, Source
-from partstream.models.shapes import modality_facts, parameter_facts
+from partstream.models.shape import modality_facts, parameter_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,19 +1,27 @@
-"""Reads prices in the unit of the two servers that state prices: US dollars per token."""
+"""Reads prices in the units of the servers that state prices, as US dollars per token."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
 
 from partstream.models.records import Fact, Pricing
+from partstream.numbers import MOST_DOLLARS
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from partstream.models.fields import Fields
 
-__all__ = ["dollars_per_token", "per_token_with_tiers"]
+__all__ = ["XAI_PRICE_NAMES", "dollars_per_million", "dollars_per_token", "per_token_with_tiers", "xai_prices"]
 
+_MILLION: Final = 1_000_000
+_XAI_UNIT: Final = Decimal("1e-10")
+"""US dollars: xAI states cents per 100 million tokens."""
+XAI_PRICE_NAMES: Final = (
+    "prompt_text_token_price",
+    "completion_text_token_price",
+    "cached_prompt_text_token_price",
+)
 _TIERS = ("input", "output", "input_cache_read", "input_cache_write")
 
 
@@ -28,6 +36,29 @@ def dollars_per_token(fields: Fields) -> Fact[Pricing] | None:
         ),
         fields,
     )
+
+
+def dollars_per_million(
+    fields: Fields, names: tuple[str, str], cache: tuple[str, ...] = (), *, tokens: int = _MILLION
+) -> Fact[Pricing] | None:
+    """The prices under names of a server's own; None without prices for text.
+
+    Args:
+        fields: The object that holds the prices.
+        names: The names of the prices of prompt and answer.
+        cache: The names of the prices of tokens that are read from the cache, and that are written to it.
+        tokens: The number of tokens that the prices are stated for.
+    """
+    read = [None if (price := fields.dollars(name)) is None else price / tokens for name in (*names, *cache)]
+    known = [*read, None, None]
+    return _known(Pricing(known[0], known[1], known[2], known[3]), fields)
+
+
+def xai_prices(fields: Fields) -> Fact[Pricing] | None:
+    """The prices of xAI's list of language models; None without any."""
+    numbers = [fields.number(name) for name in XAI_PRICE_NAMES]
+    prices = [None if one is None or not 0 <= one < MOST_DOLLARS * 10**4 else one * _XAI_UNIT for one in numbers]
+    return _known(Pricing(prices[0], prices[1], prices[2]), fields)
 
 
 def per_token_with_tiers(fields: Fields) -> Fact[Pricing] | None:

@@ -93,6 +93,7 @@ class ModelRecord:
         reasoning: Whether the model reasons before it answers.
         reasoning_efforts: The reasoning levels to choose from, lowest first.
         pricing: The prices.
+        endpoints: The paths of the only endpoints that serve the model, in lower case, such as `/chat/completions`.
     """
 
     id: str
@@ -108,6 +109,15 @@ class ModelRecord:
     reasoning: Fact[bool] | None = None
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
     pricing: Fact[Pricing] | None = None
+    endpoints: Fact[tuple[str, ...]] | None = None
+
+    def is_served_at(self, path: str) -> bool:
+        """Whether the server answers for the model at an endpoint; it does where it does not say which ones.
+
+        Args:
+            path: The path of the endpoint below the base URL, such as `/responses`.
+        """
+        return self.endpoints is None or any(one.endswith(path.lower()) for one in self.endpoints.value)
 
 
 def merged(record: ModelRecord, better: ModelRecord) -> ModelRecord:

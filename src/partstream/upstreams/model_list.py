@@ -50,6 +50,7 @@ class ModelList:
         self._configuration = configuration
         self._fetch = fetch
         self._pricing: Mapping[str, Pricing] = {}
+        self._path = asking(configuration.protocol).path
         folder, base_url = configuration.cache_folder, configuration.base_url
         corner = asking(configuration.protocol)
         base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
@@ -99,11 +100,12 @@ class ModelList:
 
     async def _records(self) -> tuple[ModelRecord, ...]:
         try:
-            return await self._discovery.records()
+            records = await self._discovery.records()
         except UpstreamError as error:
             if says_path_is_missing(error):
                 error.advise(await advice_on_missing_list(self._fetch, self._configuration))
             raise
+        return tuple(record for record in records if record.is_served_at(self._path))
 
     def pricing(self, model_id: str) -> Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""
