@@ -1,4 +1,4 @@
-/** Groups of models as a person adds them, through VS Code's own dialog, and what the table of models says of them. */
+/** Groups of models as a person adds them in VS Code's own editor of models, and what its table says of them. */
 import assert from "node:assert/strict";
 import { KEY } from "../driver/upstream.js";
 import { MODEL } from "./configuration.js";
@@ -7,17 +7,18 @@ const isAgentRequest = ({ body }) => body.tools?.length > 0;
 
 export const GROUP_CHECKS = [
   {
-    name: "groups: a group from VS Code's own dialog, key included, answers a message",
-    async run({ panel, models, server, upstream, screenshot }) {
+    name: "groups: a group from VS Code's own Add Models, key included, answers a message",
+    async run({ panel, models, wizard, server, upstream, screenshot }) {
       await models.open();
-      const answers = { "Base URL": upstream.keyedUrl, "API key": KEY };
-      const questions = await models.addGroup("Desk", answers, screenshot);
-      assert.deepEqual(questions, ["Group Name", "Desk: Base URL", "Desk: Protocol", "Desk: API key"]);
+      await models.addModels();
+      await wizard.shows("Where are the models?");
+      await screenshot("group-wizard");
+      await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: "Desk" });
       await models.shows(/Desk\n[^]*citations\n/);
       await screenshot("group-added");
       const { apiKey, ...group } = server.readGroups().find(({ name }) => name === "Desk");
       const { keyedUrl: baseUrl } = upstream;
-      assert.deepEqual(group, { name: "Desk", vendor: "partstream", baseUrl, protocol: "openresponses" });
+      assert.deepEqual(group, { name: "Desk", vendor: "partstream", baseUrl });
       assert.match(apiKey, /^\$\{input:chat\.lm\.secret\./);
       await models.close();
       assert.equal(await panel.page.locator(".part.editor .tab").count(), 0, "the dialog opened a file");
@@ -35,9 +36,12 @@ export const GROUP_CHECKS = [
   },
   {
     name: "groups: a refused key is said in its group, with what helps, and hides behind no other group",
-    async run({ models, upstream, screenshot }) {
+    async run({ models, wizard, upstream, screenshot }) {
       await models.open();
-      await models.addGroup("Bad key", { "Base URL": upstream.keyedUrl, "API key": "sk-of-somebody-else" });
+      await models.addModels();
+      await wizard.addServer({ address: upstream.keyedUrl, key: KEY, name: "Bad key" });
+      await models.shows(/Bad key\n/);
+      await models.updateKey("Bad key", "sk-of-somebody-else");
       const text = await models.shows(/HTTP 401/);
       await screenshot("group-refused");
       await models.close();

@@ -1,4 +1,4 @@
-/** VS Code's editor of models as a person has it: open it, add a group through its dialog, read what it shows. */
+/** VS Code's editor of models as a person has it: open it, add a group, give it another key, read what it shows. */
 import { until } from "./wait.js";
 
 const EDITOR = ".models-widget";
@@ -40,45 +40,23 @@ export class ModelsEditor {
     return text;
   }
 
-  /**
-   * Adds a group of Partstream through VS Code's dialog, and gives the titles of the questions that it asked.
-   *
-   * `answers` are the name of the group and what is written into each box by its title; a box without an answer stays
-   * as it is. A list is answered by choosing the entry with that text.
-   */
-  async addGroup(name, answers, screenshot = async () => {}) {
+  /** Chooses Partstream behind *Add Models*, which opens Partstream's own pages. */
+  async addModels() {
     await this.#page.locator(`${EDITOR} .monaco-button`, { hasText: "Add Models" }).first().click();
     // The keyboard, because VS Code takes no click on a menu that has just been opened.
     await this.#page.getByRole("menuitem", { name: "Partstream", exact: true }).hover();
     await this.#page.keyboard.press("Enter");
-    const questions = [];
-    let answer = name;
-    for (;;) {
-      const title = await this.#nextQuestion(questions.at(-1));
-      if (title === undefined) return questions;
-      questions.push(title);
-      const [, setting] = /: (.*)$/.exec(title) ?? [];
-      if (setting !== undefined) answer = answers[setting];
-      await screenshot(`dialog-${questions.length}`);
-      if (answer !== undefined) await this.#palette.input.fill(answer);
-      await this.#page.keyboard.press("Enter");
-    }
   }
 
-  /** The title of the question after `last`; undefined once there is none. */
-  async #nextQuestion(last) {
-    const widget = this.#page.locator(".quick-input-widget:visible");
-    const title = widget.locator(".quick-input-title");
-    let next;
-    await until(
-      "the next question or the end of the dialog",
-      async () => {
-        if (last !== undefined && (await widget.count()) === 0) return true;
-        next = (await title.allInnerTexts())[0] || undefined;
-        return next !== undefined && next !== last;
-      },
-      { limit: OPEN_LIMIT, describe: () => widget.allInnerTexts() },
-    );
-    return next === last ? undefined : next;
+  /** Gives a group another key, at its gear. */
+  async updateKey(group, key) {
+    const row = this.#page.locator(`${EDITOR} .monaco-list-row`, { hasText: group }).first();
+    await row.hover();
+    await row.locator(".codicon-gear").click();
+    await this.#page.getByRole("menuitem", { name: "Update API Key" }).hover();
+    await this.#page.keyboard.press("Enter");
+    await this.#palette.input.waitFor();
+    await this.#palette.input.fill(key);
+    await this.#page.keyboard.press("Enter");
   }
 }

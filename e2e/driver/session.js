@@ -10,6 +10,7 @@ import { ModelsEditor } from "./modelsEditor.js";
 import { Palette } from "./palette.js";
 import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
+import { Wizard } from "./wizard.js";
 
 const E2E = fileURLToPath(new URL("..", import.meta.url));
 export const ROOT = join(E2E, "..");
@@ -52,6 +53,7 @@ export class Session {
     });
     await this.panel.open(this.server.url, this.server.workspace, findBrowser());
     this.palette = new Palette(this.panel.page);
+    this.wizard = new Wizard(this.panel.page, this.palette);
     this.models = new ModelsEditor(this.panel.page, this.palette);
   }
 

@@ -33,7 +33,7 @@ test("a server on this machine that answers stands first, and is asked for a key
 
   const refused = { models: [], problem: { kind: "key" as const, message: "the server answered HTTP 401" } };
   world.server = ({ apiKey }) => (apiKey === KEY ? { models: [...TWO] } : refused);
-  await world.run(script("vLLM", "Enter another key", KEY, ["Big", "small"], "vLLM 2"));
+  await world.run(script("vLLM", "Enter a key", KEY, ["Big", "small"], "vLLM 2"));
   assert.deepEqual(world.added[1]?.configuration, { baseUrl: "http://localhost:8000/v1", apiKey: KEY });
 });
 
@@ -63,16 +63,17 @@ test("a key can come from a variable that VS Code has, or from a file; its page 
 test("a failure stays in the wizard, and what helps comes first", async () => {
   const world = new World();
   const failures = {
-    address: ["Change the address", "Enter another key", "Try again", "Name the models myself…"],
-    key: ["Enter another key", "Try again", "Change the address"],
+    address: ["Change the address", "Enter a key", "Try again", "Name the models myself…"],
+    key: ["Enter a key", "Try again", "Change the address"],
     connection: ["Try again", "Change the address", "Add it all the same"],
-    other: ["Try again", "Enter another key", "Change the address", "Add it all the same"],
+    other: ["Try again", "Enter a key", "Change the address", "Add it all the same"],
   } as const;
   for (const kind of ["address", "key", "connection", "other"] as const) {
     world.server = () => ({ models: [], problem: { kind, message: `it is the ${kind}` } });
     await world.run(script("Another server…", ADDRESS, "", CLOSE));
     const page = world.pages.at(-1);
-    assert.deepEqual([page?.prompt, page?.labels], [`it is the ${kind}`, failures[kind]]);
+    const said = kind === "key" ? "This server wants an API key: it is the key" : `It is the ${kind}`;
+    assert.deepEqual([page?.prompt, page?.labels], [said, failures[kind]]);
   }
   world.server = () => new Error("Partstream needs Python 3.11 or newer");
   await world.run(script("Another server…", ADDRESS, "", CLOSE));
@@ -118,6 +119,14 @@ test("a name that exists is not offered and not taken; one that VS Code refuses 
   assert.equal(first.refuse("OpenAI"), "There is a group of this name already.");
   assert.deepEqual([second?.prompt, second?.value], ["There is such a group.", "Desk"]);
   assert.equal(world.added[0]?.name, "Other desk");
+});
+
+test("who changes the address after a refused key goes back to the servers, and not to that key", async () => {
+  const world = new World();
+  world.server = () => ({ models: [], problem: { kind: "key", message: "no" } });
+  const outcome = await world.run(script("Another server…", ADDRESS, KEY, "Change the address", GO_BACK, CLOSE));
+  assert.equal(outcome.kind, "closed");
+  assert.deepEqual([world.pages.at(-1)?.hasBack, world.pages.at(-1)?.labels], [false, world.pages[0]?.labels]);
 });
 
 test("another server forgets the key of the one before", async () => {

@@ -35,7 +35,7 @@ const NO_MODELS: ServerProblem = { kind: "address", message: "The server answers
 
 const WAYS_OUT = {
   suggested: { label: "Use that address", to: "trial" },
-  key: { label: "Enter another key", to: "key" },
+  key: { label: "Enter a key", to: "key" },
   address: { label: "Change the address", to: "address" },
   again: { label: "Try again", to: "trial" },
   ids: { label: "Name the models myself…", detail: "For a server that answers and lists no models", to: "ids" },
@@ -59,12 +59,19 @@ export const trouble: Step = {
     const reply = await dialog.choose<WayOut>({
       ...heading(2),
       placeholder: "What shall be done?",
-      prompt: problem.message,
+      prompt: sentence(problem, answers),
       sections: [{ title: "", items: items.map((way) => wayOutItem(way, problem)) }],
     });
     return then(reply, (way) => afterTrouble(answers, problem, way));
   },
 };
+
+/** The cause first, where the person has a hand in it. */
+function sentence({ kind, message }: ServerProblem, { key }: Answers): string {
+  const said = message.charAt(0).toUpperCase() + message.slice(1);
+  if (kind !== "key") return said;
+  return `${key.from === "nowhere" ? "This server wants an API key" : "The API key is refused"}: ${message}`;
+}
 
 function wayOutItem(way: WayOut, { baseUrl }: ServerProblem): Item<WayOut> {
   const { label, ...others } = WAYS_OUT[way];

@@ -20,8 +20,9 @@ export const server: Step = {
       prompt: "",
       sections: [
         { title: "On this machine", items: localItems(local, answering) },
+        // Before the many, so that nobody has to look for it.
+        { title: "Anywhere", items: ELSEWHERE },
         { title: "In the cloud", items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
-        { title: "Anywhere else", items: ELSEWHERE },
       ],
     });
     return then(reply, (place) => afterPlace(answers, place));
@@ -29,8 +30,8 @@ export const server: Step = {
 };
 
 const ELSEWHERE: readonly Item<Place>[] = [
-  { label: "Another server…", detail: "Any server whose address you know", value: OTHER },
-  { label: "A Python file…", detail: "A provider of your own, which runs in Partstream's Python", value: OWN },
+  { label: "Another server…", description: "by its address", value: OTHER },
+  { label: "A Python file…", description: "a provider of your own", value: OWN },
 ];
 
 /** Those that answer come first, with a sign. */

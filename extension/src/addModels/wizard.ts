@@ -6,6 +6,7 @@ import { adding, ids, models, name, trial, trouble } from "./modelSteps";
 import { address, region, server, unprotected } from "./serverSteps";
 import type { Added, Move, Step, StepName, WizardWorld } from "./step";
 
+/** All pages, in the order in which they come. */
 const STEPS: Readonly<Record<StepName, Step>> = {
   server,
   region,
@@ -21,6 +22,7 @@ const STEPS: Readonly<Record<StepName, Step>> = {
   name,
   adding,
 };
+const ORDER = Object.keys(STEPS) as StepName[];
 /** The server, its key, its models, their name. */
 const STEP_COUNT = 4;
 
@@ -54,8 +56,7 @@ export async function addModels(dialog: Dialog, world: WizardWorld): Promise<Out
   }
 }
 
-/** The pages before a page: one that was there before is returned to, with those that led to it. */
+/** The pages to go back to from a page: no later ones, as where a key was refused and the address is changed. */
 function pathTo(step: StepName, path: StepName[]): StepName[] {
-  const index = path.indexOf(step);
-  return index < 0 ? path : path.slice(0, index);
+  return path.filter((before) => ORDER.indexOf(before) < ORDER.indexOf(step));
 }
