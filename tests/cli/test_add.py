@@ -15,6 +15,8 @@ import pytest
 from commands import Ended, call, run, terminal
 
 from partstream.testing import ReplayUpstream
+from partstream.testing.steps import document
+from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
@@ -228,6 +230,19 @@ def test_a_file_that_cannot_be_changed_gets_no_profile_and_the_keyring_its_old_k
             failed = await call("add", url, "--profile", "work", "--key-from", "-", typed=f"{KEY}\n", **variables)
             assert failed.code == 1, failed.errors
             assert home.keyring == {"partstream/work": "sk-old-key"}
+
+    run(test())
+
+
+def test_a_server_without_a_list_of_models_is_added_with_the_model_that_is_named(home: Home):
+    async def test() -> None:
+        async with server_of(document(404, b"{}")) as (url, _):
+            unnamed = await home.add(url, "--profile", "work", "--key-from", "none")
+            assert (unnamed.code, home.file.exists()) == (3, False)
+            named = await home.add(url, "--profile", "work", "--key-from", "none", "--model", "sonar")
+            assert named.code == 0, named.errors
+            assert home.settings["profiles"]["work"] == {"baseUrl": url, "models": ["sonar"], "defaultModel": "sonar"}
+            assert "Next: partstream chat\n" in named.output
 
     run(test())
 

@@ -24,6 +24,7 @@ from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.missing_paths import says_path_is_missing
 from partstream.upstreams.presets import presets
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class _Way(StrEnum):
 
     KEY = "Try another key"
     ADDRESS = "Try another address"
+    NAME = "Name a model, for a server that lists none"
     WRITE = "Write the profile all the same"
     STOP = "Stop, and change nothing"
 
@@ -155,27 +157,37 @@ class _Addition:
                 models = [model.record.id for model in asyncio.run(listed_models(gateway, details=False))]
             except LanguageModelError as error:
                 self._complain(error.message)
+                way = self._way_on(has_list=not says_path_is_missing(error))
             else:
                 self._show(models)
                 return addition, models
-            match self._way_on():
+            match way:
                 case _Way.KEY:
                     key = key_of(replace(self.given, key_from=None, keyring=None), place, name, self.questions)
                 case _Way.ADDRESS:
                     place = moved(place, self.questions)
-                case _Way.WRITE:
+                case _Way.NAME:
+                    return self._naming_a_model(addition), ()
+                case _:
                     return addition, ()
+
+    def _naming_a_model(self, addition: Addition) -> Addition:
+        """The profile of a server that lists no models: it names the one that a person wants."""
+        model = self.given.model_id or self.questions.line("Id of the model", "--model")
+        return replace(addition, settings={**addition.settings, "models": [model], "defaultModel": model})
 
     def _addition(self, name: str, place: Place, key: KeySource) -> Addition:
         settings = {"baseUrl": place.base_url, **place.settings, **key.settings}
         is_default = self.given.is_default or not self.file.has_upstream
         return Addition(name, settings, key.secret, key.entry, is_default)
 
-    def _way_on(self) -> _Way:
-        """What a person wants to do after a failure; a script ends."""
+    def _way_on(self, *, has_list: bool) -> _Way:
+        """What to do after a failure; a script that names no model ends."""
         if not self.questions.has_person:
-            sys.exit(ExitCode.FAILED)
-        ways = list(_Way)
+            if has_list or self.given.model_id is None:
+                sys.exit(ExitCode.FAILED)
+            return _Way.NAME
+        ways = [way for way in _Way if way is not _Way.NAME or not has_list]
         chosen = ways[self.questions.choice("What now", "--untested", ways, find=lambda _: None)]
         if chosen is _Way.STOP:
             sys.exit(ExitCode.FAILED)
@@ -189,6 +201,8 @@ class _Addition:
             self._say(f"  and {len(models) - _MOST_SHOWN} more")
 
     def _with_model(self, addition: Addition, models: Sequence[str]) -> Addition:
+        if "defaultModel" in addition.settings:
+            return addition
         chosen = self.given.model_id
         if chosen is not None and models and chosen not in models:
             raise ConfigurationError("--model", f"{chosen!r}, which the server does not list", "one that it lists")

@@ -98,6 +98,7 @@ def _checked(proxy: Proxy) -> Proxy:
         raise ConnectionSetupError(
             proxy.where,
             "a SOCKS proxy, which needs a further package",
-            f"the package {_SOCKS_PACKAGE} beside Partstream (pip install {_SOCKS_PACKAGE}), or an http:// proxy",
+            f"the package {_SOCKS_PACKAGE} beside Partstream (pip install {_SOCKS_PACKAGE}, or the extra `socks`: "
+            "pip install 'partstream[socks]'), or an http:// proxy",
         )
     return proxy
