@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from partstream.errors import InvalidRequestError
-from partstream.json_codec import JSONDecodeError, is_json, loads
+from partstream.protocols.call_arguments import read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,12 +81,7 @@ def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str
         InvalidRequestError: The field holds anything else.
     """
     text = fields.get(name)
-    if not isinstance(text, str):
-        raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
-    try:
-        value = loads(text) if text.strip() else {}
-    except JSONDecodeError:
-        value = None
-    if not isinstance(value, dict) or not is_json(value):
+    value = read_arguments(text) if isinstance(text, str) else None
+    if value is None:
         raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
     return value

@@ -260,6 +260,7 @@ def test_what_is_unknown_is_counted_and_fails_nothing():
         ({"input": [{"type": "function_call", "call_id": "c", "name": "n"}]}, "input[0].arguments"),
         ({"input": [_call("c", arguments="[1]")]}, "input[0].arguments"),
         ({"input": [_call("c", arguments='{"a": NaN}')]}, "input[0].arguments"),
+        ({"input": [_call("c", arguments='{"a":' * 300 + "1" + "}" * 300)]}, "input[0].arguments"),
         ({"input": [_call("")]}, "input[0].call_id"),
         ({"input": [_call("c", "")]}, "input[0].name"),
         ({"input": [{"type": "function_call_output", "call_id": "c"}]}, "input[0].output"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.conversation.digest import canonical_json
 from partstream.errors import ToolArgumentsError
-from partstream.protocols.arguments import read_arguments
+from partstream.protocols.call_arguments import read_arguments
 from partstream.protocols.openresponses.fields import Wire, identifier
 from partstream.protocols.openresponses.items import SAME_ID, Item, Items, Rule
 
