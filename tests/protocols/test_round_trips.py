@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import recordings
 from conversation.strategies import MESSAGES
-from partstream.errors import CallerError
+from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, CitationMode, FileMode, Reply, StreamOptions, StreamOutput
 from partstream.protocols.losses import request_form, response_form
@@ -117,7 +117,12 @@ def test_any_conversation_says_the_same_when_it_is_written_again(
     protocol: Protocol, messages: list[ChatMessage]
 ) -> None:
     asked = Asked("small", (*messages, ChatMessage.user("Hi")), RequestOptions())
-    once = read_question(protocol, write_question(protocol, asked))
+    try:
+        once = read_question(protocol, write_question(protocol, asked))
+    except RequestNotExpressibleError as error:  # not every server fetches files
+        if "the address of" not in str(error):
+            raise
+        return
     again = read_question(protocol, write_question(protocol, once))
     losses = _losses(protocol).request
     assert request_form(again, losses) == request_form(once, losses)

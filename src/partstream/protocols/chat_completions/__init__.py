@@ -9,7 +9,14 @@ from partstream.protocols.protocol import EndMark, Ends, Protocol
 
 if TYPE_CHECKING:
     from partstream.protocols.losses import Losses
-    from partstream.protocols.protocol import OwnSettings, ReadResponse, SpokenAt, WriteRequest, WriteResponse
+    from partstream.protocols.protocol import (
+        OwnSettings,
+        ReadRequest,
+        ReadResponse,
+        SpokenAt,
+        WriteRequest,
+        WriteResponse,
+    )
 
 __all__ = ["PROTOCOL"]
 
@@ -30,6 +37,12 @@ def _own_settings() -> OwnSettings:
     from partstream.protocols.chat_completions.settings import OWN_SETTINGS  # noqa: PLC0415
 
     return OWN_SETTINGS
+
+
+def _read_request() -> ReadRequest:
+    from partstream.protocols.chat_completions.read_request import READ_REQUEST  # noqa: PLC0415
+
+    return READ_REQUEST
 
 
 def _write_response() -> WriteResponse:
@@ -58,6 +71,7 @@ PROTOCOL: Final = Protocol(
     write_request=_write_request,
     own_settings=_own_settings,
     framings=(LENIENT_SSE, JSON_LINES),
+    read_request=_read_request,
     write_response=_write_response,
     loses=_loses,
     tag=None,

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from partstream.protocols.chat_completions.carried_items import CarriedMessage
     from partstream.protocols.chat_completions.quirks import Quirks
 
-__all__ = ["messages_of"]
+__all__ = ["NO_OUTPUT", "messages_of"]
 
-_NO_OUTPUT: Final = "(no output)"
+NO_OUTPUT: Final = "(no output)"
 """The result of a tool that gave nothing: gateways before Anthropic and Gemini refuse an empty one."""
 _RESULTS_SEEN: Final = "I have processed the tool results."
 """What the assistant says between results and the user, at servers that want to hear it first."""
@@ -152,7 +152,7 @@ class _Writer:
         content = [Text(FAILED if result.content else FAILED_SILENTLY), *result.content] if result.is_error else None
         content = content or list(result.content)
         self.messages.append(
-            {"role": "tool", "tool_call_id": result.call_id, **name, "content": self._content(content) or _NO_OUTPUT}
+            {"role": "tool", "tool_call_id": result.call_id, **name, "content": self._content(content) or NO_OUTPUT}
         )
 
     def _content(self, pieces: Sequence[ResultContent]) -> str | list[Wire]:
