@@ -76,6 +76,7 @@ def test_with_json_every_line_is_an_object():
         "base_url": running.base_url,
         "base_urls": {
             "openresponses": running.base_url,
+            "chat-completions": running.base_url,
             "ai-gateway": f"{running.base_url.removesuffix('/v1')}/v3/ai",
         },
     }

@@ -124,10 +124,11 @@ def test_with_a_token_only_those_who_have_it_are_answered(path):
 
 def test_an_unknown_path_is_not_found():
     async def check(upstream, client):
-        status, message = _error(await client.post("/chat/completions", json=body()))
+        status, message = _error(await client.post("/embeddings", json=body()))
         assert status == 404
-        assert "/v1/chat/completions" in message
+        assert "/v1/embeddings" in message
         assert "/v1/responses" in message
+        assert "/v1/chat/completions" in message
 
     run(check)
 

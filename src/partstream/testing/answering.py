@@ -16,7 +16,7 @@ from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
-from partstream.testing.refusals import check_request
+from partstream.testing.refusals import RefusedRequestError
 from partstream.testing.scripted import choose_scenario, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, MODEL_LISTS, reply_identity
 from partstream.testing.steps import Send, Step, document, event_stream, paced
@@ -131,6 +131,10 @@ class Answering:
             return Plan(error_document(error.status, error.message, *error.headers, path=request.path))
         except InvalidRequestError as error:
             return Plan(error_document(400, str(error), path=request.path))
+        except RefusedRequestError as error:
+            said = _endpoint(request.path).error(400, str(error))
+            blamed = {"param": error.param, "code": error.code}
+            return Plan(document(400, dumps({**said, "error": {**said["error"], **blamed}})))
         except CallerError as error:  # an unknown scenario or fault, asked for in the request
             return Plan(error_document(400, str(error), path=request.path))
 
@@ -164,7 +168,7 @@ class Answering:
         endpoint = ENDPOINTS[request.path]
         body = _read_body(request)
         asked = endpoint.read(body, request.headers, request.query)
-        check_request(asked)
+        endpoint.check(asked)
         said = user_text(asked.messages)
         steps, choice = self._good_reply(endpoint, asked, reply_identity(body, moment.number), int(moment.now))
         faults = self._choose_faults(request, said)

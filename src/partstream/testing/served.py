@@ -16,8 +16,10 @@ from partstream.json_codec import dumps
 from partstream.outputs import Finish, Reply, Unmapped
 from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.testing.chat_refusals import check_chat_messages
 from partstream.testing.directives import NamedValue
 from partstream.testing.model_lists import gateway_config, model_list
+from partstream.testing.refusals import check_request
 from partstream.testing.scripted import identifier, play
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 
@@ -79,6 +81,18 @@ class Endpoint:
         """
         return self.reads.read(WireRequest(self.asks.path, body, headers, query))
 
+    def check(self, asked: Asked) -> None:
+        """Refuses a request as a real server of this protocol does.
+
+        Raises:
+            RefusedRequestError: It is refused, in that server's words.
+            InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
+        """
+        refuse = _REFUSALS.get(self.protocol.name)
+        if refuse is not None:
+            refuse(asked.body)
+        check_request(asked)
+
     def error(self, status: int, message: str) -> WireEvent:
         """The JSON object of an HTTP error."""
         said = self.writes.error(status, message)
@@ -99,6 +113,10 @@ class Endpoint:
                 is_piece = False
         if self.writes.end_of_stream:
             yield Send(self.writes.end_of_stream, END_OF_STREAM)
+
+
+_REFUSALS: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {"chat-completions": check_chat_messages}
+"""What a real server refuses beyond what every wire demands, by protocol."""
 
 
 def _nothing(_what: str) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""What OpenAI refuses in the messages of Chat Completions, in its own words: calls and results that do not belong
+together, ids that are too long, and messages that say nothing.
+
+Source: facts chat-completions.md 7.1 and 7.2, and the issues that are cited there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.testing.refusals import RefusedRequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["MOST_OF_AN_ID", "check_chat_messages"]
+
+MOST_OF_AN_ID: Final = 40
+"""The most characters of the id of a call."""
+
+_STRAY_RESULT: Final = (
+    "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+)
+
+
+def check_chat_messages(body: Mapping[str, Any]) -> None:
+    """Refuses messages as OpenAI does.
+
+    Args:
+        body: A request that the protocol itself can read.
+
+    Raises:
+        RefusedRequestError: A message is refused.
+    """
+    messages: Sequence[Mapping[str, Any]] = body["messages"]
+    waiting: list[str] = []
+    for place, message in enumerate(messages):
+        is_result = message["role"] == "tool"
+        if is_result:
+            _check_result(message, place, waiting)
+        elif waiting:
+            raise _unanswered(waiting, place)
+        if message["role"] == "assistant":
+            _check_content(message, place)
+            waiting = list(_ids(message, place))
+    if waiting:
+        raise _unanswered(waiting, len(messages))
+
+
+def _check_result(message: Mapping[str, Any], place: int, waiting: list[str]) -> None:
+    if message["tool_call_id"] not in waiting:
+        raise RefusedRequestError(_STRAY_RESULT, f"messages.[{place}].role")
+    waiting.remove(message["tool_call_id"])
+
+
+def _unanswered(waiting: list[str], place: int) -> RefusedRequestError:
+    said = (
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        f"The following tool_call_ids did not have response messages: {', '.join(waiting)}"
+    )
+    return RefusedRequestError(said, f"messages.[{place}].role")
+
+
+def _check_content(message: Mapping[str, Any], place: int) -> None:
+    if message.get("content") is None and not (message.get("tool_calls") or message.get("function_call")):
+        raise RefusedRequestError(
+            "Invalid value for 'content': expected a string, got null.", f"messages.[{place}].content"
+        )
+
+
+def _ids(message: Mapping[str, Any], place: int) -> Iterator[str]:
+    for number, call in enumerate(message.get("tool_calls") or ()):
+        if len(call["id"]) > MOST_OF_AN_ID:
+            param = f"messages[{place}].tool_calls[{number}].id"
+            said = (
+                f"Invalid '{param}': string too long. Expected a string with maximum length {MOST_OF_AN_ID}, but got a "
+                f"string with length {len(call['id'])} instead."
+            )
+            raise RefusedRequestError(said, param, "string_above_max_length")
+        yield call["id"]
