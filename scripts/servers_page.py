@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.protocols.chat_completions.quirks import Quirks
+from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
+from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.registry import PROTOCOLS, spoken_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.protocol import SpokenAt
 
 __all__ = ["servers_page"]
 
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "servers" / "results.json"
+
+CHAT: Final = "chat-completions"
+
+_COLUMNS: Final = (
+    "server",
+    "base URL",
+    "protocol",
+    "since",
+    "text",
+    "thinking",
+    "tools",
+    "images",
+    "files",
+    "usage",
+    "thinking goes back",
+    "what does not get through",
+    "tried",
+    "known from",
+)
+_SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0"}
+"""The version of Partstream that asks servers in a protocol first, see CHANGELOG.md."""
+_WITHOUT_THINKING: Final = frozenset({"openai", "azure", "anthropic"})
+"""Servers whose Chat Completions tell nothing of what a model thinks: their own protocols do."""
+_REFUSES_THINKING: Final = frozenset({("openresponses", "vllm")})
+"""Where another protocol has a place for it, and the server refuses it."""
+_BACK: Final = {ReasoningBack.RECEIVED: "as it came", ReasoningBack.OFF: "–"}
+_NOTES: Final = re.compile(r"facts [a-z-]+\.md,?( and)?( ?\d[\d., ]*)?|(; )?facts [a-z-]+\.md[\d., ]*|ollama\.md")
+"""What a source says of where it stands in notes that are no part of the project."""
 
 _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 """By the name of a known server, what the results of the run call it."""
@@ -34,7 +65,12 @@ known by name. `partstream add` and the extension's *Add Models* offer them.
 _TABLE_HEAD: Final = """\
 ## Server by server
 
-Where several protocols are spoken, the better one stands first and is the one that is found by itself.
+Where several protocols are spoken, the better one stands first and is the one that is found by itself. ✓ says that
+Partstream writes and reads this in the form that the server takes; whether a model can do it is up to the model. A
+field in the column *thinking goes back* is the one in which later requests carry what a model has thought, *as it
+came* stands for the field in which it was received, and – for servers that have no place for it. *Tried* says how we
+know: by a server that was started here (see below), by recorded answers of the server, or only by reading what the
+last column names.
 """
 
 _TRIED_HEAD: Final = """\
@@ -53,25 +89,46 @@ def servers_page() -> str:
 
 
 def _servers(results: Mapping[str, Any]) -> Iterator[str]:
-    yield "| server | base URL | protocol | what does not get through | source |"
-    yield "|---|---|---|---|---|"
+    yield _row(_COLUMNS)
+    yield _row(("---",) * len(_COLUMNS))
     for server in KNOWN_SERVERS:
         for number, (protocol, spoken) in enumerate(spoken_at(server.name)):
-            yield _row(_server(server, protocol, spoken, results, is_first=not number))
+            name = "" if number else f"**{server.title}**"
+            tried = _how_tried(protocol, spoken, results.get(_TRIED_AS.get(server.name, ""), {}))
+            what = f"`{spoken.base_url}`", PROTOCOLS[protocol].shown_title, _SINCE[protocol]
+            works = _works(protocol, server.name)
+            yield _row((name, *what, *works, spoken.reason or "–", tried, _source(spoken)))
 
 
-def _server(
-    server: KnownServer, protocol: str, spoken: SpokenAt, results: Mapping[str, Any], *, is_first: bool
-) -> tuple[str, ...]:
-    result = results.get(_TRIED_AS.get(server.name, ""), {})
-    tried = f"; {result['package']}, tried here" if protocol in result.get("seen", {}) else ""
-    return (
-        f"**{server.title}**" if is_first else "",
-        f"`{spoken.base_url}`",
-        PROTOCOLS[protocol].title,
-        spoken.reason or "–",
-        spoken.source + tried,
-    )
+def _works(protocol: str, server: str) -> tuple[str, ...]:
+    """The cells on text, thinking, tools, images, files, usage, and on thinking that goes back."""
+    if protocol != CHAT:
+        return *("✓",) * 6, "–" if (protocol, server) in _REFUSES_THINKING else "✓"
+    quirks = SERVER_QUIRKS.get(server, Quirks())
+    back = _BACK.get(quirks.reasoning_back, f"`{quirks.reasoning_back.value}`")
+    if quirks.filled_reasoning:
+        back = f"`{quirks.filled_reasoning}`, always beside calls"
+    forms = quirks.attachments
+    thinking = "–" if server in _WITHOUT_THINKING else "✓"
+    return "✓", thinking, "✓", _mark_of(forms.image), _mark_of(forms.file), "✓", back if thinking == "✓" else "–"
+
+
+def _mark_of(form: object) -> str:
+    return "–" if form is None else "✓"
+
+
+def _how_tried(protocol: str, spoken: SpokenAt, result: Mapping[str, Any]) -> str:
+    if protocol in result.get("seen", {}):
+        return f"{result['package']}, {result['date']}"
+    return "recorded answers" if "recording" in spoken.source else "–"
+
+
+def _source(spoken: SpokenAt) -> str:
+    """The source for people who have not the project's own notes: what the notes name, without their own place."""
+    source = re.sub(r"\(((?:[^()]|\([^()]*\))*)\)", r"\1", _NOTES.sub("", spoken.source))
+    named = [one.strip(" ,;") for one in source.split(";") if "recording" not in one]
+    others = "its recorded answers" if "recording" in spoken.source else "what users of it report"
+    return "; ".join(filter(None, named)) or others
 
 
 def _tried(results: Mapping[str, Any]) -> Iterator[str]:

@@ -88,6 +88,9 @@ _NO_THINKING: Final = "has no thinking"
 _NO_CUT: Final = "cannot break an answer off"
 _NO_OVERFLOW: Final = "knows no context window"
 
+_NO_USAGE: Final = Fault("usage", "no usage", "streams bring no usage, whatever `stream_options` says")
+_NO_LIST: Final = Fault("models", "HTTP 404: no list of models", "it has no list of models")
+
 FOREIGN_SERVERS: Final = (
     ForeignServer(
         "LiteLLM proxy",
@@ -137,6 +140,11 @@ FOREIGN_SERVERS: Final = (
         (CHAT,),
         "any",
         ready_path="/_fakellm/stats",
+        faults=(
+            _NO_LIST,
+            _NO_USAGE,
+            Fault("rate limit", "it answered '[mock response", "a stream ignores the status of a rule, and answers"),
+        ),
         not_tried={
             "wrong model": _ANY_MODEL,
             "wrong key": _NO_KEYS,
@@ -160,6 +168,7 @@ FOREIGN_SERVERS: Final = (
             "broken off": _NO_CUT,
             "overflow": _NO_OVERFLOW,
         },
+        faults=(_NO_USAGE,),
     ),
     ForeignServer(
         "mockllm",
@@ -173,6 +182,7 @@ FOREIGN_SERVERS: Final = (
         (CHAT,),
         "gpt-4o",
         ready_path="/",
+        faults=(_NO_LIST, _NO_USAGE),
         not_tried={
             "turns": "looks at the last message alone",
             "tool round trip": "has no tools",
@@ -194,11 +204,13 @@ FOREIGN_SERVERS: Final = (
         (CHAT,),
         "mock",
         variables={"HOST": "127.0.0.1"},
+        key="local-key",
+        faults=(_NO_USAGE,),
         not_tried={
-            "wrong key": _NO_KEYS,
+            "tool round trip": "has no tools in streams",
+            "two calls": "has no tools in streams",
             "thinking": _NO_THINKING,
             "broken off": _NO_CUT,
-            "overflow": _NO_OVERFLOW,
         },
     ),
 )  # fmt: skip

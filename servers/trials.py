@@ -21,6 +21,7 @@ from partstream import (
     LanguageModelError,
     ModelOverride,
     ModelSelection,
+    PartstreamError,
     RequestOptions,
     RetryPolicy,
     Secret,
@@ -112,11 +113,11 @@ async def prove(trial: Trial, target: Target) -> str:
             return await trial.run(target, model)
     except TimeoutError:
         raise UnexpectedError("it did not end in time") from None
-    except LanguageModelError as error:
+    except PartstreamError as error:
         raise UnexpectedError(_named(error)) from error
 
 
-def _named(error: LanguageModelError) -> str:
+def _named(error: PartstreamError) -> str:
     return f"{type(error).__name__}: {error}"
 
 

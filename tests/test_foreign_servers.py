@@ -14,6 +14,8 @@ from servers.processes import NotStartedError, free_port, running
 from servers.results import Seen, ServerResult, Verdict, judged, merged
 from servers.trials import TRIALS, Target, UnexpectedError, prove
 
+from partstream.protocols.known_servers import KNOWN_SERVERS
+from partstream.protocols.registry import spoken_at
 from partstream.testing import ReplayUpstream
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")
@@ -130,3 +132,11 @@ def test_every_row_of_the_table_of_servers_fits():
         pinned = "".join(lock.read_text(encoding="utf-8") for lock in locks)
         assert f"{name.partition('[')[0]}" in pinned
         assert version in pinned
+
+
+def test_the_page_on_servers_has_every_known_one_and_names_no_notes_of_the_project():
+    page = (ROOT / "docs" / "servers.md").read_text(encoding="utf-8")
+    spoken = [server.title for server in KNOWN_SERVERS if spoken_at(server.name)]
+    assert [title for title in spoken if f"**{title}**" not in page] == []
+    assert "facts " not in page
+    assert "✗" not in page
