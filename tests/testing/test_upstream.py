@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 
+import httpx2
 import pytest
 
 from partstream.errors import CallerError
@@ -177,3 +178,18 @@ def test_it_listens_on_loopback_at_the_port_that_was_asked_for():
 def test_outside_its_block_it_has_no_address():
     with pytest.raises(CallerError, match="async with"):
         _ = ReplayUpstream().base_url
+
+
+def test_an_upstream_of_one_protocol_knows_the_paths_of_no_other():
+    async def check():
+        async with ReplayUpstream(protocols={"chat-completions"}) as upstream, httpx2.AsyncClient() as client:
+            host = upstream.base_url_of("chat-completions").removesuffix("/v1")
+            paths = ("/v1/models", "/v1/chat/completions", "/v1/responses", "/v4/ai/config")
+            return {path: (await client.request("GET", host + path)).status_code for path in paths}
+
+    assert asyncio.run(check()) == {
+        "/v1/models": 200,
+        "/v1/chat/completions": 405,
+        "/v1/responses": 404,
+        "/v4/ai/config": 404,
+    }

@@ -22,7 +22,7 @@ from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, MO
 from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from partstream.outputs import Asked
@@ -90,6 +90,11 @@ class _Recording:
 _Handler: TypeAlias = "Callable[[HTTPRequest, Moment], Plan]"
 
 
+def _is_below(path: str, endpoints: Iterable[Endpoint]) -> bool:
+    """Whether a list of models stands where one of the endpoints does."""
+    return any(path.rpartition("/")[0] == endpoint.base_path for endpoint in endpoints)
+
+
 class Answering:
     """Turns requests into plans; keeps its settings and no state of any request.
 
@@ -99,6 +104,7 @@ class Answering:
         pace: Seconds between two pieces of the answer, for requests that set no pace.
         fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
+        protocols: The names of the protocols that are spoken; None for all.
 
     Raises:
         UnknownScenarioError: The scenario is unknown.
@@ -107,7 +113,15 @@ class Answering:
         OSError: The file cannot be read.
     """
 
-    def __init__(self, scenario: str, replay: Path | None, pace: float, fault: str | None, token: str | None) -> None:
+    def __init__(
+        self,
+        scenario: str,
+        replay: Path | None,
+        pace: float,
+        fault: str | None,
+        token: str | None,
+        protocols: Collection[str] | None = None,
+    ) -> None:
         if not 0 <= pace <= _MAX_PACE_SECONDS:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
         self._scenario = find_choice(scenario)
@@ -117,10 +131,11 @@ class Answering:
         self._pace = pace
         self._token = token
         self._recording = None if replay is None else _read(replay)
+        spoken = {path: one for path, one in ENDPOINTS.items() if protocols is None or one.protocol.name in protocols}
         self._routes: dict[str, dict[str, _Handler]] = {
             "/healthz": {"GET": _health},
-            **{path: {"GET": self._models} for path in MODEL_LISTS},
-            **{path: {"POST": self._answer} for path in ENDPOINTS},
+            **{path: {"GET": self._models} for path in MODEL_LISTS if _is_below(path, spoken.values())},
+            **{path: {"POST": self._answer} for path in spoken},
         }
 
     def plan(self, request: HTTPRequest, moment: Moment) -> Plan:

@@ -29,7 +29,7 @@ from partstream.testing.connection import (
 from partstream.testing.served import BASE_PATHS, ENDPOINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -108,6 +108,7 @@ class ReplayUpstream:
         fault: The default faults, as `NAME[=VALUE]`, separated by commas.
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
         limits: The limits of connections.
+        protocols: The names of the protocols that it speaks, as a server that knows no others; None for all.
 
     Raises:
         CallerError: An argument is invalid; the type of the error says which.
@@ -124,10 +125,11 @@ class ReplayUpstream:
         fault: str | None = None,
         token: str | None = None,
         limits: Limits | None = None,
+        protocols: Collection[str] | None = None,
     ) -> None:
         self._port = port
         self._limits = limits or Limits()
-        self._answering = Answering(scenario, replay, pace, fault, token)
+        self._answering = Answering(scenario, replay, pace, fault, token, protocols)
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._exchanges: deque[ServedExchange] = deque(maxlen=_KEPT_EXCHANGES)
