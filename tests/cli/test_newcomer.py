@@ -426,3 +426,21 @@ def test_usage_is_one_row_of_the_readme():
     rows: list[Any] = [line for line in readme.splitlines() if line.startswith("| `partstream ")]
     commands = [row.split("`")[1].split()[1] for row in rows]
     assert len(commands) == len(set(commands))
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("", "or add a server by `partstream add`"),
+        ("[profiles.work]\nthinking = 'off'\n", "name a profile by --profile (work)"),
+    ],
+)
+def test_chat_without_any_server_says_how_to_get_one(toml: str, says: str, tmp_path: Path):
+    (tmp_path / "partstream.toml").write_text(toml)
+
+    async def test() -> None:
+        chat = await call("chat", "--model", "m", "Hi", PARTSTREAM_CONFIG=str(tmp_path / "partstream.toml"))
+        assert chat.code == ExitCode.UNUSABLE
+        assert says in " ".join(chat.errors.split())
+
+    run(test())

@@ -12,6 +12,7 @@ from partstream.cli.logs import log_to_standard_error
 from partstream.cli.rendering import printable
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
+from partstream.settings.errors import shown_name
 from partstream.settings.kinds import Form
 from partstream.settings.secrecy import shown_variable
 
@@ -83,15 +84,26 @@ def gateway_of(
     configuration = configuration_of(more, defaults=defaults, **options)
     if "baseUrl" not in configuration.resolved.values:
         odd = "".join(f"; {note}" for note in configuration.resolved.notes)
-        raise click.UsageError(
-            f"no base URL: give --base-url, or set PARTSTREAM_BASE_URL, or set baseUrl in {configuration.file}{odd}"
-        )
+        raise click.UsageError(f"no base URL: {_ways_to_a_server(configuration)}{odd}")
     for note in configuration.resolved.notes:
         click.echo(f"Note: {printable(note)}", err=True)
     try:
         return configuration.gateway()
     except CallerError as error:
         raise UnusableConfigurationError(str(error)) from error
+
+
+def _ways_to_a_server(configuration: Configuration) -> str:
+    """How a person says which server is meant."""
+    names = ", ".join(map(shown_name, configuration.profiles))
+    ways = [
+        *([f"name a profile by --profile ({names})"] if names else []),
+        "give --base-url",
+        "set PARTSTREAM_BASE_URL",
+        f"set baseUrl in {configuration.file}",
+        *([] if names else ["add a server by `partstream add`"]),
+    ]
+    return ", or ".join(ways)
 
 
 def configuration_of(

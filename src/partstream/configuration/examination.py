@@ -39,6 +39,10 @@ __all__ = ["Finding", "Verdict", "examine"]
 _logger = logging.getLogger("partstream.configuration")
 
 _SECONDS: Final = 15.0
+_NO_SERVER: Final = (
+    "`partstream add` adds a server; or name a profile by --profile, or set `baseUrl` in the file, PARTSTREAM_BASE_URL "
+    "or --base-url"
+)
 _REINSTALL: Final = "install the package again, or remove it"
 
 
@@ -76,7 +80,7 @@ async def examine(configuration: Configuration) -> list[Finding]:
     try:
         gateway = configuration.gateway()
     except ConfigurationError as error:
-        advice = "set `baseUrl` in the file, PARTSTREAM_BASE_URL or --base-url" if error.where == "baseUrl" else ""
+        advice = _NO_SERVER if error.where == "baseUrl" else ""
         return [*findings, Finding("settings", Verdict.PROBLEM, str(error), advice)]
     findings.append(_server_settings(configuration, gateway))
     keys = await _guarded("key", _key(configuration, gateway))
