@@ -23,6 +23,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.UpstreamTimeoutError: {"phase": TimeoutPhase.IDLE, "seconds": 3.0},
     errors.UpstreamAbortedError: {"reason": "stopped by its user"},
     errors.TruncatedStreamError: {"state": "OPEN"},
+    errors.EmptyAnswerError: {"finish_reason": "max_tokens", "output_tokens": 16, "reasoning_tokens": 12},
     errors.UpstreamProtocolError: {"event_type": "x", "field": "f", "got": "7", "expected": "a string"},
     errors.EventTooLargeError: {"size": 2000, "limit": 1000},
     errors.ToolArgumentsError: {"call_id": "c", "name": "look_up", "arguments": "["},

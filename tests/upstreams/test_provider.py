@@ -146,6 +146,7 @@ def test_what_has_no_part_is_logged_by_type(caplog: pytest.LogCaptureFixture):
                     200,
                     b'data: {"type":"response.created","response":{"id":"r"}}\n\n'
                     b'data: {"type":"response.of_tomorrow"}\n\ndata: {"type":"response.of_tomorrow"}\n\n'
+                    b'data: {"type":"response.output_text.delta","delta":"Hi"}\n\n'
                     b'data: {"type":"response.completed","response":{"id":"r","status":"completed"}}\n\n',
                     "text/event-stream",
                 )

@@ -16,6 +16,7 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     │       ├── UpstreamTimeoutError        the upstream exceeded one of the four time limits
     │       ├── UpstreamAbortedError        the upstream stopped its own answer before the end
     │       ├── TruncatedStreamError        the bytes ended before the response did
+    │       ├── EmptyAnswerError            the answer ended with neither text nor a tool call
     │       └── UpstreamProtocolError       the upstream sent something that its protocol does not allow
     │           ├── EventTooLargeError      one event exceeds the size limit
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
@@ -56,6 +57,7 @@ from partstream.errors.roots import (
 )
 from partstream.errors.upstream import (
     ContextLengthExceededError,
+    EmptyAnswerError,
     EventTooLargeError,
     TimeoutPhase,
     ToolArgumentsError,
@@ -75,6 +77,7 @@ __all__ = [
     "ContextLengthExceededError",
     "ContractViolationError",
     "DuplicateVendorError",
+    "EmptyAnswerError",
     "EventTooLargeError",
     "InvalidRequestError",
     "LanguageModelError",

@@ -9,6 +9,7 @@ from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode
 
 __all__ = [
     "ContextLengthExceededError",
+    "EmptyAnswerError",
     "EventTooLargeError",
     "TimeoutPhase",
     "ToolArgumentsError",
@@ -278,6 +279,38 @@ class TruncatedStreamError(UpstreamError):
     def __init__(self, state: str) -> None:
         super().__init__(f"the stream ended before the response was complete (state {state})")
         self.state = state
+
+
+class EmptyAnswerError(UpstreamError):
+    """The upstream ended its answer, and neither text nor a tool call nor a file was in it.
+
+    A host that got no part says no more than that there was no response. Servers end answers so that failed at theirs,
+    and models that spent their whole limit on thinking.
+
+    Attributes:
+        finish_reason: The upstream's word for why the model stopped, or None.
+        output_tokens: What the answer took all the same, or None where the upstream did not tell.
+        reasoning_tokens: The part of it that was thinking, or None.
+    """
+
+    def __init__(
+        self,
+        finish_reason: str | None,
+        output_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+        *,
+        advice: str = "",
+    ) -> None:
+        taken = "" if output_tokens is None else f", {output_tokens:,} output tokens"
+        taken += f" of which {reasoning_tokens:,} for thinking" if taken and reasoning_tokens else ""
+        super().__init__(
+            "the server ended its answer without text and without a tool call "
+            f"(finish reason: {finish_reason or 'none'}{taken})",
+            advice=advice,
+        )
+        self.finish_reason = finish_reason
+        self.output_tokens = output_tokens
+        self.reasoning_tokens = reasoning_tokens
 
 
 class UpstreamProtocolError(UpstreamError):

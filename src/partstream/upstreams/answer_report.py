@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.continuation import history_digest
-from partstream.outputs import Finish, Unmapped
+from partstream.errors import EmptyAnswerError
+from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from partstream.conversation.answer import AnswerState
@@ -39,6 +42,7 @@ class AnswerReport:
         self._tokens = tokens
         self._stores = stores
         self._unmapped: Counter[str] = Counter()
+        self._is_empty = True
 
     def hand_on(self, output: StreamOutput) -> None:
         """Takes the next output of the adapter.
@@ -48,6 +52,7 @@ class AnswerReport:
         """
         match output:
             case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
+                self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
                 self._progress.report(self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
@@ -55,6 +60,8 @@ class AnswerReport:
                 self._end(output)
 
     def _end(self, finish: Finish) -> None:
+        if self._is_empty and finish.error is None:
+            finish = replace(finish, outcome=Outcome.FAILED, error=_emptiness(finish))
         self._progress.attempt_ended(finish)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
@@ -74,3 +81,21 @@ class AnswerReport:
         marker = self._state.marker(question.shown_model_id, response_id, history)
         if marker is not None:
             self._progress.report(marker)
+
+
+_HELP: Final = {
+    UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
+    UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
+}
+"""What helps against an empty answer, by its finish reason."""
+
+
+def _emptiness(finish: Finish) -> EmptyAnswerError:
+    """The error for an answer in which there is nothing to show."""
+    reason, usage = finish.reason, finish.usage
+    return EmptyAnswerError(
+        None if reason is None else reason.raw or reason.unified,
+        None if usage is None else usage.output_tokens,
+        None if usage is None else usage.reasoning_tokens,
+        advice="" if reason is None else _HELP.get(reason.unified, ""),
+    )
