@@ -18,12 +18,8 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Too
 from partstream.protocols.registry import asked_protocols
 from partstream.settings.row import Place
 from partstream.testing import ReplayUpstream
-from partstream.testing.upstream import BASE_PATHS
 from partstream.upstreams import ConfigurationError, GatewayConfiguration, GatewayProvider
 from upstreams.upstreams import ask, respond, run
-
-SERVED = [name for name in asked_protocols() if name in BASE_PATHS]
-"""The protocols in which the replay upstream can be asked."""
 
 every_place = pytest.mark.parametrize("place", PLACES, ids=str)
 
@@ -58,7 +54,7 @@ SAID: dict[str, tuple[dict[str, Any], int | None]] = {
 
 
 @every_place
-@pytest.mark.parametrize("protocol", SERVED)
+@pytest.mark.parametrize("protocol", asked_protocols())
 @pytest.mark.parametrize(("settings", "sent"), SAID.values(), ids=SAID)
 def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
     place: Place, protocol: str, settings: dict[str, Any], sent: int | None, tmp_path: Path
@@ -71,7 +67,7 @@ def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
     run(test())
 
 
-@pytest.mark.parametrize("protocol", SERVED)
+@pytest.mark.parametrize("protocol", asked_protocols())
 def test_what_is_chosen_for_one_request_wins_and_a_body_of_ones_own_over_that(protocol: str, tmp_path: Path):
     async def test() -> None:
         options = RequestOptions(model_options={"max_tokens": 5})
@@ -94,7 +90,7 @@ QUOTE = "> **Working it out**\n>\n> Six times seven is the same as six times fiv
 
 
 @every_place
-@pytest.mark.parametrize("protocol", SERVED)
+@pytest.mark.parametrize("protocol", asked_protocols())
 @pytest.mark.parametrize(
     ("settings", "text", "has_part"),
     [
@@ -174,7 +170,7 @@ def test_files_by_address_become_what_is_wanted(place: Place, files: FileMode | 
 
 
 @every_place
-@pytest.mark.parametrize("protocol", SERVED)
+@pytest.mark.parametrize("protocol", asked_protocols())
 def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: Place, protocol: str, tmp_path: Path):
     async def test() -> None:
         for settings in ({}, {"errors": "reject"}):
