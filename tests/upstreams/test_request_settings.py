@@ -15,6 +15,14 @@ from partstream.conversation.settings import (
 )
 from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.chat_completions.efforts import EffortAs
+from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
+from partstream.protocols.chat_completions.settings import (
+    CacheControl,
+    ChatCompletionsSettings,
+    EmptyContent,
+    MaxTokensField,
+)
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.registry import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
@@ -39,6 +47,14 @@ OWN = {
         "contextManagement": "on",
         "team": "acme",
     },
+    "chat-completions": {
+        "server": "vllm",
+        "maxTokensField": "max_completion_tokens",
+        "effortAs": "enable_thinking",
+        "reasoningBack": "reasoning",
+        "emptyContent": "text",
+        "cacheControl": "on",
+    },
 }
 READ = {
     "openresponses": OpenResponsesSettings(
@@ -49,6 +65,14 @@ READ = {
         provider_options={"gateway": {"order": ["bedrock"], "zeroDataRetention": True}},
         context_management=ContextManagement(is_on=True),
         team="acme",
+    ),
+    "chat-completions": ChatCompletionsSettings(
+        server="vllm",
+        max_tokens_field=MaxTokensField.MAX_COMPLETION_TOKENS,
+        effort_as=EffortAs.ENABLE_THINKING,
+        reasoning_back=ReasoningBack.REASONING,
+        empty_content=EmptyContent.TEXT,
+        cache_control=CacheControl.ON,
     ),
 }
 
@@ -176,7 +200,12 @@ def test_the_allowed_values_are_named():
         read({"continuation": "maybe"})
 
 
-HOLDING = [("openresponses", "input"), ("openresponses", "stream"), ("ai-gateway", "prompt")]
+HOLDING = [
+    ("openresponses", "input"),
+    ("openresponses", "stream"),
+    ("ai-gateway", "prompt"),
+    ("chat-completions", "messages"),
+]
 
 
 @pytest.mark.parametrize(("protocol", "name"), HOLDING)

@@ -15,7 +15,7 @@ from partstream.protocols.chat_completions.quirks import Quirks
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
 from partstream.protocols.chat_completions.server_quirks import MODEL_QUIRKS, SERVER_QUIRKS, quirks_of
 from partstream.protocols.chat_completions.servers import SPOKEN_AT
-from partstream.protocols.chat_completions.settings import CacheControl, ChatCompletionsSettings
+from partstream.protocols.chat_completions.settings import SERVERS, CacheControl, ChatCompletionsSettings
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 
@@ -26,6 +26,7 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 def test_every_row_is_of_a_known_server_and_differs_from_the_smallest_request() -> None:
     known = {server.name for server in KNOWN_SERVERS}
     assert SERVER_QUIRKS.keys() <= known
+    assert tuple(SERVER_QUIRKS) == SERVERS, "the setting and the table name the same servers"
     assert {row.server for row in MODEL_QUIRKS} <= SERVER_QUIRKS.keys()
     assert all(quirks != Quirks() for quirks in SERVER_QUIRKS.values())
     fields = {name for row in MODEL_QUIRKS for name in row.changes}

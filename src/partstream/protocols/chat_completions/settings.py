@@ -7,19 +7,46 @@ from typing import Final
 
 from partstream.protocols.chat_completions.efforts import EffortAs
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
-from partstream.protocols.known_servers import KNOWN_SERVERS
+from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.checks import shortened
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import Choice, choice, text
 from partstream.settings.row import Setting
 
-__all__ = ["NO_SERVER", "OWN_SETTINGS", "CacheControl", "ChatCompletionsSettings", "EmptyContent", "MaxTokensField"]
+__all__ = [
+    "NO_SERVER",
+    "OWN_SETTINGS",
+    "SERVERS",
+    "CacheControl",
+    "ChatCompletionsSettings",
+    "EmptyContent",
+    "MaxTokensField",
+]
 
 NO_SERVER: Final = "unknown"
 """The server of which nothing is known."""
 
-_SERVERS: Final = (NO_SERVER, *(server.name for server in KNOWN_SERVERS))
+SERVERS: Final = (
+    *(
+        "openai",
+        "azure",
+        "gemini",
+        "openrouter",
+        "ollama",
+        "llama.cpp",
+        "vllm",
+        "sglang",
+        "deepseek",
+        "groq",
+        "mistral",
+    ),
+    *("xai", "together", "fireworks", "cerebras", "moonshot", "zhipu", "qwen", "minimax", "litellm", "baseten"),
+)
+"""The known servers that have rules of their own. The rules themselves are loaded with the first request."""
+
+_NAMES: Final = (NO_SERVER, *SERVERS)
+_TITLES: Final = ("Requests hold only what every server takes", *(known_server(name).title for name in SERVERS))
 
 
 class MaxTokensField(Choice):
@@ -66,8 +93,8 @@ class ChatCompletionsSettings:
 
 
 def _server(value: str, where: str) -> str:
-    if value not in _SERVERS:
-        raise ConfigurationError(where, shortened(value), f"one of {', '.join(_SERVERS)}")
+    if value not in _NAMES:
+        raise ConfigurationError(where, shortened(value), f"one of {', '.join(_NAMES)}")
     return value
 
 
@@ -76,9 +103,8 @@ OWN_SETTINGS: Final = OwnSettings(
     (
         Setting(
             "server",
-            text(_server, enum=list(_SERVERS)),
-            "The server whose rules requests follow, such as `mistral` behind a gateway of your own; with `unknown`, "
-            "requests hold only what every server takes",
+            text(_server, enum=list(_NAMES), enumDescriptions=list(_TITLES)),
+            "The server whose rules requests follow, such as `mistral` behind a gateway of your own",
             otherwise="the one that the base URL tells",
         ),
         Setting(
