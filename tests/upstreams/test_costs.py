@@ -57,6 +57,25 @@ def test_what_the_upstream_says_that_it_cost_goes_before_the_list():
     assert cost_of(_finish(), PRICING) is None
 
 
+REPORTED = {
+    "OpenRouter": ({"cost": 0.25, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, 0.25),
+    "OpenRouter, with a key of one's own": (
+        {"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}},
+        0.21,
+    ),
+    "OpenRouter, with a key and no details": ({"cost": 0.01, "is_byok": True, "cost_details": None}, 0.01),
+    "Perplexity": ({"cost": {"input_tokens_cost": 0.001, "output_tokens_cost": 0.002, "total_cost": 0.003}}, 0.003),
+    "xAI": ({"cost_in_usd_ticks": 1_466_250}, 0.000146625),
+    "xAI, nothing": ({"cost_in_usd_ticks": 0}, 0.0),
+    "no cost": ({"cost": {}, "total_tokens": 4}, None),
+}
+
+
+@pytest.mark.parametrize(("raw", "cost"), REPORTED.values(), ids=REPORTED)
+def test_each_server_says_its_cost_in_its_own_form(raw, cost):
+    assert cost_of(_finish(Usage(1, 1, raw=raw)), None) == cost
+
+
 NO_AMOUNTS = [True, "free", "-1", -1, "NaN", "sNaN", "Infinity", None, [1], "1e400", "1e9999999999999999999"]
 NO_AMOUNTS += [float("inf"), float("nan"), 10**400, 10**5000, "9" * 5000, 1_000_001]
 

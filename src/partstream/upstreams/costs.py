@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.numbers import MOST_DOLLARS, as_amount
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.models.records import Pricing
     from partstream.outputs import Finish
     from partstream.usage import Usage
@@ -18,6 +20,8 @@ __all__ = ["cost_of"]
 _logger = logging.getLogger("partstream.upstreams")
 
 _MOST_DIGITS: Final = 40
+_TICK: Final = Decimal("1e-10")
+"""US dollars. Recording xai-text: 1,466,250 ticks are 1 token at $0.30, 11 at $0.075 and 291 at $0.50 a million."""
 
 
 def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
@@ -31,12 +35,27 @@ def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
 def _reported_cost(finish: Finish) -> Decimal | None:
     """The cost that the upstream reports.
 
-    Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number.
+    Sources: the Vercel AI Gateway's `providerMetadata.gateway.cost`, a string; OpenRouter's `usage.cost`, a number;
+    Perplexity's `usage.cost.total_cost`; xAI's `usage.cost_in_usd_ticks` (recordings of Chat Completions).
     """
     said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
-    if finish.usage is not None:
-        said.append(finish.usage.raw.get("cost"))
-    return next((cost for value in said if (cost := _dollars(value)) is not None), None)
+    costs = (_dollars(value) for value in said)
+    reported = next((cost for cost in costs if cost is not None), None)
+    return _cost_in_usage(finish.usage.raw) if reported is None and finish.usage is not None else reported
+
+
+def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:
+    cost = raw.get("cost")
+    if isinstance(cost, dict):
+        return _dollars(cost.get("total_cost"))
+    if cost is None:
+        ticks = _dollars(raw.get("cost_in_usd_ticks"), most=MOST_DOLLARS / _TICK)
+        return None if ticks is None else ticks * _TICK
+    charged, details = _dollars(cost), raw.get("cost_details")
+    if charged is None or raw.get("is_byok") is not True or not isinstance(details, dict):
+        return charged
+    # With a key of one's own, OpenRouter charges its fee alone, and the provider of the model sends a bill too.
+    return charged + (_dollars(details.get("upstream_inference_cost")) or 0)
 
 
 def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
@@ -60,7 +79,7 @@ def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
     return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
 
 
-def _dollars(value: Any) -> Decimal | None:
+def _dollars(value: Any, most: Decimal = Decimal(MOST_DOLLARS)) -> Decimal | None:
     """The amount in a number or a text, or None; the log names a value that is none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -68,7 +87,7 @@ def _dollars(value: Any) -> Decimal | None:
         amount = Decimal(str(value)[:_MOST_DIGITS])
     except (InvalidOperation, ValueError):  # an integer of thousands of digits has no text
         amount = Decimal("NaN")
-    if amount.is_finite() and 0 <= amount <= MOST_DOLLARS:
+    if amount.is_finite() and 0 <= amount <= most:
         return amount
     _logger.warning("the upstream reports a cost that is no amount in dollars (%.40s); it counts as unknown", amount)
     return None
