@@ -69,7 +69,7 @@ def test_a_refused_field_is_left_out_once_and_from_then_on(caplog: pytest.LogCap
             first, second = came
             assert "prompt_cache_key" in first
             assert second == without(first, "prompt_cache_key")
-            assert "text refuses prompt_cache_key: sent again without it (" in caplog.text
+            assert "text refuses prompt_cache_key: sent again without it; the server answered" in caplog.text
             assert not [record for record in caplog.records if record.levelno > logging.INFO]
             assert (await asked(provider)).text == "Hello"
             assert came[2] == second
@@ -122,7 +122,8 @@ def test_what_a_person_set_is_left_out_with_a_warning_that_says_so(
             assert came[0]["temperature"] == 0.5
             assert came[1] == without(came[0], "temperature")
             (warning,) = (record for record in caplog.records if record.levelno == logging.WARNING)
-            assert warning.getMessage().startswith("text refuses temperature, which you set: sent again without it (")
+            said = warning.getMessage()
+            assert said.startswith("text refuses temperature (you set temperature): sent again without it; the server")
 
     run(check())
 
@@ -144,7 +145,7 @@ def test_a_value_that_is_refused_leaves_another_value_as_it_is() -> None:
     run(check())
 
 
-def test_a_forced_choice_of_tools_falls_back_to_a_free_one() -> None:
+def test_a_forced_choice_of_tools_falls_back_to_a_free_one(caplog: pytest.LogCaptureFixture) -> None:
     async def check() -> None:
         def answer_to(body: Body) -> list[Step]:
             free = body["tool_choice"] == "auto"
@@ -154,6 +155,7 @@ def test_a_forced_choice_of_tools_falls_back_to_a_free_one() -> None:
             tools = (Tool("look_up", "", {"type": "object"}),)
             assert (await asked(provider, tools=tools, tool_mode=ToolMode.REQUIRED)).text == "Hello"
             assert [body["tool_choice"] for body in came] == ["required", "auto"]
+            assert "text refuses tool_choice: sent again with tool_choice 'auto'; the server" in caplog.text
 
     run(check())
 

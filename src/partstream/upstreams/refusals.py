@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from partstream.tokens.accounting import LIMIT_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
@@ -75,14 +75,36 @@ def less_of(
         return replace(sending, carried=sending.carried & ~refused)
     sent = written(upstream, asked, sending.left_out)
     fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
-    if not fields or upstream.leave_out(sent, fields).body == sent.body:
+    less = upstream.leave_out(sent, fields)
+    if not fields or less.body == sent.body:
         return sending
-    chosen = set_by_a_person(upstream, asked, ours, fields)
-    for names, level, whose in ((chosen, logging.WARNING, ", which you set"), (fields - chosen, logging.INFO, "")):
-        if names:
-            shown = ", ".join(sorted(names))
-            _logger.log(level, "%s refuses %s%s: sent again without it (%s)", asked.model_id, shown, whose, error)
+    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), _in_its_place(sent, less), error)
     return replace(sending, left_out=sending.left_out | fields)
+
+
+def _say(
+    model_id: str, fields: frozenset[str], chosen: frozenset[str], in_its_place: Mapping[str, Any], error: UpstreamError
+) -> None:
+    """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
+    whose = f" (you set {_shown(chosen)})" if chosen else ""
+    how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
+    is_other = any(not name.startswith("max_") for name in in_its_place)
+    level = logging.WARNING if chosen or is_other else logging.INFO
+    _logger.log(level, "%s refuses %s%s: sent again %s; %s", model_id, _shown(fields), whose, how, error)
+
+
+def _shown(names: Collection[str]) -> str:
+    """The fields without their values, which may be nobody's business."""
+    return ", ".join(sorted({name.partition("=")[0] for name in names}))
+
+
+def _in_its_place(sent: WireRequest, less: WireRequest) -> Mapping[str, Any]:
+    """The plain values that the second request has and the first had not: twins, and other values."""
+    return {
+        name: value
+        for name, value in less.body.items()
+        if isinstance(value, str | int | float) and sent.body.get(name) != value
+    }
 
 
 def set_by_a_person(

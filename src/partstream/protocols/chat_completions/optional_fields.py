@@ -54,6 +54,7 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("messages[].reasoning", is_word=True),
     OptionalField("messages[].name", is_word=True),
     OptionalField("messages[].tool_calls[].extra_content"),
+    OptionalField("messages[].extra_content"),
     OptionalField("messages[].content[].cache_control"),
     OptionalField("tools[].cache_control"),
     OptionalField("prompt_cache_key"),
