@@ -133,6 +133,14 @@ servers: setup ## Try Partstream against model servers that nobody here wrote
 	$(BIN)/python -m servers $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
+# Each client is installed at its pinned version and asks a replay upstream on loopback; what it showed goes into
+# clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with one.
+.PHONY: clients
+
+clients: setup ## Ask the replay upstream with official clients
+	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
 

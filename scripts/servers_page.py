@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tried_table import row, tried_table
+
 from partstream.protocols.chat_completions.quirks import Quirks
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
 from partstream.protocols.chat_completions.server_quirks import SERVER_QUIRKS
@@ -14,7 +16,7 @@ from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.registry import PROTOCOLS, spoken_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from partstream.protocols.protocol import SpokenAt
 
@@ -85,19 +87,19 @@ stands below the table. – is what cannot be tried there.
 def servers_page() -> str:
     """The whole page."""
     results = json.loads(_RESULTS.read_text(encoding="utf-8"))
-    return "\n".join((_HEAD, _TABLE_HEAD, *_servers(results), "", _TRIED_HEAD, *_tried(results)))
+    return "\n".join((_HEAD, _TABLE_HEAD, *_servers(results), "", _TRIED_HEAD, *tried_table("server", results)))
 
 
 def _servers(results: Mapping[str, Any]) -> Iterator[str]:
-    yield _row(_COLUMNS)
-    yield _row(("---",) * len(_COLUMNS))
+    yield row(_COLUMNS)
+    yield row(("---",) * len(_COLUMNS))
     for server in KNOWN_SERVERS:
         for number, (protocol, spoken) in enumerate(spoken_at(server.name)):
             name = "" if number else f"**{server.title}**"
             tried = _how_tried(protocol, spoken, results.get(_TRIED_AS.get(server.name, ""), {}))
             what = f"`{spoken.base_url}`", PROTOCOLS[protocol].shown_title, _SINCE[protocol]
             works = _works(protocol, server.name)
-            yield _row((name, *what, *works, spoken.reason or "–", tried, _source(spoken)))
+            yield row((name, *what, *works, spoken.reason or "–", tried, _source(spoken)))
 
 
 def _works(protocol: str, server: str) -> tuple[str, ...]:
@@ -129,44 +131,3 @@ def _source(spoken: SpokenAt) -> str:
     named = [one.strip(" ,;") for one in source.split(";") if "recording" not in one]
     others = "its recorded answers" if "recording" in spoken.source else "what users of it report"
     return "; ".join(filter(None, named)) or others
-
-
-def _tried(results: Mapping[str, Any]) -> Iterator[str]:
-    columns = [(name, protocol) for name, result in results.items() for protocol in result["seen"]]
-    trials = list(dict.fromkeys(trial for name, protocol in columns for trial in results[name]["seen"][protocol]))
-    faults: list[tuple[str, str]] = []
-    yield _row(("server", "asked with", *trials))
-    yield _row(("---",) * (len(trials) + 2))
-    for name, protocol in columns:
-        seen = results[name]["seen"][protocol]
-        yield _row((f"**{name}**", protocol, *(_mark(name, seen[trial], faults) for trial in trials)))
-    yield ""
-    yield from (f"{number}. {name}: {fault}" for number, (name, fault) in enumerate(faults, 1))
-    yield ""
-    yield from (
-        f"- {name}: {result['package']}, {result['date']}{_left_out(result)}" for name, result in results.items()
-    )
-    yield ""
-
-
-def _mark(name: str, seen: Mapping[str, str], faults: list[tuple[str, str]]) -> str:
-    match seen["verdict"]:
-        case "works":
-            return "✓"
-        case "fault":
-            fault = (name, seen["says"])
-            if fault not in faults:
-                faults.append(fault)
-            return str(faults.index(fault) + 1)
-        case "not tried":
-            return "–"
-        case _:
-            return "✗"
-
-
-def _left_out(result: Mapping[str, str]) -> str:
-    return f", left out: {result['left_out']}" if result["left_out"] else ""
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

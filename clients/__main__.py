@@ -1,0 +1,87 @@
+"""The command behind `make clients`: installs and starts each client, asks it everything, and writes what it showed.
+
+It ends with code 1 when a client showed something else than the upstream said, and that is no known fault of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from servers.environments import ROOT, NotInstalledError
+from servers.results import Seen, ServerResult, Verdict, judged, merged, write
+
+from clients.asking import BrokenClientError, ask, running
+from clients.jobs import JOBS
+from clients.official import CLIENTS, FOLDER
+from partstream.testing import ReplayUpstream
+
+if TYPE_CHECKING:
+    from clients.jobs import Job
+    from clients.official import Client
+
+_RESULTS: Final = FOLDER / "results.json"
+_PROTOCOL: Final = "chat-completions"
+_COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAILS: "red", Verdict.NOT_TRIED: "dim"}
+
+
+@click.command()
+@click.option("--only", multiple=True, help="The name of a client; repeat for more.")
+@click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
+def main(only: tuple[str, ...], is_written: bool) -> None:
+    """Asks the replay upstream with official clients."""
+    console = Console()
+    chosen = [client for client in CLIENTS if not only or client.name in only]
+    if not chosen:
+        raise click.UsageError(f"--only: expected one of {', '.join(client.name for client in CLIENTS)}")
+    results = {client.name: _result(client, console) for client in chosen}
+    if is_written:
+        write(_RESULTS, merged(_RESULTS, results, [client.name for client in CLIENTS]))
+        console.print(f"written to {_RESULTS.relative_to(ROOT)}")
+    if any(result.fails for result in results.values()):
+        sys.exit(1)
+
+
+def _result(client: Client, console: Console) -> ServerResult:
+    console.rule(escape(f"{client.name} ({client.package})"))
+    date = datetime.now(UTC).date().isoformat()
+    try:
+        client.environment.install()
+        seen = {way: asyncio.run(_tried(client, mode, console)) for mode, way in client.modes.items()}
+        return ServerResult(client.package, date, "", seen)
+    except NotInstalledError as error:
+        console.print(f"left out: {error}", style="yellow", markup=False)
+        return ServerResult(client.package, date, str(error), {})
+
+
+async def _tried(client: Client, mode: str, console: Console) -> dict[str, Seen]:
+    console.print(f"[bold]{escape(client.modes[mode])}")
+    seen = {}
+    async with ReplayUpstream() as upstream, running([*client.program(), upstream.base_url_of(_PROTOCOL), mode]) as run:
+        for job in JOBS:
+            seen[job.name] = one = await _seen(client, mode, job, run, upstream)
+            console.print(f"  [{_COLOURS[one.verdict]}]{one.verdict:10}[/] {job.name:23}", end="")
+            console.print(one.says, markup=False, soft_wrap=True)
+            if run.returncode is not None:
+                break
+    return seen
+
+
+async def _seen(client: Client, mode: str, job: Job, run: asyncio.subprocess.Process, upstream: ReplayUpstream) -> Seen:
+    if job.of_streams and mode in client.documents:
+        return Seen(Verdict.NOT_TRIED, "a document has no end to miss")
+    try:
+        shown = await ask(job, run, upstream)
+    except BrokenClientError as error:
+        return Seen(Verdict.FAILS, str(error))
+    faults = (one for one in client.faults if one.trial == job.name and mode in (one.protocols or (mode,)))
+    return judged(shown.says, works=shown.works, fault=next(faults, None))
+
+
+if __name__ == "__main__":
+    main()

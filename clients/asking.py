@@ -1,0 +1,99 @@
+"""Runs a client beside a replay upstream, and compares what it shows with what the upstream said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from clients.jobs import judge, said_in_round
+from partstream.outputs import Finish
+from partstream.testing.directives import parse_choices
+from partstream.testing.scripted import play
+from partstream.testing.served import ENDPOINTS, reply_identity
+from partstream.usage import UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from clients.jobs import Job, Shown
+    from partstream.testing import ReplayUpstream
+    from partstream.testing.upstream import ServedExchange
+
+__all__ = ["BrokenClientError", "ask", "running"]
+
+_LONGEST_ANSWER: Final = 60
+"""Seconds that a client may take for a job; the first one includes its start."""
+_LONGEST_END: Final = 10
+_MODEL: Final = "text"
+_WORDS: Final = {
+    UnifiedFinishReason.STOP: "stop",
+    UnifiedFinishReason.TOOL_CALLS: "tool_calls",
+    UnifiedFinishReason.LENGTH: "length",
+    UnifiedFinishReason.CONTENT_FILTER: "content_filter",
+}
+
+
+class BrokenClientError(Exception):
+    """A client ended, or did not answer in time; the message has the last line that it printed."""
+
+
+@asynccontextmanager
+async def running(command: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Starts a client, and ends it with the block."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        yield process
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _LONGEST_END)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def ask(job: Job, client: asyncio.subprocess.Process, upstream: ReplayUpstream) -> Shown:
+    """What the client shows, beside what the upstream said.
+
+    Raises:
+        BrokenClientError: The client gives no result.
+    """
+    before = len(upstream.exchanges)
+    result = await _result(json.dumps(job.line(_MODEL)).encode() + b"\n", client)
+    exchanges = upstream.exchanges[before:]
+    return judge(job, result, [] if job.fails or job.breaks else [_said(one) for one in exchanges])
+
+
+async def _result(line: bytes, client: asyncio.subprocess.Process) -> dict[str, Any]:
+    if client.stdin is None or client.stdout is None or client.stderr is None:
+        raise BrokenClientError("it has no pipes")
+    client.stdin.write(line)
+    try:
+        async with asyncio.timeout(_LONGEST_ANSWER):
+            await client.stdin.drain()
+            answer = await client.stdout.readline()
+            said = b"" if answer else await client.stderr.read()
+    except TimeoutError as error:
+        raise BrokenClientError(f"it gave no result within {_LONGEST_ANSWER} s") from error
+    except ConnectionError as error:
+        raise BrokenClientError("it ended") from error
+    if not answer:
+        raise BrokenClientError([*said.decode(errors="replace").strip().splitlines(), "it ended"][0])
+    result: dict[str, Any] = json.loads(answer)
+    return result
+
+
+def _said(exchange: ServedExchange) -> dict[str, Any]:
+    """What the upstream said to one request, played again."""
+    request = exchange.request
+    asked = ENDPOINTS[request.path].read(request.body, request.headers)
+    (scenario,) = parse_choices(exchange.choice or "")
+    outputs = list(play(scenario, asked, reply_identity(request.body, request.number)))
+    finish = outputs[-1]
+    if not isinstance(finish, Finish) or finish.reason is None:
+        raise AssertionError(f"{scenario} ends without a reason")
+    return said_in_round(outputs, _WORDS[finish.reason.unified])

@@ -1,0 +1,103 @@
+"""The official clients, at pinned versions, with what each is known to show otherwise than the upstream says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Final
+
+from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
+from servers.foreign import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from servers.environments import Environment
+
+__all__ = ["CLIENTS", "FOLDER", "Client"]
+
+FOLDER: Final = Path(__file__).resolve().parent
+_NODE: Final = NodeEnvironment(FOLDER / "node")
+_PYTHON: Final = PythonEnvironment("openai-python", FOLDER / "python" / "requirements.lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client that is run here.
+
+    Attributes:
+        name: What it is called; `--only` takes it.
+        package: Its package and version, as its registry has them.
+        environment: Where it is installed.
+        program: Gives the command that runs it, without its arguments: the base URL and a mode.
+        modes: The ways in which programs ask with it, and what each is called.
+        documents: The modes that ask for a document in place of a stream.
+        faults: What it is known to show otherwise; `protocols` of a fault are modes here.
+    """
+
+    name: str
+    package: str
+    environment: Environment
+    program: Callable[[], list[str]]
+    modes: Mapping[str, str]
+    documents: frozenset[str]
+    faults: tuple[Fault, ...] = ()
+
+
+def _python(script: str) -> Callable[[], list[str]]:
+    return lambda: [str(_PYTHON.program("python")), str(FOLDER / "python" / script)]
+
+
+def _node(script: str) -> Callable[[], list[str]]:
+    return lambda: [_find_node(), str(FOLDER / "node" / script)]
+
+
+def _find_node() -> str:
+    """A Node that runs all of them, which ask for version 22: the one that the packages bring, else the machine's."""
+    brought = sorted((FOLDER / "node" / "node_modules").glob("node-linux-*/bin/node"))
+    found = str(brought[0]) if brought else which("node")
+    if found is None:
+        raise NotInstalledError("node is missing")
+    return found
+
+
+_CUT: Final = "its helper raises where an answer is cut, whatever was said until then"
+_LAST_PIECE: Final = "of a field that the official types do not have, its helper keeps the last piece alone"
+
+CLIENTS: Final = (
+    Client(
+        "openai-python",
+        "openai 3.54.0",
+        _PYTHON,
+        _python("openai_python.py"),
+        {"chunks": "`create(stream=True)`", "helper": "`stream()`", "document": "`create()`"},
+        frozenset({"document"}),
+        (
+            Fault("cut at a length", "LengthFinishReasonError", _CUT, ("helper",)),
+            Fault("cut by a filter", "ContentFilterFinishReasonError", _CUT, ("helper",)),
+        ),
+    ),
+    Client(
+        "openai-node",
+        "openai 7.57.0",
+        _NODE,
+        _node("openai_node.js"),
+        {"chunks": "`create({ stream: true })`", "helper": "`stream()`", "document": "`create()`"},
+        frozenset({"document"}),
+        (
+            Fault("thinking", "thinking of round 1", _LAST_PIECE, ("helper",)),
+            Fault("two calls, then text", "thinking of round 1", _LAST_PIECE, ("helper",)),
+            Fault("sources", "sources of round 1", _LAST_PIECE, ("helper",)),
+        ),
+    ),
+    Client(
+        "AI SDK",
+        "@ai-sdk/openai-compatible 3.0.92",
+        _NODE,
+        _node("ai_sdk.js"),
+        {"streamText": "`streamText`", "generateText": "`generateText`"},
+        frozenset({"generateText"}),
+        (Fault("sources", "sources of round 1: [] instead", "it reads no annotations"),),
+    ),
+)

@@ -1,0 +1,70 @@
+"""The run with official clients: it compares whole answers, it can fail, and its pins are those of the lock files."""
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import pytest
+from clients.asking import BrokenClientError, ask, running
+from clients.jobs import JOBS, Job, judge
+from clients.official import CLIENTS, FOLDER
+
+from partstream.testing import ReplayUpstream
+
+OF_NAME = {job.name: job for job in JOBS}
+TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}
+ERROR = {"kind": "APIError", "status": 500, "message": "It broke.", "code": None}
+ENDED = "import sys; sys.exit('nothing of this is installed')"
+
+
+@pytest.mark.parametrize(
+    ("job", "rounds", "error", "works", "says"),
+    [
+        ("text", [TEXT], None, True, "as it was said"),
+        ("text", [TEXT | {"text": "Ho"}], None, False, "text of round 1: 'Ho' instead of 'Hi'"),
+        ("text", [TEXT | {"tokens": None}], None, False, "tokens of round 1: None instead of [3, 1]"),
+        ("text", [TEXT, TEXT], None, False, "2 rounds instead of 1"),
+        ("text", [], ERROR, False, "APIError: It broke."),
+        ("503", [], ERROR, True, "APIError: It broke."),
+        ("503", [TEXT], None, False, "it raises nothing"),
+        ("breaks off", [TEXT | {"finish": None}], None, True, "no finish reason"),
+        ("breaks off", [TEXT], None, False, "it raises nothing"),
+    ],
+)
+def test_what_a_client_shows_is_compared_with_what_was_said(
+    job: str, rounds: list[dict[str, Any]], error: dict[str, Any] | None, works: bool, says: str
+):
+    assert judge(OF_NAME[job], {"rounds": rounds, "error": error}, [TEXT]) == (works, says)
+
+
+def _shown(job: Job, command: list[str], *arguments: str) -> tuple[bool, str]:
+    async def run() -> tuple[bool, str]:
+        async with ReplayUpstream() as upstream:
+            base_url = upstream.base_url_of("chat-completions")
+            async with running([*command, base_url, *arguments]) as client:
+                return await ask(job, client, upstream)
+
+    return asyncio.run(run())
+
+
+def test_a_client_runs_both_rounds_of_a_tool_loop_against_a_real_upstream():
+    command = [sys.executable, str(FOLDER / "python" / "openai_python.py")]
+    assert _shown(OF_NAME["two calls, then text"], command, "chunks") == (True, "as it was said")
+
+
+def test_a_client_that_ends_is_told_with_its_last_line():
+    with pytest.raises(BrokenClientError, match="nothing of this is installed"):
+        _shown(OF_NAME["text"], [sys.executable, "-c", ENDED])
+
+
+def test_every_row_of_the_table_of_clients_fits():
+    for client in CLIENTS:
+        assert client.documents <= {*client.modes}
+        for fault in client.faults:
+            assert fault.trial in OF_NAME
+            assert {*fault.protocols} <= {*client.modes}
+        name, _, version = client.package.rpartition(" ")
+        manifest = json.loads((FOLDER / "node" / "package.json").read_text(encoding="utf-8"))
+        required = (FOLDER / "python" / "requirements.in").read_text(encoding="utf-8")
+        assert manifest["dependencies"].get(name) == version or f"{name}=={version}" in required
