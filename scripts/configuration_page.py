@@ -146,6 +146,18 @@ One of the `apiKey...` settings or `vercelOidc`. The strongest place that names 
 
 Keys are in no log, error, cache or command line.
 
+## What a server does not take
+
+Servers of one protocol refuse different fields of it. A request that is refused with HTTP 400 or 422 for an optional
+field is sent once more without it, or with what the server knows in its place (`max_completion_tokens` for
+`max_tokens`, the `tool_choice` `auto`, the reasoning effort `none` beside tools), only before the first part of the
+answer. The field is left out for that model from then on, for a week at the most. The log says what was left out and
+why: as a warning where a person had set it, or where another value took its place.
+
+A server that is busy (408, 409, 429, 5xx; also said in the first event of a stream) is asked again as `retry` says,
+after as many seconds as it wants. An account without credit, a filter that refused the request and a conversation that
+is too long are not tried again.
+
 ## Models that answer in another's place
 
 `fallbacks` such as `{"large": ["small", "tiny"]}`. They are asked in order when a model is overloaded (429, 5xx, or

@@ -32,6 +32,7 @@ SAID = {
         REFUSED,
         f"said (HTTP 429, code rate_limit_exceeded, retry after 20 s, request req_1, generation gen_1)\nbody: {BODY}",
     ),
+    "a field that is blamed": (UpstreamHTTPError(400, param="input[2]"), "said (HTTP 400, field input[2])"),
     "a failure in a stream": (UpstreamFailureError("no", provider_code="overloaded"), "said (code overloaded)"),
     "a connection": (UpstreamConnectionError("http://h", "refused"), "said"),
     "a cause with more facts": (

@@ -20,6 +20,7 @@ _LONGEST_CAUSE: Final = 300
 _FACTS: Final[tuple[tuple[str, type | tuple[type, ...], Callable[[Any], str]], ...]] = (
     ("http_status", int, lambda status: f"HTTP {status}"),
     ("provider_code", str, lambda code: f"code {code:.100}"),
+    ("param", str, lambda param: f"field {param:.100}"),
     ("retry_after", (int, float), lambda seconds: f"retry after {seconds:g} s"),
     ("request_id", str, lambda request_id: f"request {request_id:.100}"),
     ("generation_id", str, lambda generation_id: f"generation {generation_id:.100}"),

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from partstream.conversation.carried import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
@@ -467,3 +469,29 @@ REFUSED_STATE = {
 def test_which_carried_state_is_refused(message: str, refused: Carried) -> None:
     assert ERRORS.refused(UpstreamHTTPError(400, provider_message=message)) is refused
     assert ERRORS.refused(UpstreamHTTPError(500, provider_message=message)) is Carried.NOTHING
+
+
+NAMES = (
+    "error errors detail message msg code type param status metadata raw reasons provider_name base_resp status_code "
+    "status_msg choices x_groq details innererror content_filter_result filtered retry_after retryDelay loc object"
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES.split()), inner, max_size=4),
+    max_leaves=12,
+)
+SENT = {"stream_options": {}, "user": "x"}
+
+
+@given(JSON, st.sampled_from([200, 400, 422, 429, 500]))
+def test_any_document_is_an_error_with_fields_of_their_types_or_none(document: Any, status: int) -> None:
+    failure = ERRORS.failure_in(document)
+    error = http_error(status, {}, json.dumps(document).encode(), NOW, ERRORS)
+    for one in (error, failure):
+        if one is not None:
+            for name in ("provider_message", "provider_code", "provider_type", "param"):
+                assert getattr(one, name) is None or isinstance(getattr(one, name), str)
+            assert one.retry_after is None or one.retry_after >= 0
+            assert ERRORS.kind_of(one) is None or isinstance(ERRORS.kind_of(one), ErrorKind)
+            assert ERRORS.refused_fields(one, SENT) <= {"stream_options", "user", 'user="x"'}
+            assert ERRORS.overflow(one) is None or isinstance(ERRORS.overflow(one), Overflow)
