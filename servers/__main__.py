@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,17 +68,22 @@ def _result(server: ForeignServer, console: Console) -> ServerResult:
 def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]]:
     logs = ROOT / "artifacts" / "servers"
     logs.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    with TemporaryDirectory() as home:
-        environment = environment_of(server, port, Path(home))
+    port, behind = free_port(), free_port()
+    our_url = f"http://127.0.0.1:{behind}/v1" if server.is_proxy else ""
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(TemporaryDirectory()))
+        environment = environment_of(server, port, home, our_url)
+        if server.is_proxy:
+            ours = [sys.executable, "-m", "partstream", "upstream", "--port", str(behind)]
+            stack.enter_context(running(ours, behind, "/v1/models", ROOT, logs / "ours.log", environment))
         log = logs / f"{server.name.replace(' ', '-')}.log"
-        with running(server.command(port), port, server.ready_path, server.folder, log, environment):
-            seen = {}
-            for protocol in _protocols_of(server):
-                console.print(f"[bold]{protocol}")
-                target = _target(server, port, protocol, Path(home))
-                seen[protocol] = {trial.name: _shown(trial, server, target, console) for trial in TRIALS}
-            return seen
+        stack.enter_context(running(server.command(port), port, server.ready_path, server.folder, log, environment))
+        seen = {}
+        for protocol in _protocols_of(server):
+            console.print(f"[bold]{protocol}")
+            target = replace(_target(server, port, protocol, home), behind=our_url)
+            seen[protocol] = {trial.name: _shown(trial, server, target, console) for trial in TRIALS}
+        return seen
 
 
 def _protocols_of(server: ForeignServer) -> list[str]:
@@ -96,10 +103,16 @@ def _target(server: ForeignServer, port: int, protocol: str, home: Path) -> Targ
     )
 
 
-def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console) -> Seen:
-    reason = server.not_tried.get(trial.name)
+def _reason_to_leave_out(trial: Trial, server: ForeignServer, target: Target) -> str | None:
     if trial.needs_auto and target.protocol:
-        reason = "a protocol that is named is never second-guessed"
+        return "a protocol that is named is never second-guessed"
+    if trial.needs_proxy and not server.is_proxy:
+        return "is no proxy"
+    return server.not_tried.get(trial.name)
+
+
+def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console) -> Seen:
+    reason = _reason_to_leave_out(trial, server, target)
     if reason is not None:
         seen = Seen(Verdict.NOT_TRIED, reason)
     else:

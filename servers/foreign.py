@@ -61,6 +61,7 @@ class ForeignServer:
         ready_path: Answers once it is ready.
         not_tried: By the name of a trial, why it cannot be tried here.
         faults: Its known faults.
+        is_proxy: Whether it can ask our own server, which it finds in the variable `UPSTREAM_URL`.
     """
 
     name: str
@@ -76,6 +77,7 @@ class ForeignServer:
     ready_path: str = "/v1/models"
     not_tried: Mapping[str, str] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    is_proxy: bool = False
 
 
 _LITELLM: Final = PythonEnvironment("litellm", _HERE / "litellm" / "requirements.lock")
@@ -116,6 +118,7 @@ FOREIGN_SERVERS: Final = (
             ),
             Fault("usage", "usage of 0,", "/responses counts no input tokens of text in parts", (RESPONSES,)),
         ),
+        is_proxy=True,
     ),
     ForeignServer(
         "aimock",
@@ -218,9 +221,12 @@ FOREIGN_SERVERS: Final = (
 
 PORT_VARIABLE: Final = "PORT"
 """Where a server that has no option for its port looks for it."""
+UPSTREAM_VARIABLE: Final = "UPSTREAM_URL"
+"""Where the configuration of a proxy looks for our own server."""
 
 
-def environment_of(server: ForeignServer, port: int, home: Path) -> dict[str, str]:
+def environment_of(server: ForeignServer, port: int, home: Path, behind: str) -> dict[str, str]:
     """What the process of a server finds in its environment: nothing of whoever runs this but the path."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    return kept | {"HOME": str(home), PORT_VARIABLE: str(port), "PYTHONDONTWRITEBYTECODE": "1"} | dict(server.variables)
+    places = {"HOME": str(home), PORT_VARIABLE: str(port), UPSTREAM_VARIABLE: behind, "PYTHONDONTWRITEBYTECODE": "1"}
+    return kept | places | dict(server.variables)

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TRIALS", "Target", "Trial", "UnexpectedError", "prove"]
 
+OURS: Final = "ours/"
+"""What the name of a model begins with, behind a proxy, that our own server offers."""
+_SCENARIOS: Final = ("text", "thinking", "tools", "long", "incomplete")
+"""The models of our own server, which `partstream upstream` describes."""
+
 HELLO: Final = "Hello! Grüße, 你好, 👋."
 WARM: Final = "It is 21 degrees in Lisbon."
 _KEY_VARIABLE: Final = "SERVERS_KEY"
@@ -76,6 +81,7 @@ class Target:
         models: By the name of a trial, the model that is asked for it.
         key: What it wants for a key; empty for none.
         environment: The environment of the command line: no settings of whoever runs this.
+        behind: The base URL of our own model server behind a proxy; empty for servers that are no proxy.
     """
 
     base_url: str
@@ -84,6 +90,7 @@ class Target:
     models: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    behind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +101,13 @@ class Trial:
         name: Of tables.
         run: Tries it; gives one sentence on what was seen, or raises an UnexpectedError.
         needs_auto: Whether it is about a server of which nothing but the address is said.
+        needs_proxy: Whether it is about a server that can ask our own one.
     """
 
     name: str
     run: Callable[[Target, str], Awaitable[str]]
     needs_auto: bool = False
+    needs_proxy: bool = False
 
 
 async def prove(trial: Trial, target: Target) -> str:
@@ -327,6 +336,25 @@ async def _broken_off(target: Target, model: str) -> str:
     raise UnexpectedError(f"it was taken for whole: {_text(response)!r}")
 
 
+async def _in_between(target: Target, _model: str) -> str:
+    """Asks our own server for each of these scenarios, and asks for it again through the proxy in between."""
+    direct = replace(target, base_url=target.behind, key="")
+    for scenario in _SCENARIOS:
+        said = await _essence(direct, scenario)
+        _expect(f"the scenario {scenario}", await _essence(target, OURS + scenario), said)
+    return f"{len(_SCENARIOS)} answers of our own server came through as they are"
+
+
+async def _essence(target: Target, model: str) -> tuple[object, ...]:
+    """What has to be the same of two answers that say the same."""
+    response = await _ask(target, model, "Say hello.", _WEATHER)
+    thought = "".join("".join(part.value) for part in response.parts if isinstance(part, ThinkingPart))
+    calls = [(part.name, part.input) for part in response.parts if isinstance(part, ToolCallPart)]
+    usage, reason = response.usage, response.finish_reason
+    tokens = usage and (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+    return _text(response), thought, calls, tokens, reason and reason.unified.value
+
+
 TRIALS: Final = (
     Trial("models", _list_models),
     Trial("chat", _chat),
@@ -342,5 +370,6 @@ TRIALS: Final = (
     Trial("broken off", _broken_off),
     Trial("wrong model", _wrong_model),
     Trial("wrong key", _wrong_key),
+    Trial("in between", _in_between, needs_proxy=True),
 )
 """In the order of tables: the first two through the command line, the others through the Python API."""
