@@ -57,7 +57,7 @@ class ChatCompletionsStream:
         self._finish = FinishWords()
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: Wire = {}
-        self._ends_with_usage = False  # whether the last chunk brought the first usage
+        self._ends_with_usage = False  # whether the last chunk brought the first usage, behind a message
         self._error: LanguageModelError | None = None
 
     @property
@@ -98,10 +98,11 @@ class ChatCompletionsStream:
         self._state = next_state
         self._error = self._error or error
         if self._error is None:
-            reports = self._usage.reports
+            reports, is_begun = self._usage.reports, not self._message.is_empty
             self._read_about(chunk)
             self._read_choices(chunk, outputs)
-            self._ends_with_usage = self._usage.reports == 1 != reports
+            is_report = is_begun and not any(_says_anything(choice) for choice in objects(chunk, "choices"))
+            self._ends_with_usage = is_report and self._usage.reports == 1 != reports
         else:  # what follows an error adds to it, and no more
             self._read_about(chunk)
 
@@ -134,7 +135,7 @@ class ChatCompletionsStream:
     def _seems_whole(self) -> bool:
         """Whether nothing but `[DONE]` is missing. Servers that forget the finish reason still end with the usage:
         recordings pai-snowflake-snowflake-thinking-streaming and llm-tools-streaming-variant-b, where lines of JSON
-        have no place for `[DONE]`."""
+        have no place for `[DONE]`. A usage beside a piece of the message is no end: servers report one with each."""
         return self._finish.is_said or self._is_document or self._ends_with_usage
 
     def _complete(self, outputs: _Outputs) -> None:
@@ -223,6 +224,13 @@ def _kind(chunk: Wire) -> EventKind | None:
 
 _REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})
 """The fields of chunks without a choice: usage, filters, moderation, what an agent adds."""
+
+
+def _says_anything(choice: Wire) -> bool:
+    """Whether a choice holds a piece of the message, or a whole one."""
+    return bool(choice.get("message")) or any(
+        value for name, value in mapping(choice, "delta").items() if name != "role"
+    )
 
 
 def _holds_only_calls(choice: Wire) -> bool:
