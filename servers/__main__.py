@@ -21,7 +21,7 @@ from rich.markup import escape
 
 from partstream.protocols.registry import asked_protocols
 from servers.environments import ROOT, NotInstalledError
-from servers.foreign import FOREIGN_SERVERS, environment_of
+from servers.foreign import AUTO, FOREIGN_SERVERS, environment_of
 from servers.processes import NotStartedError, free_port, running
 from servers.results import Seen, ServerResult, Verdict, judged, merged, write
 from servers.trials import TRIALS, Target, UnexpectedError, prove
@@ -59,10 +59,10 @@ def _result(server: ForeignServer, console: Console) -> ServerResult:
         console.print("installing", end=" ")
         server.environment.install()
         console.print("and starting")
-        return ServerResult(server.package, date, "", _tried(server, console))
+        return ServerResult(server.package, date, "", server.peculiar, _tried(server, console))
     except (NotInstalledError, NotStartedError) as error:
         console.print(f"left out: {error}", style="yellow", markup=False)
-        return ServerResult(server.package, date, str(error), {})
+        return ServerResult(server.package, date, str(error), server.peculiar, {})
 
 
 def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]]:
@@ -88,14 +88,14 @@ def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]
 
 def _protocols_of(server: ForeignServer) -> list[str]:
     known = asked_protocols()
-    return [protocol for protocol in ("auto", *server.protocols) if protocol in known]
+    return [protocol for protocol in (AUTO, *server.protocols) if protocol in known]
 
 
 def _target(server: ForeignServer, port: int, protocol: str, home: Path) -> Target:
     places = ("PARTSTREAM_DATA", "PARTSTREAM_CACHE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HOME")
     return Target(
         f"http://127.0.0.1:{port}/v1",
-        "" if protocol == "auto" else protocol,
+        "" if protocol == AUTO else protocol,
         server.model,
         server.models,
         server.key,
@@ -119,7 +119,7 @@ def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console
         faults = (
             fault
             for fault in server.faults
-            if fault.trial == trial.name and (not fault.protocols or target.protocol in fault.protocols)
+            if fault.trial == trial.name and (not fault.protocols or (target.protocol or AUTO) in fault.protocols)
         )
         try:
             said, works = asyncio.run(prove(trial, target)), True

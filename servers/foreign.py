@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from servers.environments import Environment
 
-__all__ = ["FOREIGN_SERVERS", "Fault", "ForeignServer"]
+__all__ = ["AUTO", "FOREIGN_SERVERS", "Fault", "ForeignServer"]
 
 _HERE: Final = Path(__file__).resolve().parent
 
+AUTO: Final = "auto"
+"""What is said of the protocol where nothing is said."""
 CHAT: Final = "chat-completions"
 RESPONSES: Final = "openresponses"
 
@@ -34,7 +36,7 @@ class Fault:
         trial: The trial that fails because of it.
         sign: Words of what the trial says then.
         fault: What is wrong, in words.
-        protocols: Where it shows; empty for everywhere.
+        protocols: What is said of the protocol where it shows; empty for everywhere.
     """
 
     trial: str
@@ -61,6 +63,7 @@ class ForeignServer:
         ready_path: Answers once it is ready.
         not_tried: By the name of a trial, why it cannot be tried here.
         faults: Its known faults.
+        peculiar: What is peculiar about its wire and is read all the same, in words.
         is_proxy: Whether it can ask our own server, which it finds in the variable `UPSTREAM_URL`.
     """
 
@@ -77,6 +80,7 @@ class ForeignServer:
     ready_path: str = "/v1/models"
     not_tried: Mapping[str, str] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    peculiar: str = ""
     is_proxy: bool = False
 
 
@@ -118,6 +122,7 @@ FOREIGN_SERVERS: Final = (
             ),
             Fault("usage", "usage of 0,", "/responses counts no input tokens of text in parts", (RESPONSES,)),
         ),
+        peculiar="another id in each chunk, and usage beside an empty choice; a wrong key is 400, No connected db",
         is_proxy=True,
     ),
     ForeignServer(
@@ -131,6 +136,7 @@ FOREIGN_SERVERS: Final = (
         variables={"AIMOCK_API_KEYS": "local-key"},
         key="local-key",
         ready_path="/health",
+        peculiar="thinking before the role; events of OpenResponses without a sequence number",
         not_tried={"wrong model": _ANY_MODEL, "overflow": _NO_OVERFLOW},
         faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (RESPONSES,)),),
     ),
@@ -148,6 +154,7 @@ FOREIGN_SERVERS: Final = (
             _NO_USAGE,
             Fault("rate limit", "it answered '[mock response", "a stream ignores the status of a rule, and answers"),
         ),
+        peculiar="arguments of calls in pieces of four characters",
         not_tried={
             "wrong model": _ANY_MODEL,
             "wrong key": _NO_KEYS,
@@ -164,6 +171,7 @@ FOREIGN_SERVERS: Final = (
         _HERE / "mocks",
         (CHAT,),
         "gpt-4o",
+        peculiar="two calls under one index, and no finish reason behind them; no role at all",
         not_tried={
             "wrong model": _ANY_MODEL,
             "wrong key": _NO_KEYS,
@@ -186,6 +194,7 @@ FOREIGN_SERVERS: Final = (
         "gpt-4o",
         ready_path="/",
         faults=(_NO_LIST, _NO_USAGE),
+        peculiar="one character a chunk, each under another id, with a role that is null",
         not_tried={
             "turns": "looks at the last message alone",
             "tool round trip": "has no tools",
@@ -209,6 +218,7 @@ FOREIGN_SERVERS: Final = (
         variables={"HOST": "127.0.0.1"},
         key="local-key",
         faults=(_NO_USAGE,),
+        peculiar="every error as an event under status 200, and nothing behind it",
         not_tried={
             "tool round trip": "has no tools in streams",
             "two calls": "has no tools in streams",
