@@ -2,8 +2,10 @@
 
 import json
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import dumps
 from partstream.testing.connection import Delivery, ServerConnection
 from partstream.testing.steps import Step, document
+from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger.rows import LimitRow
 from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import Answer, ask, gateway_to, run
@@ -216,7 +220,7 @@ def test_nothing_is_sent_again_once_a_part_was_reported() -> None:
 
 def test_a_field_is_tried_again_a_week_later() -> None:
     now = 1000.0
-    memory = RefusedFields(lambda: now)
+    memory = RefusedFields(clock=lambda: now)
     memory.keep("m", frozenset({"store"}))
     now += 6 * 86_400
     memory.keep("m", frozenset({"store", "user"}))  # learned before: its week goes on
@@ -224,3 +228,46 @@ def test_a_field_is_tried_again_a_week_later() -> None:
     now += 86_401
     assert memory.of("m") == {"user"}
     assert memory.of("other") == set()
+
+
+def test_what_was_refused_outlives_the_process_but_for_values(tmp_path: Path) -> None:
+    now = 10 * 86_400.0
+    names = frozenset({"store", 'user="me"'})
+    with closing(open_ledger(tmp_path)) as ledger:
+        memory = RefusedFields("u", ledger, lambda: now)
+        memory.keep("m", names)
+        assert memory.of("m") == names
+    with closing(open_ledger(tmp_path)) as ledger:
+        assert RefusedFields("u", ledger, lambda: now).of("m") == {"store"}
+        assert RefusedFields("another", ledger, lambda: now).of("m") == set()
+        now += 7 * 86_400 + 1
+        assert RefusedFields("u", ledger, lambda: now).of("m") == set()
+    with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as connection:
+        assert connection.execute("SELECT field FROM refusals").fetchall() == [("store",)]
+
+
+def test_a_ledger_of_an_earlier_version_is_kept_and_remembers_refusals_too(tmp_path: Path) -> None:
+    with closing(open_ledger(tmp_path)) as ledger:
+        ledger.keep_limit("u", "m", LimitRow(600, 1000.0))
+    with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as connection:
+        connection.execute("DROP TABLE refusals")
+    with closing(open_ledger(tmp_path)) as ledger:
+        memory = RefusedFields("u", ledger, lambda: 1000.0)
+        assert memory.of("m") == set()
+        memory.keep("m", frozenset({"store"}))
+    with closing(open_ledger(tmp_path)) as ledger:
+        assert RefusedFields("u", ledger, lambda: 1000.0).of("m") == {"store"}
+        assert ledger.limits("u") == {"m": LimitRow(600, 1000.0)}
+
+
+def test_another_process_asks_without_the_field_at_once(tmp_path: Path) -> None:
+    async def check() -> None:
+        refuses = refusing(prompt_cache_key="Unknown parameter: 'prompt_cache_key'.")
+        async with server(refuses) as (url, came):
+            for _ in range(2):
+                with closing(open_ledger(tmp_path)) as ledger:
+                    async with gateway_to(url, ledger) as provider:
+                        assert (await asked(provider)).text == "Hello"
+            assert ["prompt_cache_key" in body for body in came] == [True, False, False]
+
+    run(check())

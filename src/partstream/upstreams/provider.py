@@ -22,6 +22,7 @@ from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList, with_learned_limits
 from partstream.upstreams.question import Question
+from partstream.upstreams.refusals import RefusedFields
 from partstream.upstreams.request_sender import RequestSender
 from partstream.upstreams.request_tokens import RequestTokens
 from partstream.upstreams.warnings import with_warnings
@@ -63,7 +64,8 @@ class GatewayProvider(LanguageModelChatProvider):
         fingerprint = configuration.fingerprint
         self._accounting = TokenAccounting(fingerprint, ledger if configuration.ledger else None, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
-        self._sender = RequestSender(configuration, self._http, fingerprint, self._tokens_of)
+        refused = RefusedFields(fingerprint, ledger if configuration.ledger else None)
+        self._sender = RequestSender(configuration, self._http, fingerprint, self._tokens_of, refused)
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
     from partstream.errors import UpstreamError
     from partstream.protocols.protocol import WireRequest, WriteRequest
+    from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.retry import Sending
 
 __all__ = ["RefusedFields", "less_of", "set_by_a_person", "written"]
@@ -26,26 +27,48 @@ _logger = logging.getLogger("partstream.upstreams")
 class RefusedFields:
     """Remembers which optional fields each model of one upstream refused; serves any number of requests at once.
 
-    A field is tried again after as long as a learned limit is valid: servers are replaced.
+    A field is tried again after as long as a learned limit is valid: servers are replaced. Where only a value was
+    refused, that is remembered as long as this object lives: the value may be a person's own.
 
     Args:
+        upstream: The identity of the upstream: a digest, never an address.
+        ledger: Remembers longer than this object; None for a memory of this object alone.
         clock: Returns the seconds since 1970.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, upstream: str = "", ledger: Ledger | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._upstream = upstream
+        self._ledger = ledger
         self._clock = clock
+        self._is_read = ledger is None
         self._learned: dict[str, dict[str, float]] = {}
 
     def of(self, model_id: str) -> frozenset[str]:
         """The names of the fields that a model refuses."""
+        self._read()
         since = self._clock() - LIMIT_SECONDS
         return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
 
     def keep(self, model_id: str, names: frozenset[str]) -> None:
         """Remembers the fields without which a model answered."""
-        known, now = self.of(model_id), self._clock()
-        for name in names - known:
+        new, now = names - self.of(model_id), self._clock()
+        for name in new:
             self._learned.setdefault(model_id, {})[name] = now
+            if self._ledger is not None and "=" not in name:
+                self._ledger.keep_refusal(self._upstream, model_id, name, now)
+        if self._ledger is not None and new:
+            self._ledger.flush()
+
+    def _read(self) -> None:
+        """Reads once what was learned before this object."""
+        if self._is_read or self._ledger is None:
+            return
+        known = self._ledger.refusals(self._upstream)
+        self._is_read = known is not None  # not in time: read again with the next request
+        for model_id, learned in (known or {}).items():
+            self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
 def written(upstream: WriteRequest, asked: ChatRequest, left_out: frozenset[str]) -> WireRequest:

@@ -74,6 +74,7 @@ class RequestSender:
         http: The connections to it.
         fingerprint: What tells it from others: a digest, never an address.
         tokens: Makes what is known of the tokens of a question to a model.
+        refused: What the models refused before; None for nothing.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class RequestSender:
         http: UpstreamHTTP,
         fingerprint: str,
         tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
+        refused: RefusedFields | None = None,
     ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
@@ -92,7 +94,7 @@ class RequestSender:
         self._counts = UpstreamCounts(self._fetch, http.base_path, self._upstream.count)
         self._fingerprint = fingerprint
         self._tokens = tokens
-        self._refused = RefusedFields()
+        self._refused = refused or RefusedFields()
         self._said: set[str] = set()
 
     async def send(self, model: LanguageModelChatInformation, question: Question) -> None:

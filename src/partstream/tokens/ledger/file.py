@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.tokens.ledger.schema import (
+    ADDED_TABLES,
     APPLICATION_ID,
     CAPACITIES,
     SCHEMA,
@@ -159,6 +160,8 @@ class LedgerFile:
     def _commit(self, connection: sqlite3.Connection) -> bool:
         connection.execute("BEGIN IMMEDIATE")
         try:
+            for statement in ADDED_TABLES:
+                connection.execute(statement)
             for sql, rows in self._unwritten:
                 self._execute(connection, sql, rows)
             if self._writes % _TRIMMED_EVERY == 0:

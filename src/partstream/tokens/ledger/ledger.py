@@ -152,6 +152,27 @@ class Ledger:
         if self._worker is not None:
             self._worker.forget_limit(upstream, model)
 
+    # ---- refused fields ----
+
+    def refusals(self, upstream: str) -> dict[str, dict[str, float]] | None:
+        """The fields that an upstream's models refused, with the time in seconds since 1970, by model id.
+
+        None where the file cannot be read now; without a file there are none.
+        """
+        return {} if self._worker is None else self._worker.refusals(upstream)
+
+    def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
+        """Remembers a field that a model refused, only in the file.
+
+        Args:
+            upstream: The identity of the upstream: a digest, never an address.
+            model: The model's id.
+            field: The name of the field; never a value, which may be a person's own.
+            learned: The time of the refusal, in seconds since 1970.
+        """
+        if self._worker is not None:
+            self._worker.keep_refusal(upstream, model, field, learned)
+
     # ---- usage ----
 
     def keep_usage(self, row: UsageRow) -> None:

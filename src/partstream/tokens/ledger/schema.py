@@ -8,13 +8,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "ADDED_TABLES",
     "APPLICATION_ID",
     "CAPACITIES",
     "CLEAR_USAGE",
     "CLEAR_USAGE_BEYOND",
     "FORGET_LIMIT",
+    "HAS_REFUSALS",
     "KEEP_COUNT",
     "KEEP_LIMIT",
+    "KEEP_REFUSAL",
     "KEEP_SAMPLE",
     "KEEP_TOTAL",
     "KEEP_USAGE",
@@ -22,6 +25,7 @@ __all__ = [
     "READ_COUNTS",
     "READ_LAST_USAGE",
     "READ_LIMITS",
+    "READ_REFUSALS",
     "READ_SAMPLES",
     "READ_TOTALS",
     "READ_USAGE",
@@ -63,10 +67,18 @@ SCHEMA: Final = (
     "CREATE INDEX usage_by_time ON usage (time)",
 )
 
+ADDED_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS refusals (
+        upstream TEXT, model TEXT, field TEXT, learned REAL, PRIMARY KEY (upstream, model, field)
+    ) WITHOUT ROWID""",
+)
+"""Tables that a file of the same version may lack: the first write adds them, so that no file is renamed for them."""
+
 CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
     "counts": (100_000, "used"),
     "totals": (20_000, "used"),
     "usage": (200_000, "time"),
+    "refusals": (10_000, "learned"),
 }
 """The most rows of each growing table, and the column that determines their age; together about 40 MB."""
 
@@ -80,6 +92,8 @@ READ_COUNTS: Final = (
 READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
 READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
 READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
+HAS_REFUSALS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'refusals'"
+READ_REFUSALS: Final = "SELECT model, field, learned FROM refusals WHERE upstream = ?"
 READ_USAGE: Final = (
     "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
     " WHERE time >= ? ORDER BY time"
@@ -109,6 +123,7 @@ TRIM_SAMPLES: Final = (
 )
 KEEP_LIMIT: Final = "INSERT OR REPLACE INTO limits (upstream, model, tokens, learned) VALUES (?, ?, ?, ?)"
 FORGET_LIMIT: Final = "DELETE FROM limits WHERE upstream = ? AND model = ?"
+KEEP_REFUSAL: Final = "INSERT OR REPLACE INTO refusals (upstream, model, field, learned) VALUES (?, ?, ?, ?)"
 KEEP_USAGE: Final = (
     "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost, process)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -22,14 +22,17 @@ from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow
 from partstream.tokens.ledger.schema import (
     FORGET_LIMIT,
+    HAS_REFUSALS,
     KEEP_COUNT,
     KEEP_LIMIT,
+    KEEP_REFUSAL,
     KEEP_SAMPLE,
     KEEP_TOTAL,
     KEEP_USAGE,
     MOST_PARAMETERS,
     READ_COUNTS,
     READ_LIMITS,
+    READ_REFUSALS,
     READ_SAMPLES,
     READ_TOTALS,
     TOUCH_COUNT,
@@ -120,6 +123,18 @@ class LedgerWorker:
             return None
         return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_number(tokens) and _is_time(at)}
 
+    def refusals(self, upstream: str) -> dict[str, dict[str, float]] | None:
+        """The fields that an upstream's models refused, by the models' ids, with the time of the refusal."""
+        name = storable_text(upstream)
+        rows = self._read(lambda file: file.read(READ_REFUSALS, (name,)) if file.read(HAS_REFUSALS) else [])
+        if rows is None:
+            return None
+        found: dict[str, dict[str, float]] = {}
+        for model, field, at in rows:
+            if _is_time(at):
+                found.setdefault(str(model), {})[str(field)] = at
+        return found
+
     # ---- writing: collected, and written by `flush` ----
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
@@ -154,6 +169,12 @@ class LedgerWorker:
     def forget_limit(self, upstream: str, model: str) -> None:
         """Adds the deletion of a limit to the next write."""
         self._new.append((FORGET_LIMIT, [(storable_text(upstream), storable_text(model))]))
+
+    def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
+        """Adds a refused field to the next write."""
+        if _is_time(learned):
+            names = storable_text(upstream), storable_text(model), storable_text(field)
+            self._new.append((KEEP_REFUSAL, [(*names, learned)]))
 
     def keep_usage(self, row: UsageRow) -> None:
         """Adds the usage of an answer to the next write; a number that cannot be is unknown."""
