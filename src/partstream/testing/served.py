@@ -1,7 +1,7 @@
 """The paths of the replay upstream, each with its protocol, and a scenario as events of a protocol; knows no socket.
 
 The upstream serves every protocol that reads requests and writes responses, including those of installed packages.
-Only the table of base paths names a protocol.
+Only tables here name a protocol.
 """
 
 from __future__ import annotations
