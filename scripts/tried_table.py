@@ -28,9 +28,9 @@ def tried_table(what: str, results: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"{number}. {name}: {fault}" for number, (name, fault) in enumerate(faults, 1))
     yield ""
-    yield from (
-        f"- {name}: {result['package']}, {result['date']}{_left_out(result)}" for name, result in results.items()
-    )
+    for name, result in results.items():
+        peculiar = f". It has {result['peculiar']}." if result.get("peculiar") else ""
+        yield f"- {name}: {result['package']}, {result['date']}{_left_out(result)}{peculiar}"
     yield ""
 
 

@@ -122,7 +122,7 @@ FOREIGN_SERVERS: Final = (
             ),
             Fault("usage", "usage of 0,", "/responses counts no input tokens of text in parts", (RESPONSES,)),
         ),
-        peculiar="another id in each chunk, and usage beside an empty choice; a wrong key is 400, No connected db",
+        peculiar="another id in each chunk, usage beside an empty choice, and status 400 for a wrong key",
         is_proxy=True,
     ),
     ForeignServer(
@@ -136,7 +136,7 @@ FOREIGN_SERVERS: Final = (
         variables={"AIMOCK_API_KEYS": "local-key"},
         key="local-key",
         ready_path="/health",
-        peculiar="thinking before the role; events of OpenResponses without a sequence number",
+        peculiar="thinking before the role, and events of OpenResponses without a sequence number",
         not_tried={"wrong model": _ANY_MODEL, "overflow": _NO_OVERFLOW},
         faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (RESPONSES,)),),
     ),
@@ -154,7 +154,7 @@ FOREIGN_SERVERS: Final = (
             _NO_USAGE,
             Fault("rate limit", "it answered '[mock response", "a stream ignores the status of a rule, and answers"),
         ),
-        peculiar="arguments of calls in pieces of four characters",
+        peculiar="the arguments of calls in pieces of four characters",
         not_tried={
             "wrong model": _ANY_MODEL,
             "wrong key": _NO_KEYS,
@@ -171,7 +171,7 @@ FOREIGN_SERVERS: Final = (
         _HERE / "mocks",
         (CHAT,),
         "gpt-4o",
-        peculiar="two calls under one index, and no finish reason behind them; no role at all",
+        peculiar="two calls under one index, no finish reason behind them, and no role at all",
         not_tried={
             "wrong model": _ANY_MODEL,
             "wrong key": _NO_KEYS,
@@ -194,7 +194,7 @@ FOREIGN_SERVERS: Final = (
         "gpt-4o",
         ready_path="/",
         faults=(_NO_LIST, _NO_USAGE),
-        peculiar="one character a chunk, each under another id, with a role that is null",
+        peculiar="one character a chunk, another id in each, and a role that is null",
         not_tried={
             "turns": "looks at the last message alone",
             "tool round trip": "has no tools",
@@ -218,7 +218,7 @@ FOREIGN_SERVERS: Final = (
         variables={"HOST": "127.0.0.1"},
         key="local-key",
         faults=(_NO_USAGE,),
-        peculiar="every error as an event under status 200, and nothing behind it",
+        peculiar="its errors as events under status 200, and no end behind them",
         not_tried={
             "tool round trip": "has no tools in streams",
             "two calls": "has no tools in streams",
