@@ -359,9 +359,9 @@ def test_decision_11_without_a_finish_reason_and_a_mark_the_stream_is_truncated(
 
 
 def test_decision_11_usage_that_is_reported_with_each_piece_ends_nothing() -> None:
-    for piece in (said("Hi"), said("")):
-        result = read([{**piece, "usage": {"prompt_tokens": 3, "completion_tokens": 1}}])
-        assert result.finish.outcome is Outcome.TRUNCATED
+    counts = {"prompt_tokens": 3, "completion_tokens": 1}
+    for piece in (said("Hi"), said(""), calls(call(0, "a", "add", "{}"))):
+        assert read([{**piece, "usage": counts}]).finish.outcome is Outcome.TRUNCATED
 
 
 @pytest.mark.parametrize("ends", [[finished()], [DONE], [finished(), DONE], [finished(), usage(), DONE]])

@@ -57,7 +57,7 @@ class ChatCompletionsStream:
         self._finish = FinishWords()
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: Wire = {}
-        self._ends_with_usage = False  # whether the last chunk brought the first usage, behind a message
+        self._ends_with_usage = False  # whether the last chunk brought the first usage, and nothing else
         self._error: LanguageModelError | None = None
 
     @property
@@ -98,11 +98,10 @@ class ChatCompletionsStream:
         self._state = next_state
         self._error = self._error or error
         if self._error is None:
-            reports, is_begun = self._usage.reports, not self._message.is_empty
+            reports = self._usage.reports
             self._read_about(chunk)
             self._read_choices(chunk, outputs)
-            is_report = is_begun and not any(_says_anything(choice) for choice in objects(chunk, "choices"))
-            self._ends_with_usage = is_report and self._usage.reports == 1 != reports
+            self._ends_with_usage = self._usage.reports == 1 != reports and self._closes(chunk)
         else:  # what follows an error adds to it, and no more
             self._read_about(chunk)
 
@@ -137,6 +136,12 @@ class ChatCompletionsStream:
         recordings pai-snowflake-snowflake-thinking-streaming and llm-tools-streaming-variant-b, where lines of JSON
         have no place for `[DONE]`. A usage beside a piece of the message is no end: servers report one with each."""
         return self._finish.is_said or self._is_document or self._ends_with_usage
+
+    def _closes(self, chunk: Wire) -> bool:
+        """Whether a chunk with usage is the last one. OpenRouter says the cost only there, even of an empty answer:
+        recording req-openrouter-minimax-minimax-m1-object-streaming."""
+        is_begun = not self._message.is_empty or "cost" in mapping(chunk, "usage")
+        return is_begun and not any(_says_anything(choice) for choice in objects(chunk, "choices"))
 
     def _complete(self, outputs: _Outputs) -> None:
         """Ends a whole answer."""
