@@ -34,7 +34,7 @@ def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_
             listed = await provider.provide_language_model_chat_information(True, CancellationTokenSource().token)
             assert listed
             # What else is asked about the models, behind the list, would need a second connection meanwhile.
-            await provider._models.settle()
+            await provider._upstream.settle()
             for _ in range(2):
                 assert (await ask(provider, "Hi")).text == HELLO
             asked = {exchange.request.path for exchange in upstream.exchanges}
@@ -152,7 +152,9 @@ def test_a_limit_that_is_reached_is_the_callers_to_name():
             aclosing(UpstreamHTTP(configuration(upstream.base_url))) as http,
         ):
             with pytest.raises(TimeoutError):
-                await http.send(HTTPRequest("POST", "/v1/responses", content=b"{}"), lambda: asyncio.timeout(0.05))
+                await http.send(
+                    HTTPRequest("POST", "/v1/responses", content=b'{"model":"m"}'), lambda: asyncio.timeout(0.05)
+                )
 
     run(test())
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.conversation.carried import Carried
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from partstream.settings.row import Setting
 
 __all__ = [
+    "NO_FIELDS",
     "Claim",
     "CountEndpoint",
     "EndMark",
@@ -56,6 +57,10 @@ __all__ = [
 
 WireEvent: TypeAlias = dict[str, Any]
 """One event of a wire as a JSON object."""
+
+
+NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
+"""The empty JSON object: the request that lacks everything, see :attr:`WriteRequest.empty_request`."""
 
 
 class Claim(IntEnum):
@@ -218,7 +223,8 @@ class WriteRequest:
         leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
             names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
         count: Where its servers count a request, or None.
-        alternative: What to say of a server that lists models and has not this endpoint; empty where nothing is known.
+        empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
+            shows thereby that the endpoint is there. None where no server is asked in this way.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -232,7 +238,7 @@ class WriteRequest:
     errors: Errors = COMMON_ERRORS
     leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = _as_it_is
     count: CountEndpoint | None = None
-    alternative: str = ""
+    empty_request: Mapping[str, Any] | None = None
 
     @property
     def carries(self) -> Carried:

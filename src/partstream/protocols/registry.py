@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import SpokenAt, WriteRequest
 
 __all__ = [
+    "AUTO",
     "BUILT_IN_PROTOCOLS",
     "DEFAULT_CHUNK_PROTOCOL",
     "DEFAULT_PROTOCOL",
@@ -41,8 +42,11 @@ __all__ = [
     "spoken_at",
 ]
 
+AUTO: Final = "auto"
+"""The value of the setting `protocol` with which is found out what an upstream speaks; the name of no protocol."""
+
 DEFAULT_PROTOCOL: Final = "openresponses"
-"""What an upstream speaks where nobody says it."""
+"""What a stream is in where nobody says it."""
 
 DEFAULT_CHUNK_PROTOCOL: Final = "ai-sdk"
 """What the events are that a program most likely holds as objects."""
@@ -134,7 +138,8 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        found.setdefault(point.name, point)
+        if point.name != AUTO:
+            found.setdefault(point.name, point)
     return found
 
 

@@ -252,6 +252,8 @@ def _read_body(request: HTTPRequest) -> dict[str, Any]:
         raise _HTTPError(400, f"got {got}, expected a JSON object") from error
     if not isinstance(body, dict):
         raise _HTTPError(400, f"got JSON of type {type(body).__name__}, expected an object")
+    if not body:  # as real servers do: who asks whether an endpoint is there gets no answer of a model
+        raise _HTTPError(400, "got an empty request, expected a model and a conversation")
     try:
         dumps(body)
     except TypeError as error:  # NaN and Infinity, which some decoders take

@@ -10,13 +10,12 @@ from urllib.parse import urlsplit
 
 from partstream.errors import LanguageModelError, UpstreamHTTPError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.protocols.registry import asking
 
 if TYPE_CHECKING:
     from partstream.models.discovery import Fetch
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["GENERAL_ADVICE", "advice_on_missing_endpoint", "advice_on_missing_list", "says_path_is_missing"]
+__all__ = ["GENERAL_ADVICE", "advice_on_missing_list", "says_path_is_missing"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -25,6 +24,10 @@ _VERSION: Final = "/v1"
 _VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """What else servers do not find; the endpoint itself is in the plural in paths."""
+_PATHS: Final = re.compile(r"\S*/\S*")
+"""A path in a message may hold any word: `/v4/ai/language-model`."""
+_NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
+"""What llama.cpp's server says of any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0
 """For one look: an error is shown behind it."""
 GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
@@ -34,17 +37,8 @@ def says_path_is_missing(error: LanguageModelError) -> bool:
     """Tells whether the server lacks the path, rather than the model or a stored response."""
     if not isinstance(error, UpstreamHTTPError) or error.http_status not in _MISSING:
         return False
-    return not _THINGS.search(error.provider_message or "")
-
-
-async def advice_on_missing_endpoint(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """Advice for a server without the endpoint that answers; requests lists of models only."""
-    corner = asking(configuration.protocol)
-    base_path = urlsplit(configuration.base_url).path.rstrip("/")
-    list_path, _ = corner.find_model_lists(base_path)
-    if corner.alternative and await _has_list(fetch, list_path.rstrip("/")):
-        return f"this server lists models and has no {base_path}{corner.path}: {corner.alternative}"
-    return await advice_on_missing_list(fetch, configuration)
+    message = _PATHS.sub(" ", error.provider_message or "")
+    return _NO_SUCH_PATH.fullmatch(message.strip()) is not None or not _THINGS.search(message)
 
 
 async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:

@@ -21,7 +21,7 @@ from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
 from partstream.protocols.known_servers import server_at
-from partstream.protocols.protocol import WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
 from partstream.settings.checks import fits_header
 
 if TYPE_CHECKING:
@@ -107,4 +107,5 @@ WRITE_REQUEST: Final = WriteRequest(
     conversation_rules=conversation_rules,
     errors=ERRORS,
     leave_out=LEAVE_OUT,
+    empty_request=NO_FIELDS,
 )

@@ -16,7 +16,7 @@ from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.input_items import input_items
 from partstream.protocols.openresponses.optional_fields import LEAVE_OUT
 from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedReasoning, OpenResponsesSettings
-from partstream.protocols.protocol import WireRequest, WriteRequest
+from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
 
 if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
@@ -122,5 +122,5 @@ WRITE_REQUEST: Final = WriteRequest(
     errors=ERRORS,
     leave_out=LEAVE_OUT,
     count=COUNT,
-    alternative="it seems to speak another protocol",
+    empty_request=NO_FIELDS,
 )
