@@ -32,6 +32,10 @@ def nothing_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv(name, str(tmp_path))
 
 
+FORCED = {"PARTSTREAM_PROTOCOL": "openresponses"}
+"""So that a server gets the requests of the test and no others."""
+
+
 async def _asked(command: str, base_url: str, **environment: str) -> Ended:
     first, *rest = COMMANDS[command]
     home = {"XDG_CONFIG_HOME": "/nowhere", "APPDATA": "/nowhere"}
@@ -170,7 +174,7 @@ def test_what_nobody_thought_of_is_a_finding_of_doctor_and_no_traceback(monkeypa
     def broken(_gateway: object) -> None:
         raise RuntimeError(KEY)
 
-    monkeypatch.setattr("partstream.upstreams.http.find_proxy", broken)
+    monkeypatch.setattr("partstream.upstreams.connections.find_proxy", broken)
 
     async def test() -> None:
         ended = await _asked("doctor", "http://127.0.0.1:9/v1")
@@ -186,7 +190,9 @@ def test_what_nobody_thought_of_is_a_finding_of_doctor_and_no_traceback(monkeypa
 LIST = json.dumps({"object": "list", "data": [{"id": "qwen3:8b", "object": "model"}]}).encode()
 
 
-async def _said_by_server_with(documents: dict[str, bytes], base: str, command: str) -> tuple[Ended, list[str]]:
+async def _said_by_server_with(
+    documents: dict[str, bytes], base: str, command: str, endpoint: str = "", **environment: str
+) -> tuple[Ended, list[str]]:
     paths: list[str] = []
 
     async def serve(connection: ServerConnection) -> None:
@@ -195,32 +201,56 @@ async def _said_by_server_with(documents: dict[str, bytes], base: str, command: 
             reply = document(404, b"404 page not found", "text/plain")
             if request.path in documents and request.method == "GET":
                 reply = document(200, documents[request.path])
+            if request.path == endpoint:
+                reply = document(400, _error("got nothing, expected a conversation"))
             await connection.deliver(reply, Delivery(), lambda: None)
 
     async with listening(serve) as url:
-        return await _asked(command, f"{url}{base}"), paths
+        return await _asked(command, f"{url}{base}", **environment), paths
 
 
-def test_a_server_that_lists_models_and_has_not_the_endpoint_seems_to_speak_another_wire():
+@pytest.mark.parametrize("command", ["chat", "doctor"])
+def test_a_server_that_lists_models_and_has_no_endpoint_is_said_to_speak_something_else(command: str):
     async def test() -> None:
-        chat, _ = await _said_by_server_with({"/v1/models": LIST}, "/v1", "chat")
+        ended, _ = await _said_by_server_with({"/v1/models": LIST}, "/v1", command)
+        assert ended.code == FAILED[command]
+        said = ended.output + ended.errors
+        assert "it lists models and has none of /v1/responses, /v1/chat/completions: it speaks something else" in said
+
+    run(test())
+
+
+def test_a_protocol_that_is_set_and_not_spoken_is_answered_with_the_one_that_is():
+    async def test() -> None:
+        chat, paths = await _said_by_server_with({"/v1/models": LIST}, "/v1", "chat", "/v1/chat/completions", **FORCED)
         assert chat.code == 3
         assert "HTTP 404: 404 page not found" in chat.errors
-        assert "has no /v1/responses: it seems to speak another protocol" in chat.errors
+        assert "the server speaks Chat Completions at http://127.0.0.1:" in chat.errors
+        assert "no OpenResponses: leave `protocol` out, or set it to chat-completions" in chat.errors
+        assert paths[0] == "/v1/responses"  # nothing was asked before, and nothing is asked in another protocol
 
     run(test())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_base_url_without_v1_is_answered_with_the_one_that_works(command: str):
+def test_a_base_url_without_v1_is_answered_with_the_one_that_works_where_the_protocol_is_set(command: str):
     async def test() -> None:
-        ended, paths = await _said_by_server_with({"/v1/models": LIST}, "", command)
+        ended, paths = await _said_by_server_with({"/v1/models": LIST}, "", command, "/v1/responses", **FORCED)
         said = ended.output + ended.errors
         assert ended.code == FAILED[command], said
         assert "did you mean http://127.0.0.1:" in said
         assert "name models" not in said
         assert "/v1?" in said
         assert "/v1/models" in paths
+
+    run(test())
+
+
+@pytest.mark.parametrize("command", ["models", "doctor"])
+def test_a_base_url_without_v1_is_understood_where_the_protocol_is_found_out(command: str):
+    async def test() -> None:
+        ended, _ = await _said_by_server_with({"/v1/models": LIST}, "", command, "/v1/chat/completions")
+        assert ended.code == 0, ended.output + ended.errors
 
     run(test())
 
@@ -234,13 +264,14 @@ def test_a_server_that_has_neither_is_asked_about_its_base_url(command: str):
     run(test())
 
 
-def test_a_model_that_is_not_there_is_the_server_s_own_sentence_alone():
+@pytest.mark.parametrize("environment", [{}, FORCED], ids=["found out", "set"])
+def test_a_model_that_is_not_there_is_the_server_s_own_sentence_alone(environment: dict[str, str]):
     async def test() -> None:
         reply = document(404, _error("The model `m` does not exist.", code="model_not_found"))
         async with server_of(reply) as (url, requests):
-            chat = await _asked("chat", url)
+            chat = await _asked("chat", url, **environment)
         assert chat.errors == "the server answered HTTP 404: The model `m` does not exist.\n"
-        assert len(requests) == 1
+        assert len(requests) == (1 if environment else 4)
 
     run(test())
 
@@ -258,7 +289,7 @@ def test_what_would_fail_in_the_same_way_again_is_not_tried_again():
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-            chat = await call("chat", "--base-url", url, "--model", "m", "Hi")
+            chat = await call("chat", "--base-url", url, "--model", "m", "Hi", **FORCED)
         assert (
             f"does the base URL have to begin with {url.removesuffix('/v1').replace('http', 'https')}?" in chat.errors
         )

@@ -5,7 +5,6 @@ Knows neither streams nor documents: who sends a request through it reads the bo
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,13 +17,13 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
-from partstream.protocols.registry import asking
+from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
-from partstream.upstreams.client import make_client, redacted_log
+from partstream.upstreams.client import redacted_log
 from partstream.upstreams.connection_failures import RUNNING, connection_error
+from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError, FixedKey
-from partstream.upstreams.proxies import find_proxy
 from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from partstream.redaction import Redactor
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource
-    from partstream.upstreams.proxies import Proxy
     from partstream.upstreams.secret import Secret
 
 __all__ = ["HTTPAnswer", "HTTPRequest", "UpstreamHTTP"]
@@ -135,21 +133,22 @@ class _BuiltRequest:
 
 
 class UpstreamHTTP:
-    """The connections to one upstream, for all its requests; serves any number of them at once.
+    """The requests to one upstream in one protocol; serves any number of them at once.
 
     Args:
-        configuration: Where the upstream is, how it is reached, its key and its headers.
+        configuration: Where the upstream is, how it is reached, its protocol, its key and its headers.
+        connections: The connections to it, if others use them too: whoever made them closes them.
     """
 
-    def __init__(self, configuration: GatewayConfiguration) -> None:
+    def __init__(self, configuration: GatewayConfiguration, connections: Connections | None = None) -> None:
         self._configuration = configuration
-        self._protocol = asking(configuration.protocol)
+        # Where no protocol is known yet, the key goes as most servers take it: as a bearer token.
+        self._protocol = asking(DEFAULT_PROTOCOL if configuration.is_detected else configuration.protocol)
         self._secrets = frozenset(configuration.secrets)
         self._keys: frozenset[str] = frozenset()
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
-        self._client: httpx2.AsyncClient | None = None
-        self._proxy: Proxy | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._connections = Connections(configuration) if connections is None else connections
+        self._owns_connections = connections is None
 
     @property
     def base_path(self) -> str:
@@ -162,7 +161,11 @@ class UpstreamHTTP:
         return self._protocol.document_headers
 
     async def send(
-        self, request: HTTPRequest, limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
+        self,
+        request: HTTPRequest,
+        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+        *,
+        renews_key: bool = True,
     ) -> HTTPAnswer:
         """Sends a request and returns when the head of its answer has come.
 
@@ -172,6 +175,7 @@ class UpstreamHTTP:
         Args:
             request: The request.
             limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
+            renews_key: Whether it is sent once more with another key.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -182,7 +186,7 @@ class UpstreamHTTP:
         """
         key = await self._credentials.get()
         answer = await self._send(request, key, limit)
-        if key is None or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
+        if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
             return answer
         another: Secret | None = None
         try:
@@ -198,15 +202,14 @@ class UpstreamHTTP:
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
-            await client.aclose()
+        if self._owns_connections:
+            await self._connections.aclose()
 
     async def _send(
         self, request: HTTPRequest, key: Secret | None, limit: Callable[[], AbstractAsyncContextManager[Any]]
     ) -> HTTPAnswer:
         built = self._build(request, key)
-        client = self._client_of(asyncio.get_running_loop())
+        client = self._connections.client()
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
         failure: UpstreamError
         try:
@@ -219,7 +222,7 @@ class UpstreamHTTP:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             redactor = redactor_of(built.sent, self._secrets | self._keys)
-            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._proxy)
+            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
         else:
             answer = HTTPAnswer(response, built.sent, self._secrets, self._keys)
             if _logger.isEnabledFor(logging.DEBUG):
@@ -231,7 +234,10 @@ class UpstreamHTTP:
     def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)
         url = url_on_host(self._configuration.base_url, request.path, request.query)
-        client = self._client_of(asyncio.get_running_loop())
+        client = self._connections.client()
+        proxy = self._connections.proxy
+        if proxy is not None:  # one that the environment names is in no setting
+            self._secrets |= {*secrets_in_url(proxy.url)}
         built = client.build_request(request.method, url, content=request.content, headers={**request.headers, **sent})
         return _BuiltRequest(built, sent, without_query(url))
 
@@ -249,16 +255,6 @@ class UpstreamHTTP:
         return headers
 
     def _not_connected(self) -> UpstreamTimeoutError:
-        proxy = self._proxy
+        proxy = self._connections.proxy
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
         return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
-
-    def _client_of(self, loop: asyncio.AbstractEventLoop) -> httpx2.AsyncClient:
-        """The client of this event loop; connections cannot move to another."""
-        if self._client is None or self._loop is not loop:
-            self._proxy = find_proxy(self._configuration)
-            self._client = make_client(self._configuration, self._proxy)
-            if self._proxy is not None:  # one that the environment names is in no setting
-                self._secrets |= {*secrets_in_url(self._proxy.url)}
-            self._loop = loop
-        return self._client
