@@ -18,7 +18,7 @@ from partstream import __version__
 from partstream.configuration import SETTINGS, Place
 from partstream.hosts.vscode.methods import PROTOCOL_VERSION
 from partstream.models.limits import LimitPolicy
-from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
+from partstream.protocols.registry import AUTO, asked_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,8 +200,8 @@ def test_the_schema_of_a_group_names_the_settings_that_the_gateway_reads() -> No
         assert set(GROUP[name]["properties"]) == _within(name)
     assert set(GROUP["modelRequests"]["additionalProperties"]["properties"]) == _within("request")
     assert GROUP["limitPolicy"]["enum"] == list(LimitPolicy)
-    assert GROUP["protocol"]["enum"] == list(asked_protocols())
-    assert GROUP["protocol"]["default"] == DEFAULT_PROTOCOL
+    assert GROUP["protocol"]["enum"] == [AUTO, *asked_protocols()]
+    assert GROUP["protocol"]["default"] == AUTO
 
 
 def _within(name: str) -> set[str]:
@@ -238,7 +238,7 @@ def test_adding_a_group_asks_for_three_things_and_inserts_no_snippet() -> None:
 
 def test_the_dialog_says_what_each_protocol_is() -> None:
     protocol = ASKED["protocol"]
-    assert protocol["enumItemLabels"] == ["OpenResponses", "Chat Completions", "Vercel AI Gateway"]
+    assert protocol["enumItemLabels"] == ["Automatic", "OpenResponses", "Chat Completions", "Vercel AI Gateway"]
     assert len(protocol["enumDescriptions"]) == len(protocol["enum"])
     assert all(protocol["enumDescriptions"])
 

@@ -19,7 +19,7 @@ from partstream.errors import (
 )
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.registry import AUTO
 from partstream.provider import LanguageModelChatProvider
 from partstream.simple import FunctionProvider
 from partstream.tokens import Counters
@@ -78,7 +78,8 @@ def connect(
 
     Args:
         base_url: The base URL of the API; or a whole configuration, which then holds all other settings; or a provider.
-        protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS`.
+        protocol: The protocol that the server speaks, a name of :data:`partstream.PROTOCOLS`; it is found out where it
+            is left out.
         api_key: The key, or None for a server without keys.
         model: The model's id, or None for the first model in the list of the server or the provider. Given a base URL,
             a named model is not looked up in the list, so its limits are assumed.
@@ -124,7 +125,7 @@ def _configuration(
     base_url: str,
     model: str | None,
     *,
-    protocol: str = DEFAULT_PROTOCOL,
+    protocol: str = AUTO,
     api_key: str | Secret | None = None,
     headers: Mapping[str, str] | None = None,
     allow_insecure_http: bool = False,

@@ -10,6 +10,7 @@ import pytest
 from commands import call, call_process, end, run, start, terminal
 
 from partstream.testing import Outcome, ReplayUpstream
+from questions import questions
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = token_hex(12)
@@ -30,9 +31,10 @@ def test_a_prompt_gets_one_answer_and_the_tokens_stay_out_of_the_output():
             )
             assert (chat.code, chat.output) == (0, f"{HELLO}\n")
             assert chat.errors.startswith("── tokens ")
-            body = upstream.requests[0].body
+            (request,) = questions(upstream)
+            body = request.body
             assert (body["model"], body["instructions"], len(body["input"])) == ("small", "Be brief.", 1)
-            assert "authorization" not in upstream.requests[0].headers
+            assert "authorization" not in request.headers
 
     run(test())
 
@@ -81,7 +83,7 @@ def test_a_dash_reads_the_whole_prompt_from_standard_input():
         async with ReplayUpstream() as upstream:
             chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", "-", typed="two\nlines\n")
             assert chat.code == 0
-            assert _said(upstream.requests[0].body["input"][0]) == ("user", "two\nlines\n")
+            assert _said(questions(upstream)[0].body["input"][0]) == ("user", "two\nlines\n")
 
     run(test())
 
@@ -256,7 +258,7 @@ def test_piped_lines_are_the_messages_of_one_conversation():
         async with ReplayUpstream() as upstream:
             typed = "Hi\n\nfault:status=400\nAnd?\n/clear\nfault:truncate=6\n/exit\nnever\n"
             chat = await call("chat", "--base-url", upstream.base_url, "--model", "m", typed=typed)
-            inputs = [[_said(item) for item in request.body["input"]] for request in upstream.requests]
+            inputs = [[_said(item) for item in request.body["input"]] for request in questions(upstream)]
         assert chat.output.count(HELLO) == 2
         assert ">" not in chat.output
         assert chat.errors.count("HTTP 400") == 1
@@ -282,13 +284,14 @@ def test_in_a_terminal_ctrl_c_stops_the_answer_and_then_at_the_prompt_the_progra
             shown.type("scenario:long pace:20\n")
             await shown.until("A paragraph with")
             shown.process.send_signal(signal.SIGINT)
-            assert (await upstream.wait_for_end(1)).delivery.outcome is Outcome.CLIENT_CLOSED
+            asked = questions(upstream)[0].number
+            assert (await upstream.wait_for_end(asked)).delivery.outcome is Outcome.CLIENT_CLOSED
             await shown.until("Stopped.")
             await shown.asks()
             shown.type("Hi again\n")
             await shown.until("one word at a time. ── tokens")
             await shown.asks()
-            question, answer, again = map(_said, upstream.requests[1].body["input"])
+            question, answer, again = map(_said, questions(upstream)[1].body["input"])
             assert question == ("user", "scenario:long pace:20")
             assert answer[0] == "assistant"
             assert "A paragraph with" in answer[1]

@@ -100,7 +100,7 @@ def test_chat_takes_what_its_options_leave_out_from_the_file(tmp_path: Path):
             path.write_text(f'baseUrl = "{upstream.base_url}"\napiKeyFile = "{key.as_posix()}"\n')
             chat = await call("chat", "--model", "small", "Hi", PARTSTREAM_CONFIG=str(path))
             assert chat.code == 0, chat.errors
-            assert upstream.requests[0].body["model"] == "small"
+            assert upstream.requests[-1].body["model"] == "small"
 
     run(test())
 

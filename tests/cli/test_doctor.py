@@ -28,7 +28,8 @@ def test_the_server_is_asked_for_its_models_and_for_nothing_else(
 ):
     async def test() -> None:
         async with server_of(reply) as (url, requests):
-            doctor = await call("doctor", "--json", "--base-url", url, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
+            options = ("--json", "--base-url", url, "--protocol", "openresponses")
+            doctor = await call("doctor", *options, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
         assert doctor.code == code, doctor.errors
         assert {(request.method, request.path) for request in requests} == {("GET", "/v1/models")}
         assert requests[0].headers["authorization"] == f"Bearer {KEY}"

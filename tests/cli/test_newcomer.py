@@ -21,7 +21,9 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.cli.sign_of_life import saying_that_it_waits
 from partstream.settings.secrecy import shown_variable
 from partstream.testing import ReplayUpstream
+from questions import questions
 
+HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 LONG_ID = "accounts/fireworks/models/qwen3-coder-480b-a35b-instruct-with-a-very-long-name"
 MODELS = {"object": "list", "data": [{"id": one, "object": "model"} for one in ("qwen3:8b", LONG_ID, "模型-7b")]}
 TERMINAL = {"FORCE_COLOR": "1"}
@@ -51,7 +53,17 @@ def test_chat_takes_the_default_model_where_none_is_named(place: str, tmp_path: 
             chat = await call("chat", "Hi", **variables)
             named = await call("chat", "--model", "other", "Hi", **variables)
             assert (chat.code, named.code) == (0, 0), chat.errors
-            assert [request.body["model"] for request in upstream.requests] == ["mine", "other"]
+            assert [request.body["model"] for request in questions(upstream)] == ["mine", "other"]
+
+    run(test())
+
+
+@pytest.mark.parametrize("form", ["", "/", "/v1/", "/v1/responses", "/v1/models", "/api"])
+def test_an_address_is_enough(form: str):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            chat = await call("chat", "--base-url", upstream.base_url.removesuffix("/v1") + form, "--model", "m", "Hi")
+            assert (chat.code, chat.output) == (0, f"{HELLO}\n"), chat.errors
 
     run(test())
 
@@ -73,7 +85,7 @@ def test_a_line_that_is_a_command_never_goes_to_the_model():
             typed = "/help\n/unknown\n/quit now\n/usr/bin is what?\n//slash\n"
             chat = await call(*arguments, typed=typed)
             alone = await call(*arguments, typed="/unknown\n")
-            said = [request.body["input"][-1]["content"][0]["text"] for request in upstream.requests]
+            said = [request.body["input"][-1]["content"][0]["text"] for request in questions(upstream)]
         assert said == ["/usr/bin is what?", "/slash"]
         assert "There is no command /unknown." in chat.errors
         assert "There is no command /quit." in chat.errors
@@ -184,12 +196,13 @@ def test_the_id_of_every_model_is_whole_in_a_terminal(columns: str):
 
 def test_doctor_looks_for_the_model_that_is_meant():
     async def test() -> None:
-        server = ModelServer(DOCTOR_OF)
+        server = ModelServer(DOCTOR_OF, {"/v1/chat/completions": 400})
         server.gate.set()
         async with serving(server):
             there = await call("doctor", "--base-url", server.url, "--model", "qwen3:8b")
             missing = await call("doctor", "--base-url", server.url, "--model", "qwen4")
-            assert {request.method for request in server.requests} == {"GET"}
+            # What the server speaks is found out by empty requests, which no model sees.
+            assert {request.body for request in server.requests if request.method == "POST"} == {b"{}"}
         assert (there.code, missing.code) == (0, 0)
         assert "no model was asked" in there.output
         assert "does not list" not in there.output
@@ -291,7 +304,7 @@ def test_config_show_has_no_markup_and_tells_a_value_from_a_sentence():
         shown = await call("config", "show")
         rows = {row["name"]: row for row in json.loads((await call("config", "show", "--json")).output)["settings"]}
         assert "`" not in shown.output
-        assert rows["protocol"]["default"] == "openresponses"
+        assert rows["protocol"]["default"] == "auto"
         assert rows["proxy"]["default"] == "(HTTPS_PROXY, HTTP_PROXY, ALL_PROXY)"
         assert rows["apiKeyLifetime"]["default"].startswith("(until the exp of")
 

@@ -143,7 +143,7 @@ def test_a_refused_key_is_fetched_anew_once_and_the_request_sent_once_more(tmp_p
     async def test() -> None:
         async with ReplayUpstream(token=f"{KEY}-2") as upstream:
             command = [sys.executable, "-I", "-S", "-c", COUNTING, str(counter)]
-            group = {"baseUrl": upstream.base_url, "apiKeyCommand": command}
+            group = {"baseUrl": upstream.base_url, "protocol": "openresponses", "apiKeyCommand": command}
             provider = GatewayProvider(load_configuration(group=group, environment=surroundings(tmp_path)).gateway())
             answer = await ask(provider, "Hi")
             assert (answer.text, answer.error) == (HELLO, None)
@@ -162,7 +162,7 @@ def test_a_key_that_is_refused_again_is_an_error_and_no_endless_story(tmp_path: 
     async def test() -> None:
         async with server_of(document(401, b"{}")) as (url, requests):
             command = [sys.executable, "-I", "-S", "-c", COUNTING, str(counter)]
-            group = {"baseUrl": url, "apiKeyCommand": command}
+            group = {"baseUrl": url, "protocol": "openresponses", "apiKeyCommand": command}
             provider = GatewayProvider(load_configuration(group=group, environment=surroundings(tmp_path)).gateway())
             answer = await ask(provider, "Hi")
             await provider.aclose()

@@ -107,7 +107,7 @@ def test_a_stronger_source_of_the_key_replaces_a_weaker_one_whole():
 
 REFUSED = {
     "a wrong type": ({"models": "m"}, "models", "a list of models"),
-    "a wrong word": ({"protocol": "x"}, "protocol", "one of openresponses"),
+    "a wrong word": ({"protocol": "x"}, "protocol", "one of auto, openresponses"),
     "a wrong word inside": ({"request": {"systemAs": "x"}}, "request.systemAs", "one of instructions, developer"),
     "no time": ({"timeouts": {"idle": 0}}, "timeouts.idle", "a number of seconds"),
     "no attempts": ({"retry": {"attempts": 0}}, "retry.attempts", "a whole number from 1"),
@@ -184,7 +184,7 @@ def test_what_else_stands_in_an_object_with_an_unknown_setting_is_in_force():
 
 
 def test_a_setting_of_another_protocol_is_a_warning_in_a_group_and_refused_elsewhere():
-    request = {"baseUrl": URL, "request": {"team": "acme", "store": True}}
+    request = {"baseUrl": URL, "protocol": "openresponses", "request": {"team": "acme", "store": True}}
     resolved = resolve([layer(Place.GROUP, **request)])
     assert resolved.values["request"].value == {"store": True}
     assert "ai-gateway" in resolved.warnings[0]
@@ -193,6 +193,16 @@ def test_a_setting_of_another_protocol_is_a_warning_in_a_group_and_refused_elsew
     # The protocol may come from another place, as long as that speaks of the same upstream.
     resolved = resolve([layer(Place.ENVIRONMENT, protocol="ai-gateway"), layer(Place.FILE, **request)])
     assert resolved.values["request"].value == {"own": {"team": "acme"}, "store": True}
+
+
+@pytest.mark.parametrize("protocol", [{}, {"protocol": "auto"}])
+def test_while_the_protocol_is_found_out_the_settings_of_all_of_them_are_taken_and_no_others(protocol: dict[str, str]):
+    request = {"team": "acme", "compactAt": 9000, "store": True}
+    resolved = resolve([layer(Place.FILE, baseUrl=URL, request=request, **protocol)])
+    assert resolved.values["request"].value == {"own": {"team": "acme", "compact_at": 9000}, "store": True}
+    assert resolved.warnings == ()
+    with pytest.raises(UnknownSettingError):
+        resolve([layer(Place.FILE, baseUrl=URL, request={"tem": "acme"}, **protocol)])
 
 
 def test_the_settings_of_another_upstream_are_read_by_its_own_protocol():

@@ -28,7 +28,7 @@ async def gateway(documents: dict[str, Any], **settings: Any) -> AsyncIterator[t
     server = ModelServer(documents)
     async with serving(server):
         folder = settings.pop("cache_folder", None)
-        configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **settings})
+        configuration = GatewayConfiguration.from_json({"baseUrl": server.url, "protocol": "openresponses", **settings})
         configuration = replace(configuration, cache_folder=folder)
         provider = GatewayProvider(configuration)
         try:
@@ -81,7 +81,7 @@ def test_a_refused_or_missing_key_never_shows_the_list_of_the_key_before(tmp_pat
     async def test() -> None:
         async with gateway({LIST: OPENAI}, apiKey="key-of-one", cache_folder=tmp_path) as (server, provider):
             assert len(await listed(provider)) == 2
-            await provider._models.settle()
+            await provider._upstream.settle()
             server.statuses[LIST] = 401
             configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **other})
             second = GatewayProvider(replace(configuration, cache_folder=tmp_path))
@@ -138,7 +138,7 @@ def test_a_change_behind_the_list_is_told_once_and_is_there_then():
             told: list[None] = []
             provider.on_did_change_language_model_chat_information(told.append)
             (first,) = await listed(provider)
-            await provider._models.settle()
+            await provider._upstream.settle()
             (second,) = await listed(provider)
             assert (first.max_output_tokens, second.max_output_tokens, len(told)) == (64_000, 32_000, 1)
             assert server.paths() == [LIST, f"{LIST}/{CLAUDE}/endpoints"]
@@ -168,7 +168,7 @@ def test_lists_that_changed_in_the_settings_take_effect_at_once_from_the_disk(tm
     async def test() -> None:
         async with gateway({LIST: VERCEL}, cache_folder=tmp_path) as (server, provider):
             assert len(await listed(provider)) == 3
-            await provider._models.settle()
+            await provider._upstream.settle()
             denying = GatewayConfiguration.from_json({"baseUrl": server.url, "denyModels": ["anthropic/*"]})
             configuration = replace(denying, cache_folder=tmp_path)
             server.gate.clear()

@@ -18,6 +18,7 @@ from partstream import (
     TextPart,
 )
 from partstream.errors import LanguageModelError
+from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import ReplayUpstream
 from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
 from partstream.testing.steps import Step
@@ -50,7 +51,9 @@ class Answer:
 
 
 def configuration(base_url: str, **changes: Any) -> GatewayConfiguration:
-    return GatewayConfiguration(base_url, **{"models": (MODEL,), "timeouts": LIMITS, "retry": RETRY, **changes})
+    """A gateway to a server whose protocol is set, so that the server gets the requests of the test and no others."""
+    usual = {"models": (MODEL,), "protocol": DEFAULT_PROTOCOL, "timeouts": LIMITS, "retry": RETRY}
+    return GatewayConfiguration(base_url, **(usual | changes))
 
 
 @asynccontextmanager

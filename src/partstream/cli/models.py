@@ -25,8 +25,8 @@ from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of
 from partstream.models.records import Source
+from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.model_list import ModelList
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ async def listed_models(configuration: GatewayConfiguration, details: bool) -> S
         LanguageModelError: They cannot be listed.
     """
     async with (
-        aclosing(UpstreamHTTP(configuration)) as http,
-        aclosing(ModelList(configuration, DocumentFetcher(http), lambda: None)) as models,
+        open_upstream(configuration) as upstream,
+        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
     ):
         await models.offered()
         if details:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -21,8 +20,8 @@ from partstream.protocols.registry import asking, broken_protocols
 from partstream.settings.errors import ConfigurationError
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.missing_paths import GENERAL_ADVICE, advice_on_missing_list, says_path_is_missing
 from partstream.upstreams.model_list import list_refusal
 from partstream.upstreams.proxies import ConnectionSetupError
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from partstream.configuration.loading import Configuration
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.detection import Detected
 
 __all__ = ["Finding", "Verdict", "examine"]
 
@@ -143,18 +143,29 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
 
 
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
-    base_path, further_lists = asking(gateway.protocol).find_model_lists(urlsplit(gateway.base_url).path)
     try:
-        async with aclosing(UpstreamHTTP(gateway)) as http, asyncio.timeout(_SECONDS):
-            fetch = DocumentFetcher(http)
+        async with asyncio.timeout(_SECONDS), open_upstream(gateway) as upstream:
+            known = upstream.configuration
+            fetch = DocumentFetcher(upstream.http)
+            base_path, further_lists = asking(known.protocol).find_model_lists(urlsplit(known.base_url).path)
             lists = list_questions(base_path, further_lists)
             answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
-            return await _judged(_telling(answers), gateway, fetch)
+            return [*_protocol(upstream.detected), *await _judged(_telling(answers), known, fetch)]
     except TimeoutError:
         says = f"it did not answer within {_SECONDS:g} s when asked for its models"
         return [Finding("server", Verdict.PROBLEM, says, "is it the right address, and is the server busy?")]
     except UpstreamError as error:
         return [Finding("server", Verdict.PROBLEM, error.statement, error.advice)]
+
+
+def _protocol(detected: Detected | None) -> list[Finding]:
+    """What the server speaks, where that was found out; what a guess is good for, its answers say."""
+    if detected is None:
+        return []
+    if detected.is_certain:
+        return [Finding("protocol", Verdict.FINE, f"at {detected.shown_url}: {detected.says}")]
+    verdict = Verdict.PROBLEM if detected.advice else Verdict.WARNING  # it said that no endpoint is there, or nothing
+    return [Finding("protocol", verdict, detected.says, detected.advice)]
 
 
 def _telling(answers: Sequence[FetchResponse]) -> FetchResponse:

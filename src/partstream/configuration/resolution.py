@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.table import KEY_SETTINGS, settings_of
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.registry import AUTO
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
 from partstream.settings.row import Place, Setting
 from partstream.settings.secrecy import shown
@@ -73,7 +73,7 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     order = list(Place)
     ordered = sorted(layers, key=lambda layer: order.index(layer.place))
     used = {layer.place for layer in ordered if _speaks_of_the_upstream(layer, ordered)}
-    protocol = _protocol(layer for layer in ordered if layer.place in used) or DEFAULT_PROTOCOL
+    protocol = _protocol(layer for layer in ordered if layer.place in used) or AUTO
     warnings: list[str] = []
     read = {
         layer.place: _read(layer, protocol if layer.place in used else _protocol([layer]), warnings)

@@ -58,7 +58,7 @@ def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
     """All settings by name; those of a protocol stand among the request settings.
 
     Args:
-        protocol: What the upstream speaks; None for the settings of all protocols of this package.
+        protocol: What the upstream speaks; `auto` or None for the settings of all protocols of this package.
 
     Raises:
         KeyError: There is no such protocol.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.redaction import HiddenValues
@@ -18,6 +18,7 @@ __all__ = [
     "REQUEST_ROWS",
     "Continuation",
     "CountTokens",
+    "OwnFields",
     "RequestSettings",
     "SystemAs",
     "ToolImages",
@@ -60,6 +61,13 @@ class CountTokens(Choice):
     UPSTREAM = "upstream", "The server, where it has an endpoint that counts; the request waits for it up to 2 s"
 
 
+class OwnFields(HiddenValues):
+    """Settings of several protocols by the names of the fields that they have in the classes of their folders.
+
+    What each of them may be has been checked; a value may be secret.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
     """How requests to a model are written.
@@ -77,7 +85,8 @@ class RequestSettings:
             that hold the request itself, as the protocol says, a configuration refuses.
         extra_headers: HTTP headers that are added to every request.
         own: The settings that only the protocol itself has a place for: an object of the class that its folder
-            defines; None for the defaults of that class.
+            defines, or the fields of several protocols while it is not known which of them is spoken; None for the
+            defaults.
 
     Raises:
         ConfigurationError: HTTP cannot hold one of the headers.
@@ -105,7 +114,13 @@ class RequestSettings:
         Args:
             kind: The class that the protocol's folder defines.
         """
-        return self.own if isinstance(self.own, kind) else kind()
+        if isinstance(self.own, kind):
+            return self.own
+        if not isinstance(self.own, OwnFields):
+            return kind()
+        of_kind: Any = kind  # a dataclass, which no type variable says
+        known = {one.name for one in fields(of_kind)}
+        return kind(**{name: value for name, value in self.own.items() if name in known})
 
     @property
     def stores(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -12,7 +13,7 @@ from partstream.settings.checks import json_object
 from partstream.settings.errors import ConfigurationError, MisplacedSettingError, UnknownSettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from partstream.settings.kinds import Kind
 
@@ -232,9 +233,9 @@ def check_fields(holder: object, rows: Iterable[Setting]) -> None:
 
 
 def field_of(holder: object, path: str) -> Any:
-    """The field of an object; dots lead into objects within. None where there is none."""
+    """The field of an object; dots lead into objects and dictionaries within. None where there is none."""
     for name in path.split("."):
-        holder = getattr(holder, name, None)
+        holder = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
     return holder
 
 

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from partstream.conversation.digest import short_digest
-from partstream.conversation.settings import EXTRA_BODY, RequestSettings
+from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
 from partstream.error_text import ErrorMode
 from partstream.models.filters import ModelSelection
 from partstream.models.limits import LimitSettings
 from partstream.outputs import StreamOptions
-from partstream.protocols.registry import DEFAULT_PROTOCOL
+from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL
 from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
 from partstream.settings.row import check_fields, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
-from partstream.upstreams.settings import check_extra_body, check_protocol, own_settings_of, upstream_rows
+from partstream.upstreams.settings import check_extra_body, check_protocol, own_kinds, upstream_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from partstream.log_level import LogLevel
-    from partstream.protocols.protocol import OwnSettings
     from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
@@ -41,7 +40,8 @@ class GatewayConfiguration(NotPickled):
     Attributes:
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
-        protocol: A name of :func:`partstream.protocols.registry.asked_protocols`.
+        protocol: A name of :func:`partstream.protocols.registry.asked_protocols`, or
+            :data:`partstream.protocols.registry.AUTO` for the one that is found out, see :meth:`spoken`.
         api_key: Sent as the protocol says, mostly as a bearer token; or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
@@ -72,7 +72,7 @@ class GatewayConfiguration(NotPickled):
 
     base_url: str = field(repr=False)  # its query may hold a key
     models: tuple[LanguageModelChatInformation, ...] = ()
-    protocol: str = DEFAULT_PROTOCOL
+    protocol: str = AUTO
     api_key: Secret | None = None
     credentials: CredentialSource | None = field(default=None, repr=False)
     key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
@@ -100,10 +100,9 @@ class GatewayConfiguration(NotPickled):
         check_fields(self, upstream_rows(self.protocol).values())
         _check_encryption(self.base_url, allow_insecure_http=self.allow_insecure_http)
         object.__setattr__(self, "headers", HiddenValues(self.headers))
-        own = own_settings_of(self.protocol)
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():
-            _check_own(request, own, where)
+            _check_own(request, self.protocol, where)
             check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
 
     @classmethod
@@ -115,7 +114,7 @@ class GatewayConfiguration(NotPickled):
         """
         known = upstream_rows()
         given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
-        protocol = check_protocol(given.get("protocol", DEFAULT_PROTOCOL), "protocol")
+        protocol = check_protocol(given.get("protocol", AUTO), "protocol")
         rows = upstream_rows(protocol)
         unknown = next((name for name in given if name not in rows), None)
         if unknown is not None:
@@ -134,15 +133,17 @@ class GatewayConfiguration(NotPickled):
         """
         if "baseUrl" not in values:
             raise ConfigurationError("baseUrl", "nothing", "the URL of the server")
-        protocol = values.get("protocol", DEFAULT_PROTOCOL)
-        rows, own = upstream_rows(protocol), own_settings_of(protocol)
+        protocol = values.get("protocol", AUTO)
+        rows = upstream_rows(protocol)
         fields: dict[str, Any] = {}
         for name, value in values.items():
             set_field(fields, rows[name].path, value)
         selection = fields.pop("selection", {})
         limits = LimitSettings(**selection.pop("limits", {}))
-        request = _changed(RequestSettings(), fields.pop("request", {}), own)
-        by_model = {name: _changed(request, given, own) for name, given in fields.pop("model_requests", {}).items()}
+        request = _changed(RequestSettings(), fields.pop("request", {}), protocol)
+        by_model = {
+            name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
+        }
         return cls(
             stream=StreamOptions(**fields.pop("stream", {})),
             selection=ModelSelection(limits=limits, **selection),
@@ -151,10 +152,33 @@ class GatewayConfiguration(NotPickled):
             **fields,
         )
 
+    def spoken(self, protocol: str, base_url: str) -> GatewayConfiguration:
+        """The same upstream in a protocol that was found out.
+
+        Args:
+            protocol: The name of the protocol; of the settings of protocols, its own alone remain.
+            base_url: Where its paths begin, on the host of :attr:`base_url`.
+
+        Raises:
+            ConfigurationError: A setting is of no use in this protocol.
+        """
+        by_model = {model_id: _spoken(request, protocol) for model_id, request in self.model_requests.items()}
+        request = _spoken(self.request, protocol)
+        return replace(self, protocol=protocol, base_url=base_url, request=request, model_requests=by_model)
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether the protocol is found out rather than set."""
+        return self.protocol == AUTO
+
     @property
     def fingerprint(self) -> str:
-        """The identity of the upstream: a digest, of which nobody learns the address."""
-        return fingerprint_of(self.protocol, self.base_url)
+        """The identity of the upstream: a digest, of which nobody learns the address.
+
+        It is the same before and after its protocol is found out, and the one of earlier versions, in which a protocol
+        that nobody had set was the default one.
+        """
+        return fingerprint_of(DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)
 
     @property
     def shown_url(self) -> str:
@@ -199,17 +223,28 @@ def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:
         )
 
 
-def _check_own(request: RequestSettings, own: OwnSettings | None, where: str) -> None:
+def _check_own(request: RequestSettings, protocol: str, where: str) -> None:
     """Refuses settings that only other protocols have a place for."""
-    if request.own is not None and (own is None or not isinstance(request.own, own.kind)):
-        expected = "none" if own is None else own.kind.__name__
+    if request.own is None or (protocol == AUTO and isinstance(request.own, OwnFields)):
+        return
+    kinds = own_kinds(protocol)
+    if not isinstance(request.own, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds) or "none"
         got = f"{type(request.own).__name__}, which this protocol has no place for"
         raise ConfigurationError(f"{where}.own", got, expected)
 
 
-def _changed(base: RequestSettings, fields: Mapping[str, Any], own: OwnSettings | None) -> RequestSettings:
+def _changed(base: RequestSettings, fields: Mapping[str, Any], protocol: str) -> RequestSettings:
     """Makes settings of the given fields; those of the protocol stand in a dictionary of their own."""
     changes = dict(fields)
-    if own is not None and "own" in changes:
-        changes["own"] = replace(base.own_settings(own.kind), **changes["own"])
+    if "own" in changes and protocol == AUTO:
+        changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})
+    elif "own" in changes:
+        (kind,) = own_kinds(protocol)
+        changes["own"] = replace(base.own_settings(kind), **changes["own"])
     return replace(base, **changes)
+
+
+def _spoken(request: RequestSettings, protocol: str) -> RequestSettings:
+    own = None if request.own is None else next((request.own_settings(kind) for kind in own_kinds(protocol)), None)
+    return replace(request, own=own)

@@ -13,19 +13,15 @@ from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.events import EventEmitter
 from partstream.log_level import logging_from
-from partstream.protocols.registry import asking
 from partstream.provider import LanguageModelChatProvider
 from partstream.tokens.accounting import TokenAccounting
 from partstream.upstreams.answer_progress import AnswerProgress
 from partstream.upstreams.fallbacks import ask_in_turn, with_fallbacks
-from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.http import UpstreamHTTP
-from partstream.upstreams.model_list import ModelList, with_learned_limits
+from partstream.upstreams.model_list import with_learned_limits
 from partstream.upstreams.question import Question
-from partstream.upstreams.refusals import RefusedFields
-from partstream.upstreams.request_sender import RequestSender
 from partstream.upstreams.request_tokens import RequestTokens
-from partstream.upstreams.warnings import with_warnings
+from partstream.upstreams.spoken_upstream import SpokenUpstream
+from partstream.upstreams.warnings import with_protocol, with_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,16 +52,12 @@ class GatewayProvider(LanguageModelChatProvider):
         self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
     ) -> None:
         self._configuration = configuration
-        self._errors = asking(configuration.protocol).errors
-        self._http = UpstreamHTTP(configuration)
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
-        self._models = ModelList(configuration, DocumentFetcher(self._http), self._announce_change)
-        fingerprint = configuration.fingerprint
-        self._accounting = TokenAccounting(fingerprint, ledger if configuration.ledger else None, counters)
+        kept = ledger if configuration.ledger else None
+        self._upstream = SpokenUpstream(configuration, self._tokens_of, self._announce_change, kept)
+        self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
-        refused = RefusedFields(fingerprint, ledger if configuration.ledger else None)
-        self._sender = RequestSender(configuration, self._http, fingerprint, self._tokens_of, refused)
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -76,8 +68,9 @@ class GatewayProvider(LanguageModelChatProvider):
             UpstreamError: There is no list yet, and none can be had now.
         """
         with logging_from(self._configuration.log_level):
-            models = with_learned_limits(await self._models.information(), self._accounting)
-        return with_warnings(with_fallbacks(models, self._configuration.fallbacks), self._configuration.warnings)
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
+        told = with_protocol(with_fallbacks(models, self._configuration.fallbacks), self._upstream.detected)
+        return with_warnings(told, self._configuration.warnings)
 
     async def provide_language_model_chat_response(
         self,
@@ -115,14 +108,14 @@ class GatewayProvider(LanguageModelChatProvider):
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
-        await self._models.aclose()
-        await self._http.aclose()
+        await self._upstream.aclose()
 
     async def _answer(self, model: LanguageModelChatInformation, question: Question) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress."""
         try:
             candidates = [model, *await self._fallbacks_of(model)]
-            await ask_in_turn(candidates, partial(self._sender.send, question=question), question, self._errors)
+            errors = await self._upstream.errors()
+            await ask_in_turn(candidates, partial(self._upstream.send, question=question), question, errors)
         except LanguageModelError as error:
             if question.token.is_cancellation_requested:
                 raise
@@ -153,7 +146,7 @@ class GatewayProvider(LanguageModelChatProvider):
         if not ids:
             return []
         try:
-            models = with_learned_limits(await self._models.information(), self._accounting)
+            models = with_learned_limits(await self._upstream.information(), self._accounting)
         except UpstreamError as error:
             _logger.info("nothing is known of the models to fall back on: %s", error)
             models = ()
@@ -161,7 +154,7 @@ class GatewayProvider(LanguageModelChatProvider):
         return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
     def _tokens_of(self, model: LanguageModelChatInformation, question: Question) -> RequestTokens:
-        pricing = self._models.pricing(model.id)
+        pricing = self._upstream.pricing(model.id)
         return RequestTokens(
             self._accounting, model, question.messages, question.options, pricing, self._announce_change
         )

@@ -22,7 +22,6 @@ from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
-from partstream.upstreams.missing_paths import advice_on_missing_endpoint, says_path_is_missing
 from partstream.upstreams.refusals import RefusedFields, less_of, written
 from partstream.upstreams.retry import Sending, send_without_what_is_refused
 from partstream.upstreams.transport import Transport
@@ -89,9 +88,8 @@ class RequestSender:
         self._protocol = PROTOCOLS[configuration.protocol]
         self._upstream = asking(configuration.protocol)
         self._transport = Transport(http, configuration.timeouts, configuration.retry)
-        self._fetch = DocumentFetcher(http)
         self._files = LinkedFiles(configuration)
-        self._counts = UpstreamCounts(self._fetch, http.base_path, self._upstream.count)
+        self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
         self._fingerprint = fingerprint
         self._tokens = tokens
         self._refused = refused or RefusedFields()
@@ -108,8 +106,6 @@ class RequestSender:
             await self._send(model, question)
         except UpstreamError as error:
             advise_on_key(error, self._configuration)
-            if says_path_is_missing(error):
-                error.advise(await advice_on_missing_endpoint(self._fetch, self._configuration))
             raise
 
     async def _send(self, model: LanguageModelChatInformation, question: Question) -> None:

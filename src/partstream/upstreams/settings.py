@@ -15,8 +15,8 @@ from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
 from partstream.outputs import CitationMode, FileMode, ThinkingMode, ThinkTags
 from partstream.protocols.registry import (
+    AUTO,
     BUILT_IN_PROTOCOLS,
-    DEFAULT_PROTOCOL,
     PROTOCOLS,
     ProtocolLoadError,
     asked_protocols,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.protocol import OwnSettings
 
-__all__ = ["check_extra_body", "check_protocol", "own_settings_of", "upstream_rows"]
+__all__ = ["check_extra_body", "check_protocol", "own_kinds", "own_settings_of", "upstream_rows"]
 
 
 def _url(value: str, where: str) -> str:
@@ -78,15 +78,18 @@ def _key(value: Any, where: str) -> Secret:
 
 
 def check_protocol(value: str, where: str) -> str:
-    """The name of a protocol that a server can be asked in.
+    """The name of a protocol that a server can be asked in, or the word for finding it out.
 
     Raises:
         ConfigurationError: There is no such protocol, or it cannot be loaded.
     """
+    if value == AUTO:
+        return value
     try:
         asking(value)
     except KeyError:
-        raise ConfigurationError(where, shortened(value), f"one of {', '.join(asked_protocols())}") from None
+        expected = f"one of {', '.join((AUTO, *asked_protocols()))}"
+        raise ConfigurationError(where, shortened(value), expected) from None
     except ProtocolLoadError as error:
         raise ConfigurationError(where, str(error), "a protocol that can be loaded") from error
     return value
@@ -98,6 +101,22 @@ def own_settings_of(protocol: str) -> OwnSettings | None:
     return None if load is None else load()
 
 
+def own_kinds(protocol: str) -> tuple[type[Any], ...]:
+    """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
+    names = asked_protocols() if protocol == AUTO else (protocol,)
+    return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
+
+
+def _request_fields(protocol: str) -> frozenset[str]:
+    """The fields of a body that hold the request in a protocol; in any that an unknown server is asked for in `auto`.
+
+    Those of a protocol that only its own hosts speak are refused once it is known: others may send such a field.
+    """
+    names = (protocol,) if protocol != AUTO else _asked_first()
+    found = (own_settings_of(name) for name in names if protocol != AUTO or asking(name).empty_request is not None)
+    return frozenset().union(*(own.request_fields for own in found if own is not None))
+
+
 def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> None:
     """Refuses fields of a body that would replace the request itself, and what JSON cannot represent: TOML has dates,
     and numbers that are infinite.
@@ -105,9 +124,9 @@ def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> No
     Raises:
         ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
     """
-    own = own_settings_of(protocol)
+    held = _request_fields(protocol) if fields else frozenset()
     for name, value in fields.items():
-        if own is not None and name in own.request_fields:
+        if name in held:
             raise ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
         if not is_json(value):
             raise ConfigurationError(f"{where}.{name}", "a value that JSON cannot represent", "a JSON value")
@@ -138,6 +157,8 @@ def _asked_first() -> tuple[str, ...]:
     return tuple(name for name in BUILT_IN_PROTOCOLS if PROTOCOLS[name].write_request is not None)
 
 
+_AUTO_SAYS: Final = "It is found out: by the host, else by empty requests, which cost nothing"
+
 _FIRST_ROWS: Final = (
     Setting(
         "baseUrl",
@@ -152,12 +173,12 @@ _FIRST_ROWS: Final = (
         "protocol",
         text(
             check_protocol,
-            enum=list(_asked_first()),
-            enumItemLabels=[PROTOCOLS[name].shown_title for name in _asked_first()],
-            enumDescriptions=[PROTOCOLS[name].says for name in _asked_first()],
+            enum=[AUTO, *_asked_first()],
+            enumItemLabels=["Automatic", *(PROTOCOLS[name].shown_title for name in _asked_first())],
+            enumDescriptions=[_AUTO_SAYS, *(PROTOCOLS[name].says for name in _asked_first())],
         ),
         "What the server speaks",
-        DEFAULT_PROTOCOL,
+        AUTO,
         option="--protocol",
         metavar="NAME",
         dialog=Dialog("Protocol", is_asked=True),
@@ -322,13 +343,13 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     """All settings of an upstream, by name and in the order of the documentation.
 
     Args:
-        protocol: What the upstream speaks; None for the settings of all protocols of this package.
+        protocol: What the upstream speaks; `auto` or None for the settings of all protocols of this package.
 
     Raises:
         KeyError: There is no such protocol.
         ProtocolLoadError: It cannot be loaded.
     """
-    owners = BUILT_IN_PROTOCOLS if protocol is None else (protocol,)
+    owners = BUILT_IN_PROTOCOLS if protocol in {None, AUTO} else (protocol,)
     rows = (*_common_rows(protocol), *(row for owner in owners for row in _own_rows(owner)))
     others = {row.name: name for name in BUILT_IN_PROTOCOLS if name not in owners for row in _own_rows(name)}
     elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}

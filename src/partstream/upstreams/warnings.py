@@ -1,4 +1,4 @@
-"""How a list of models says that something in the settings of their upstream has no effect."""
+"""What a list of models says of the upstream as a whole: what it speaks, and settings that have no effect."""
 
 from __future__ import annotations
 
@@ -9,11 +9,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from partstream.provider import LanguageModelChatInformation
+    from partstream.upstreams.detection import Detected
 
-__all__ = ["with_warnings"]
+__all__ = ["with_protocol", "with_warnings"]
 
 _ICON: Final = {"id": "warning"}
 """A `ThemeIcon` of VS Code: it stands beside the model in the picker and in the editor of groups."""
+
+
+def with_protocol(
+    models: Iterable[LanguageModelChatInformation], detected: Detected | None
+) -> tuple[LanguageModelChatInformation, ...]:
+    """The models with a line in their tooltips that says what their upstream speaks, and why.
+
+    Args:
+        models: The models of an upstream.
+        detected: What was found out; None where nothing was, or where the protocol is set.
+    """
+    if detected is None:
+        return tuple(models)
+    return tuple(replace(model, tooltip="\n".join(filter(None, (model.tooltip, detected.says)))) for model in models)
 
 
 def with_warnings(

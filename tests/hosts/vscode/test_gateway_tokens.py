@@ -29,7 +29,7 @@ def test_counts_of_a_gateway_say_where_they_come_from():
 
 def test_a_refusal_lowers_the_limit_of_the_model_and_the_extension_is_told():
     with serving() as upstream, running() as sidecar:
-        group = group_of(upstream)
+        group = group_of(upstream, protocol="openresponses")
         assert sidecar.information(group)["models"][0]["maxInputTokens"] == 1000
         data = _ask(sidecar, group, "fault:context_length=600:700").error["data"]
         assert data["kind"] == "ContextLengthExceededError"

@@ -54,12 +54,12 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
 
 
 async def _models(gateway: GatewayConfiguration) -> list[wire.TriedModel]:
-    from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415 - with httpx2, which takes 0.1 s
-    from partstream.upstreams.http import UpstreamHTTP  # noqa: PLC0415
+    from partstream.upstreams.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415
     from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
 
-    async with aclosing(UpstreamHTTP(gateway)) as http:
-        models = ModelList(gateway, DocumentFetcher(http), lambda: None)
+    async with open_upstream(gateway) as upstream:
+        models = ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)
         async with aclosing(models):
             return [_tried(model) for model in await _with_details(models)]
 

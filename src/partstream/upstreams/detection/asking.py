@@ -1,0 +1,113 @@
+"""Asks below one base URL: the list of models, and an empty request to each endpoint, all at the same time.
+
+The key goes to the configured host alone, and no redirect is followed, see
+:class:`partstream.upstreams.http.UpstreamHTTP`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+
+from partstream.errors import UpstreamError
+from partstream.json_codec import dumps
+from partstream.models.discovery import FetchResponse
+from partstream.upstreams.addresses import without_query
+from partstream.upstreams.detection.base_urls import MODELS
+from partstream.upstreams.detection.decision import Round
+from partstream.upstreams.detection.signs import Presence, Sign, sign_of
+from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.connections import Connections
+    from partstream.upstreams.detection.wires import Wire
+
+__all__ = ["ask_round"]
+
+_MOST: Final = 256 * 1024
+"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
+
+
+async def ask_round(
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    base_url: str,
+    wires: Sequence[Wire],
+    deadline: float,
+) -> Round:
+    """Sends a request to each endpoint and one for the list, at the same time.
+
+    Args:
+        configuration: The upstream, its key and its headers.
+        connections: The connections to it.
+        base_url: Where the endpoints are looked for.
+        wires: The protocols that are asked for.
+        deadline: By the clock of the event loop, when nobody waits any longer.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    paths = [MODELS, *(wire.path for wire in wires)]
+    bodies = [None, *(wire.empty_request for wire in wires)]
+    clients = [UpstreamHTTP(configuration.spoken(wire.name, base_url), connections) for wire in (wires[0], *wires)]
+    listing, *answers = await _all(
+        _asked(http, _request(http, path, body), deadline)
+        for http, path, body in zip(clients, paths, bodies, strict=True)
+    )
+    shown = without_query(base_url)
+    signs = {
+        wire.name: Sign(Presence.SILENT, answer)
+        if isinstance(answer, str)
+        else sign_of(answer, wire.errors, shown, wire.path)
+        for wire, answer in zip(wires, answers, strict=True)
+    }
+    return Round(base_url, signs, None if isinstance(listing, str) else listing)
+
+
+async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) -> list[FetchResponse | str]:
+    """All answers, once none is on its way any more; the first failure of this machine in their place."""
+    answers: list[FetchResponse | str] = []
+    for answer in await asyncio.gather(*questions, return_exceptions=True):
+        if isinstance(answer, BaseException):
+            raise answer
+        answers.append(answer)
+    return answers
+
+
+def _request(http: UpstreamHTTP, path: str, body: Mapping[str, Any] | None) -> HTTPRequest:
+    headers = {**http.document_headers, "accept": "application/json"}
+    if body is None:
+        return HTTPRequest("GET", http.base_path + path, headers=headers)
+    headers["content-type"] = "application/json"
+    return HTTPRequest("POST", http.base_path + path, content=dumps(body), headers=headers)
+
+
+async def _asked(http: UpstreamHTTP, request: HTTPRequest, deadline: float) -> FetchResponse | str:
+    """The start of an answer; a few words in its place if there is none."""
+    try:
+        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
+            try:
+                body = await _start(answer.response)
+            except httpx2.RequestError as error:
+                return answer.broke(error).statement
+            return FetchResponse(answer.response.status_code, answer.headers, answer.redactor.redact_bytes(body))
+    except TimeoutError:
+        return "no answer in time"
+    except UpstreamError as error:
+        return error.statement
+
+
+async def _start(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk[: _MOST - len(body)]
+        if len(body) >= _MOST:
+            break
+    return bytes(body)

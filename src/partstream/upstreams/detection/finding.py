@@ -1,0 +1,93 @@
+"""Finds out what a base URL speaks, and what helps where a protocol that was set is not spoken; keeps nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from partstream.upstreams.detection.asking import ask_round
+from partstream.upstreams.detection.base_urls import base_urls, path_of
+from partstream.upstreams.detection.decision import decide, decide_by_host, is_last, wires_at_path
+from partstream.upstreams.detection.wires import known_wires, probed_wires
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.connections import Connections
+    from partstream.upstreams.detection.decision import Round
+    from partstream.upstreams.detection.detected import Detected
+    from partstream.upstreams.detection.wires import Wire
+
+__all__ = ["advice_on_protocol", "detect"]
+
+_SECONDS: Final = 5.0
+"""For all requests together: somebody waits for an answer, or for an error, behind them."""
+
+
+async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
+    """Finds out what a base URL speaks; asks nobody where its host tells.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    wires = known_wires()
+    by_host = decide_by_host(configuration.base_url, wires)
+    if by_host is not None:
+        return by_host
+    meant = _meant(configuration, wires)
+    rounds = await _ask(configuration, connections, meant, wires)
+    return decide(configuration.base_url, meant, rounds, wires)
+
+
+async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
+    """What helps where a server has not the endpoint of the protocol that was set; empty where nothing is known.
+
+    Asked after a request has failed only: the setting itself is never doubted.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
+    """
+    url = configuration.base_url
+    wires = known_wires()
+    own = [wire for wire in wires if wire.name == configuration.protocol]
+    found = decide_by_host(url, own) or decide_by_host(url, wires)
+    if found is None:
+        meant = _meant(configuration, wires)
+        rounds = await _ask(configuration, connections, meant, wires)
+        found = decide(url, meant, rounds, own)
+        if not found.is_certain:
+            found = decide(url, meant, rounds, wires)
+    if not found.is_certain:
+        return found.advice
+    if found.protocol != configuration.protocol:
+        return (
+            f"the server speaks {found.title} at {found.shown_url}, and no {own[0].title}: leave `protocol` out, "
+            f"or set it to {found.protocol}"
+        )
+    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
+
+
+def _meant(configuration: GatewayConfiguration, wires: Sequence[Wire]) -> tuple[str, ...]:
+    return base_urls(configuration.base_url, [wire.path for wire in wires])
+
+
+async def _ask(
+    configuration: GatewayConfiguration, connections: Connections, meant: Sequence[str], wires: Sequence[Wire]
+) -> list[Round]:
+    """Asks below the base URLs that may be meant, until one says something.
+
+    A path that belongs to a protocol that is not asked for is taken as it is.
+    """
+    probed = probed_wires(wires)
+    if any(wire not in probed for wire in wires_at_path(path_of(configuration.base_url), wires)):
+        meant = meant[:1]
+    deadline = asyncio.get_running_loop().time() + _SECONDS
+    rounds: list[Round] = []
+    for base_url in meant:
+        rounds.append(await ask_round(configuration, connections, base_url, probed, deadline))
+        if is_last(rounds[-1]):
+            break
+    return rounds

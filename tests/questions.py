@@ -1,0 +1,8 @@
+"""The requests of a replay upstream that put a question to a model, without those that find out what it speaks."""
+
+from partstream.testing import ReceivedRequest, ReplayUpstream
+
+
+def questions(upstream: ReplayUpstream) -> list[ReceivedRequest]:
+    """What was asked, in order."""
+    return [request for request in upstream.requests if request.method == "POST" and request.body]

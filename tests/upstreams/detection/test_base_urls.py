@@ -1,0 +1,49 @@
+"""Which base URLs a person may mean by a URL."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.upstreams.detection.base_urls import base_urls
+
+ENDPOINTS = ("/responses", "/chat/completions")
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("http://h:1/v1", ["http://h:1/v1"]),
+        ("http://h:1/v1/", ["http://h:1/v1"]),
+        ("http://h:1//v1//", ["http://h:1/v1"]),
+        ("http://h:1", ["http://h:1/v1", "http://h:1"]),
+        ("http://h:1/", ["http://h:1/v1", "http://h:1"]),
+        ("http://h:1/v1/responses", ["http://h:1/v1"]),
+        ("http://h:1/v1/chat/completions", ["http://h:1/v1"]),
+        ("http://h:1/v1/chat/completions/", ["http://h:1/v1"]),
+        ("http://h:1/v1/models", ["http://h:1/v1", "http://h:1/v1/models"]),
+        ("http://h:1/chat/completions", ["http://h:1", "http://h:1/v1"]),
+        ("http://h:1/api", ["http://h:1/api/v1", "http://h:1/api", "http://h:1/v1"]),  # Ollama's own API
+        ("http://h:1/api/v0", ["http://h:1/api/v0", "http://h:1/v1"]),  # LM Studio's own API
+        ("http://h:1/openai/v1", ["http://h:1/openai/v1", "http://h:1/v1"]),
+        ("http://h:1/api/paas/v4", ["http://h:1/api/paas/v4", "http://h:1/v1"]),
+        ("http://h:1/v1beta/openai", ["http://h:1/v1beta/openai", "http://h:1/v1"]),
+        ("http://h:1/models", ["http://h:1", "http://h:1/v1", "http://h:1/models"]),
+        ("http://h:1/v1?api-version=7", ["http://h:1/v1?api-version=7"]),
+        ("http://h:1/v1/responses?key=k#top", ["http://h:1/v1?key=k"]),
+    ],
+)
+def test_the_base_urls_that_may_be_meant_stand_in_the_order_of_their_likelihood(url: str, meant: list[str]):
+    assert list(base_urls(url, ENDPOINTS)) == meant
+
+
+@given(st.text("/v1abc.-models" + "chat/completions", max_size=40))
+def test_whatever_the_path_is_there_are_one_to_three_base_urls_on_the_same_host(path: str):
+    url = f"https://h.example:8443/{path}?key=k"
+    meant = base_urls(url, ENDPOINTS)
+    assert 1 <= len(meant) <= 3
+    assert len(set(meant)) == len(meant)
+    for one in map(urlsplit, meant):
+        assert (one.scheme, one.netloc, one.query) == ("https", "h.example:8443", "key=k")
+        assert not one.path.endswith("/")
