@@ -28,6 +28,7 @@ HELPED = {
     "too many requests": UpstreamHTTPError(429),
     "a server error": UpstreamHTTPError(500),
     "overloaded, by its status": UpstreamHTTPError(529),
+    "a status of the server, said in the stream": UpstreamFailureError("busy", provider_code="502", http_status=502),
     "overloaded, said in the stream": UpstreamFailureError("busy", provider_code="server_is_overloaded"),
     "no connection": UpstreamConnectionError("http://host", "refused"),
     "no first event": UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, 1.0),
@@ -40,6 +41,7 @@ NOT_HELPED = {
     "no such model": UpstreamHTTPError(404),
     "a refusal in the stream": UpstreamFailureError("no", provider_code="content_policy_violation"),
     "a failure without a code": UpstreamFailureError("no"),
+    "a status of the request, said in the stream": UpstreamFailureError("no", provider_code="400", http_status=400),
     "too long in all": UpstreamTimeoutError(TimeoutPhase.TOTAL, 1.0),
     "another protocol": UpstreamProtocolError(event_type="x", field=None, got="y", expected="z"),
 }

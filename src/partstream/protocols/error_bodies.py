@@ -66,7 +66,11 @@ def holds_error(document: Any) -> bool:
     if "choices" in value:
         return False
     says = isinstance(value.get("message"), str) and _is_failing_code(value.get("code"))
-    return says or bool(value.get("errors")) or isinstance(value.get("detail"), str | list | dict)
+    detail = value.get("detail")
+    is_detailed = isinstance(detail, str | list) or (
+        isinstance(detail, dict) and ("error" in detail or "message" in detail)
+    )
+    return says or bool(value.get("errors")) or is_detailed
 
 
 def _is_failing_code(code: object) -> bool:

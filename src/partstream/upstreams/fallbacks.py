@@ -74,7 +74,7 @@ def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
         status = error.http_status or 0
         return status in _STATUSES or status >= 500
     if isinstance(error, UpstreamFailureError):
-        kind = errors.kind(error.provider_code)
+        kind = errors.kind_of(error)
         return kind is not None and kind.is_passing
     if isinstance(error, UpstreamTimeoutError):
         return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
