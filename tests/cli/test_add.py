@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from commands import Ended, call, run, terminal
 
+from models.server import ModelServer, serving
 from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from upstreams.upstreams import server_of
@@ -230,6 +231,27 @@ def test_a_file_that_cannot_be_changed_gets_no_profile_and_the_keyring_its_old_k
             failed = await call("add", url, "--profile", "work", "--key-from", "-", typed=f"{KEY}\n", **variables)
             assert failed.code == 1, failed.errors
             assert home.keyring == {"partstream/work": "sk-old-key"}
+
+    run(test())
+
+
+def test_what_the_server_speaks_is_said_and_the_base_url_that_was_meant_is_written(home: Home):
+    async def test() -> None:
+        models = {"object": "list", "data": [{"id": "m"}]}
+        upstream = ModelServer({"/v1/models": models}, {"/v1/chat/completions": 400})
+        async with serving(upstream):
+            address = upstream.url.removesuffix("/v1")
+            added = await home.add(address, "--profile", "work", "--key-from", "none")
+            assert added.code == 0, added.errors
+            assert "Speaks Chat Completions: /v1/chat/completions answers an empty request" in added.output
+            assert f"The base URL is {upstream.url}." in added.output
+            assert home.settings["profiles"]["work"] == {"baseUrl": upstream.url, "defaultModel": "m"}
+
+            forced = await home.add(
+                upstream.url, "--profile", "forced", "--key-from", "none", "--protocol", "chat-completions"
+            )
+            assert "Speaks" not in forced.output
+            assert home.settings["profiles"]["forced"]["protocol"] == "chat-completions"
 
     run(test())
 

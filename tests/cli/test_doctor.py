@@ -7,6 +7,8 @@ from secrets import token_hex
 import pytest
 from commands import call, call_process, run
 
+from models.server import ModelServer, serving
+from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from upstreams.upstreams import server_of
 
@@ -23,7 +25,7 @@ SERVERS = {
 
 
 @pytest.mark.parametrize(("reply", "code", "verdict", "says", "advice"), SERVERS.values(), ids=SERVERS)
-def test_the_server_is_asked_for_its_models_and_for_nothing_else(
+def test_the_server_is_asked_for_its_models_and_else_only_what_costs_nothing(
     reply: tuple, code: int, verdict: str, says: str, advice: str, tmp_path: Path
 ):
     async def test() -> None:
@@ -31,10 +33,11 @@ def test_the_server_is_asked_for_its_models_and_for_nothing_else(
             options = ("--json", "--base-url", url, "--protocol", "openresponses")
             doctor = await call("doctor", *options, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
         assert doctor.code == code, doctor.errors
-        assert {(request.method, request.path) for request in requests} == {("GET", "/v1/models")}
-        assert requests[0].headers["authorization"] == f"Bearer {KEY}"
-        finding = json.loads(doctor.output)[-1]
-        assert (finding["subject"], finding["verdict"]) == ("server", verdict)
+        assert "/v1/models" in {request.path for request in requests if request.method == "GET"}
+        assert {request.body for request in requests if request.method == "POST"} <= {b"{}"}
+        assert {request.headers["authorization"] for request in requests} == {f"Bearer {KEY}"}
+        (finding,) = [one for one in json.loads(doctor.output) if one["subject"] == "server"]
+        assert finding["verdict"] == verdict
         assert says in finding["says"]
         assert advice in finding["advice"]
         assert KEY not in doctor.output + doctor.errors
@@ -99,5 +102,114 @@ def test_plain_http_to_another_machine_is_refused_and_its_setting_named(tmp_path
         doctor = await call_process("doctor", "--base-url", "http://10.0.0.1/v1", **_nowhere(tmp_path))
         assert doctor.code == 1
         assert "allowInsecureHttp" in doctor.output
+
+    run(test())
+
+
+# ---- what the server speaks ----
+
+RESPONSES, CHAT, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/models"
+LISTED = {"object": "list", "data": [{"id": "m"}]}
+
+SPOKEN = {
+    "both": ((RESPONSES, CHAT), (), "fine", "it speaks OpenResponses (/responses: HTTP 400), and Chat Completions", ""),
+    "one of them": (
+        (CHAT,),
+        (),
+        "fine",
+        "it speaks Chat Completions (/chat/completions: HTTP 400); it does not speak OpenResponses",
+        "",
+    ),
+    "another than the one that is set": (
+        (CHAT,),
+        ("--protocol", "openresponses"),
+        "problem",
+        "it does not speak OpenResponses (/responses: HTTP 404), and speaks Chat Completions",
+        "leave `protocol` out, or set it to chat-completions",
+    ),
+    "none": ((), (), "problem", "it does not speak", ""),
+}
+
+
+@pytest.mark.parametrize(("paths", "options", "verdict", "says", "advice"), SPOKEN.values(), ids=SPOKEN)
+def test_what_the_server_speaks_is_found_out_by_requests_that_cost_nothing(
+    paths: tuple[str, ...], options: tuple[str, ...], verdict: str, says: str, advice: str, tmp_path: Path
+):
+    async def test() -> None:
+        server = ModelServer({MODELS: LISTED}, dict.fromkeys(paths, 400))
+        async with serving(server):
+            doctor = await call("doctor", "--json", "--base-url", server.url, *options, **_nowhere(tmp_path))
+        findings = {one["subject"]: one for one in json.loads(doctor.output)}
+        assert findings["endpoint"]["verdict"] == verdict, doctor.output
+        assert says in findings["endpoint"]["says"]
+        assert advice in findings["endpoint"]["advice"]
+        assert doctor.code == (1 if verdict == "problem" else 0)
+        assert {request.body for request in server.requests if request.method == "POST"} == {b"{}"}
+
+    run(test())
+
+
+def test_a_server_that_lists_no_models_is_fine_where_its_endpoint_is_there(tmp_path: Path):
+    async def test() -> None:
+        server = ModelServer({}, {CHAT: 422})
+        async with serving(server):
+            doctor = await call("doctor", "--json", "--base-url", server.url, **_nowhere(tmp_path))
+        findings = {one["subject"]: one for one in json.loads(doctor.output)}
+        assert doctor.code == 0, doctor.output
+        assert (findings["server"]["verdict"], findings["endpoint"]["verdict"]) == ("warning", "fine")
+        assert "name those that you want in `models`" in findings["server"]["advice"]
+
+    run(test())
+
+
+# ---- asking the model ----
+
+
+def test_a_model_is_asked_only_when_somebody_wants_it(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream:
+            options = ("--json", "--base-url", upstream.base_url, "--model", "text")
+            variables = {"PARTSTREAM_API_KEY": KEY, **_nowhere(tmp_path)}
+            free = await call("doctor", *options, **variables)
+            assert "model" not in {one["subject"] for one in json.loads(free.output)}
+            asked = await call("doctor", *options, "--ask", **variables)
+            (finding,) = [one for one in json.loads(asked.output) if one["subject"] == "model"]
+            assert (asked.code, finding["verdict"]) == (0, "fine")
+            assert "text answers, for" in finding["says"]
+            paid = [request for request in upstream.requests if request.body]
+            assert [request.body["max_output_tokens"] for request in paid] == [16]
+
+    run(test())
+
+
+def test_what_the_model_answers_wrong_is_a_problem_in_the_servers_own_words(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            options = ("--json", "--base-url", upstream.base_url, "--ask")
+            failed = await call("doctor", *options, "--model", "failed", **_nowhere(tmp_path))
+            (finding,) = [one for one in json.loads(failed.output) if one["subject"] == "model"]
+            assert (failed.code, finding["verdict"]) == (1, "problem")
+            assert finding["says"].startswith("failed was asked, and ")
+
+            nameless = await call("doctor", *options, **_nowhere(tmp_path))
+            (finding,) = [one for one in json.loads(nameless.output) if one["subject"] == "model"]
+            assert (nameless.code, finding["verdict"]) == (1, "problem")
+            assert "--model" in finding["advice"]
+
+        unreachable = await call("doctor", *options, "--model", "text", **_nowhere(tmp_path))
+        findings = {one["subject"]: one for one in json.loads(unreachable.output)}
+        assert findings["model"]["says"] == "text was not asked"
+        assert findings["server"]["verdict"] == "problem"
+
+    run(test())
+
+
+def test_an_answer_of_nothing_but_thinking_that_was_cut_shows_that_the_model_works(tmp_path: Path):
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            options = ("--json", "--base-url", upstream.base_url, "--ask", "--model", "incomplete")
+            doctor = await call("doctor", *options, **_nowhere(tmp_path))
+            findings = {one["subject"]: one for one in json.loads(doctor.output)}
+            assert findings["model"]["verdict"] == "fine", doctor.output
 
     run(test())

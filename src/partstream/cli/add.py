@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,6 @@ from partstream.cli.add_answers import AddAnswers, key_of, moved, place_of
 from partstream.cli.asking import Questions
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
-from partstream.cli.models import listed_models
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.configuration.adding import Addition, check_profile_name, free_name, keep, read_user_file, trial_of
@@ -24,7 +24,10 @@ from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.detection import open_upstream
+from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
+from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.presets import presets
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     from partstream.cli.add_answers import KeySource, Place
     from partstream.configuration.adding import UserFile
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.detection import Detected
 
 __all__ = ["command"]
 
@@ -154,13 +159,13 @@ class _Addition:
                 return addition, ()
             self._say(f"Asking {gateway.shown_url} for its models …")
             try:
-                models = [model.record.id for model in asyncio.run(listed_models(gateway, details=False))]
+                models, detected = asyncio.run(_asked(gateway))
             except LanguageModelError as error:
                 self._complain(error.message)
                 way = self._way_on(has_list=not says_path_is_missing(error))
             else:
                 self._show(models)
-                return addition, models
+                return self._spoken(addition, detected), models
             match way:
                 case _Way.KEY:
                     key = key_of(replace(self.given, key_from=None, keyring=None), place, name, self.questions)
@@ -170,6 +175,17 @@ class _Addition:
                     return self._naming_a_model(addition), ()
                 case _:
                     return addition, ()
+
+    def _spoken(self, addition: Addition, detected: Detected | None) -> Addition:
+        """The profile with the base URL that was meant; what is spoken there stays to be found out."""
+        if detected is None:
+            return addition
+        self._say(f"{detected.says}.")
+        given = addition.settings["baseUrl"]
+        if not detected.is_certain or detected.base_url.rstrip("/") == given.rstrip("/"):
+            return addition
+        self._say(f"The base URL is {detected.shown_url}.")
+        return replace(addition, settings={**addition.settings, "baseUrl": detected.base_url})
 
     def _naming_a_model(self, addition: Addition) -> Addition:
         """The profile of a server that lists no models: it names the one that a person wants."""
@@ -232,6 +248,15 @@ class _Addition:
 
     def _complain(self, text: str) -> None:
         make_console(stderr=True).print(f"[red]{escape(printable(text))}[/red]")
+
+
+async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:
+    """The ids of the models that a server lists, and what it was found to speak; None where somebody set it."""
+    async with (
+        open_upstream(gateway) as upstream,
+        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
+    ):
+        return [model.record.id for model in await models.offered()], upstream.detected
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:

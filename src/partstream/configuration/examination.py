@@ -1,16 +1,17 @@
-"""Checks the configuration and the server, and says what to do; sends nothing that costs money."""
+"""Checks the configuration and the server, and says what to do; sends nothing that costs money unless it is told to."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.configuration.advice import explained
+from partstream.configuration.endpoints import examine_endpoints
+from partstream.configuration.findings import Finding, Verdict
+from partstream.configuration.model_trial import ask_model
 from partstream.configuration.renewing import RenewingKey
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import JSONDecodeError, loads
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.detection import Detected
 
-__all__ = ["Finding", "Verdict", "examine"]
+__all__ = ["examine"]
 
 _logger = logging.getLogger("partstream.configuration")
 
@@ -46,33 +47,13 @@ _NO_SERVER: Final = (
 _REINSTALL: Final = "install the package again, or remove it"
 
 
-class Verdict(StrEnum):
-    """The verdict on one check."""
+async def examine(configuration: Configuration, *, asks: bool = False) -> list[Finding]:
+    """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one.
 
-    FINE = "fine"
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check.
-
-    Attributes:
-        subject: What.
-        verdict: How it is.
-        says: What was found, without secrets.
-        advice: What to do, or nothing.
+    Args:
+        configuration: The configuration.
+        asks: Whether the default model is asked for a short answer, which may cost something.
     """
-
-    subject: str
-    verdict: Verdict
-    says: str
-    advice: str = ""
-
-
-async def examine(configuration: Configuration) -> list[Finding]:
-    """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one."""
     findings = [_file(configuration)]
     findings += [Finding("protocols", Verdict.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
@@ -87,7 +68,26 @@ async def examine(configuration: Configuration) -> list[Finding]:
     findings += keys
     if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
         findings += await _guarded("server", _server(gateway))
+    if asks:
+        findings.append(await _asked(gateway, findings))
     return findings
+
+
+async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding]) -> Finding:
+    """What came of asking the model; it is not asked where a check before it has failed."""
+    model_id = gateway.selection.default
+    if model_id is None:
+        return Finding(
+            "model", Verdict.PROBLEM, "none is named, so none was asked", "give --model or set `defaultModel`"
+        )
+    if any(finding.verdict is Verdict.PROBLEM for finding in findings):
+        return Finding("model", Verdict.WARNING, f"{model_id} was not asked", "mend the problems above first")
+    (finding,) = await _guarded("model", _model(gateway, model_id))
+    return finding
+
+
+async def _model(gateway: GatewayConfiguration, model_id: str) -> list[Finding]:
+    return [await ask_model(gateway, model_id)]
 
 
 async def _guarded(subject: str, examined: Awaitable[list[Finding]]) -> list[Finding]:
@@ -144,13 +144,23 @@ async def _key(configuration: Configuration, gateway: GatewayConfiguration) -> l
 
 async def _server(gateway: GatewayConfiguration) -> list[Finding]:
     try:
-        async with asyncio.timeout(_SECONDS), open_upstream(gateway) as upstream:
+        async with open_upstream(gateway) as upstream:
             known = upstream.configuration
-            fetch = DocumentFetcher(upstream.http)
-            base_path, further_lists = asking(known.protocol).find_model_lists(urlsplit(known.base_url).path)
-            lists = list_questions(base_path, further_lists)
-            answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
-            return [*_protocol(upstream.detected), *await _judged(_telling(answers), known, fetch)]
+            async with asyncio.timeout(_SECONDS):
+                fetch = DocumentFetcher(upstream.http)
+                base_path, further_lists = asking(known.protocol).find_model_lists(urlsplit(known.base_url).path)
+                lists = list_questions(base_path, further_lists)
+                answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
+                answer = _telling(answers)
+                listed = await _judged(answer, known, fetch)
+            findings = [*_protocol(upstream.detected), *listed]
+            is_told = any(finding.verdict is Verdict.PROBLEM for finding in listed) and answer.status < 500
+            if is_told and answer.status not in _NO_LIST:
+                return findings  # the endpoints would say the same once more
+            endpoints = await examine_endpoints(known, upstream.connections, is_set=upstream.detected is None)
+            if endpoints.is_there and answer.status in _NO_LIST:
+                findings = [*_protocol(upstream.detected), _LISTS_NOTHING]
+            return [*findings, *endpoints.findings]
     except TimeoutError:
         says = f"it did not answer within {_SECONDS:g} s when asked for its models"
         return [Finding("server", Verdict.PROBLEM, says, "is it the right address, and is the server busy?")]
@@ -180,6 +190,9 @@ _ADVICE: Final = {
 }
 _GENERAL_ADVICE: Final = "what does its own log say?"
 _NO_LIST: Final = frozenset({404, 405, 501})
+_LISTS_NOTHING: Final = Finding(
+    "server", Verdict.WARNING, "it answers, and lists no models", "name those that you want in `models`"
+)
 
 
 async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: Fetch) -> list[Finding]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.errors import Errors
 
-__all__ = ["ContentTypeError", "content_type_error", "http_error"]
+__all__ = ["WEB_PAGE_ADVICE", "ContentTypeError", "content_type_error", "http_error"]
 
 _MAX_SHOWN: Final = 200
 _REQUEST_IDS: Final = (
@@ -43,7 +43,7 @@ _REDIRECTS: Final = range(300, 400)
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
 """The statuses of pages to sign in; that of any other page says what is wrong."""
 
-_WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
+WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
 _REDIRECT_ADVICE: Final = "does the base URL have to begin there, or is that a page to sign in?"
 
 
@@ -136,7 +136,7 @@ def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, 
     content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     text = body.decode(errors="replace")
     if page := _web_page(text):
-        return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", _WEB_PAGE_ADVICE)
+        return ContentTypeError(content_type, expected, f"the server sent {page}, and no {wanted}", WEB_PAGE_ADVICE)
     described = f"{content_type or 'something without a type'} that begins with {text[:_MAX_START]!r}"
     return ContentTypeError(
         content_type, expected, f"the server sent {described if text else 'nothing'}, and no {wanted} ({expected})"
@@ -158,7 +158,7 @@ def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str
     if status in _REDIRECTS and location:
         return f"it points to {_without_query(location)}", _REDIRECT_ADVICE
     if page := _web_page(text, may_be_login=status in _LOGINS):
-        return f"it sent {page}", _WEB_PAGE_ADVICE
+        return f"it sent {page}", WEB_PAGE_ADVICE
     return None if is_empty else f"no message in its answer {text[:_MAX_SHOWN]}", ""
 
 

@@ -27,11 +27,13 @@ class OpenUpstream:
     Attributes:
         configuration: The upstream, with its protocol and its base URL.
         http: Sends requests to it.
+        connections: The connections to it.
         detected: How the protocol was found out; None where it is set.
     """
 
     configuration: GatewayConfiguration
     http: UpstreamHTTP
+    connections: Connections
     detected: Detected | None
 
 
@@ -50,7 +52,7 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
         detected = await detect(configuration, connections) if configuration.is_detected else None
         known = configuration if detected is None else configuration.spoken(detected.protocol, detected.base_url)
         try:
-            yield OpenUpstream(known, UpstreamHTTP(known, connections), detected)
+            yield OpenUpstream(known, UpstreamHTTP(known, connections), connections, detected)
         except UpstreamError as error:
             if detected is not None and not detected.is_certain:
                 error.advise(detected.advice)
