@@ -14,6 +14,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.steps import document
 from partstream.upstreams import GatewayProvider, Secret
 from partstream.upstreams.credentials import CredentialError
+from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 
@@ -205,5 +206,26 @@ def test_a_closed_port_is_a_connection_error_without_the_query(key):
             with pytest.raises(UpstreamConnectionError) as caught:
                 await http.send(MODELS)
             assert caught.value.url == f"{url}/models"
+
+    run(test())
+
+
+VERSIONS = [({}, "2023-06-01"), ({"Anthropic-Version": "2099-01-01"}, "2099-01-01")]
+
+
+@pytest.mark.parametrize(("headers", "version"), VERSIONS)
+def test_a_known_server_gets_the_headers_that_it_needs_unless_somebody_sets_them(headers: dict[str, str], version: str):
+    async def test() -> None:
+        async with server_of(document(200, b"{}")) as (proxy, requests):  # a proxy is asked in the place of hosts
+            for host in ("api.anthropic.com", "api.example.com"):
+                gateway = configuration(
+                    f"http://{host}/v1",
+                    allow_insecure_http=True,
+                    proxy=proxy.removesuffix("/v1"),
+                    headers=headers if "anthropic" in host else {},
+                )
+                async with aclosing(UpstreamHTTP(gateway)) as http:
+                    await DocumentFetcher(http)("/v1/models", {})
+        assert [request.headers.get("anthropic-version") for request in requests] == [version, None]
 
     run(test())

@@ -52,6 +52,7 @@ class KnownServer:
         keys_page: Where a person makes a key; empty where there is no such page.
         address_example: What its base URL looks like, for a server of which everybody has another address; empty for
             a server whose base URL is known.
+        headers: The headers that every request to it needs, whatever the protocol: names in lower case, and values.
         regions: Its regions, if a person has to choose one; the first is that of the base URLs in the tables.
         is_offered: Whether it is among the presets. Others are known for their quirks alone.
     """
@@ -64,6 +65,7 @@ class KnownServer:
     key_variables: tuple[str, ...] = ()
     keys_page: str = ""
     address_example: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
     regions: tuple[Region, ...] = ()
     is_offered: bool = True
 
@@ -92,6 +94,7 @@ KNOWN_SERVERS: Final = (
         ("api.anthropic.com",),
         key_variables=("ANTHROPIC_API_KEY",),
         keys_page="https://platform.claude.com/settings/keys",
+        headers=(("anthropic-version", "2023-06-01"),),  # its list of models wants it: facts anthropic-messages.md
     ),
     KnownServer(
         "gemini",

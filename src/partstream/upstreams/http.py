@@ -17,6 +17,7 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
+from partstream.protocols.known_servers import server_at
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
@@ -144,6 +145,9 @@ class UpstreamHTTP:
         self._configuration = configuration
         # Where no protocol is known yet, the key goes as most servers take it: as a bearer token.
         self._protocol = asking(DEFAULT_PROTOCOL if configuration.is_detected else configuration.protocol)
+        server = server_at(configuration.base_url)
+        host = urlsplit(configuration.base_url).hostname or ""
+        self._headers_of_server = dict(server.headers) if server is not None and server.has_host(host) else {}
         self._secrets = frozenset(configuration.secrets)
         self._keys: frozenset[str] = frozenset()
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
@@ -243,7 +247,7 @@ class UpstreamHTTP:
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
-        headers = {"user-agent": f"partstream/{__version__}"}
+        headers = {"user-agent": f"partstream/{__version__}", **self._headers_of_server}
         if key is not None:
             if not fits_header(key.reveal()):  # the client's error would quote it
                 raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
