@@ -164,6 +164,7 @@ REFUSED = {
     "no server at all": ((), "SERVER: got nothing"),
     "no address where one is needed": (("azure", "--key-from", "none"), "--base-url: got nothing"),
     "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
+    "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key by --key-from"),
     "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
     "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
     "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),

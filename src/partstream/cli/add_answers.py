@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import click
 
@@ -18,7 +18,7 @@ from partstream.settings.errors import ConfigurationError
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
-from partstream.upstreams.secret import Secret
+from partstream.upstreams.secret import Secret, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,6 +183,8 @@ def _address(text: str) -> str:
         host = urlsplit(f"//{url}").hostname or ""
         url = f"{'http' if is_loopback(host) else 'https'}://{url}"
     read: str = SETTINGS["baseUrl"].read(url, "--base-url")
+    if any(names_a_secret(name) for name, _ in parse_qsl(urlsplit(read).query, keep_blank_values=True)):
+        raise ConfigurationError("--base-url", "a key in the query of a URL", "the key by --key-from: no file holds it")
     return read
 
 

@@ -96,6 +96,8 @@ async def _guarded(subject: str, examined: Awaitable[list[Finding]]) -> list[Fin
         return await examined
     except ConnectionSetupError as error:
         return [Finding("network", Verdict.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
+    except ConfigurationError as error:  # in the protocol that was found out
+        return [Finding("settings", Verdict.PROBLEM, str(error))]
     except LanguageModelError as error:
         return [Finding(subject, Verdict.PROBLEM, str(error))]
     except Exception as error:
