@@ -288,6 +288,7 @@ def test_the_known_servers_are_listed():
         assert listed.code == 0
         assert "ollama" in listed.output
         assert "https://YOUR-RESOURCE.openai.azure.com/openai/v1" in listed.output
+        assert "China: --base-url https://api.moonshot.cn/v1" in listed.output
 
     run(test())
 

@@ -93,6 +93,8 @@ def _list(console: Console) -> None:
     for preset in presets():
         line = f"{preset.name:<{width}}  {preset.title}: {preset.base_url or f'such as {preset.address_example}'}"
         console.print(escape(line), soft_wrap=True)
+        for region in preset.regions[1:]:
+            console.print(escape(f"{'':<{width}}  {region.title}: --base-url {region.base_url}"), soft_wrap=True)
 
 
 class _Way(StrEnum):

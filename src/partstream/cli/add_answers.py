@@ -145,7 +145,9 @@ def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None
             raise click.UsageError(f"SERVER: {error}; `partstream add --list` names all") from None
     if url is not None:
         return _known_at(url)
-    titles = [f"{one.title}  {one.base_url}".rstrip() for one in presets()]
+    width = max(len(one.title) for one in presets())
+    titles = [f"{one.title:<{width}}  {urlsplit(one.base_url).netloc}".rstrip() for one in presets()]
+    questions.say("Where are the models?")
     number = questions.choice("Number or name of the server", "SERVER", titles, find=_preset_number)
     return presets()[number], None
 
