@@ -55,13 +55,18 @@ def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int |
     return [*(output for piece in pieces for output in reader.feed(piece)), *reader.end()]
 
 
-def _recorded() -> list[Any]:
-    """Every recorded answer with the protocol that it is in."""
-    wires = [
-        pytest.param(one.values[0].path, None, id=f"{folder}/{one.id}", marks=one.marks)
+def _recorded_by_servers() -> list[Any]:
+    """Every answer that a model server gave."""
+    return [
+        pytest.param(one.values[0].path, id=f"{folder}/{one.id}", marks=one.marks)
         for folder in ("openresponses", "chat_completions")
         for one in recordings.recordings(folder)
     ]
+
+
+def _recorded() -> list[Any]:
+    """Every recorded answer with the protocol that it is in."""
+    wires = [pytest.param(one.values[0], None, id=one.id, marks=one.marks) for one in _recorded_by_servers()]
     sdk = [
         pytest.param(one.values[0].path, one.values[0].protocol, id=f"ai_sdk/{one.id}", marks=one.marks)
         for one in [*streams_of_the_sdk(OWN), *streams_of_the_sdk(FOREIGN)]
@@ -87,10 +92,21 @@ def test_a_made_up_answer_survives_every_protocol(protocol: Protocol, outputs: l
     assert response_form(_there_and_back(protocol, outputs, size=7), losses) == expected
 
 
+@pytest.mark.parametrize("path", _recorded_by_servers())
+def test_a_recorded_answer_in_one_document_says_what_its_stream_says(path: Path) -> None:
+    outputs = list(read_recording(path.read_bytes(), str(path), None, EVERYTHING))
+    for protocol in DOCUMENTED.values():
+        _compare_document(protocol, outputs)
+
+
 @pytest.mark.parametrize("protocol", DOCUMENTED.values(), ids=DOCUMENTED)
 @given(outputs=answers())
 @moderate
 def test_an_answer_in_one_document_says_what_its_stream_says(protocol: Protocol, outputs: list[StreamOutput]) -> None:
+    _compare_document(protocol, outputs)
+
+
+def _compare_document(protocol: Protocol, outputs: list[StreamOutput]) -> None:
     status, document = write_document(protocol, ASKED, outputs, REPLY)
     if status != 200:
         assert response_form(outputs).error is not None

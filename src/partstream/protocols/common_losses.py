@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.messages import ChatMessage
 from partstream.outputs import Asked, Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolResultPart
+from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.losses import RequestLoss, ResponseForm, ResponseLoss
 from partstream.usage import FinishReason
 
@@ -25,6 +27,7 @@ __all__ = [
     "MODEL",
     "PROVIDER_METADATA",
     "RESPONSE_ID",
+    "SOURCES_BEHIND",
     "SPEAKER_NAMES",
     "TEXT_DOCUMENTS",
     "THINKING_IDS",
@@ -87,6 +90,18 @@ def _without_data(part: ResponsePart) -> ResponsePart | None:
     return None if isinstance(part, DataPart) else part
 
 
+def _is_source(part: ResponsePart) -> bool:
+    return isinstance(part, DataPart) and part.mime_type == CITATION_MIME_TYPE
+
+
+def _sources_behind(form: ResponseForm) -> ResponseForm:
+    parts: list[ResponsePart] = []
+    for of_text, run in groupby(form.parts, lambda part: isinstance(part, TextPart) or _is_source(part)):
+        said = list(run)
+        parts += sorted(said, key=_is_source) if of_text else said
+    return replace(form, parts=tuple(parts))
+
+
 def _without_word(form: ResponseForm) -> ResponseForm:
     return form if form.reason is None else replace(form, reason=FinishReason(form.reason.unified))
 
@@ -115,6 +130,11 @@ THINKING_STATE: Final = ResponseLoss(
 )
 DATA_PARTS: Final = ResponseLoss(
     "data-parts", "Data parts: files and citations.", each_part_of_a_response(_without_data)
+)
+SOURCES_BEHIND: Final = ResponseLoss(
+    "order-in-a-document",
+    "Behind which of its words a source of a text came: in a document all stand behind the text.",
+    _sources_behind,
 )
 FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for why the model stopped.", _without_word)
 ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)

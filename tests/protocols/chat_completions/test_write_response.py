@@ -207,6 +207,41 @@ def test_metadata_without_a_list_is_sealed_if_it_holds_state():
     assert read_sealed(delta["reasoning_details"][0]) == (None, {"signature": "x"})
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"origin": "server/model", ITEMS: [_item(field="reasoning", text="Hm.")]},
+        {"origin": "server/model", ITEMS: [{"encrypted_content": "x", "after": [1, True]}, {"encrypted_content": "y"}]},
+        {ITEMS: [{"type": "reasoning", "text": "Hm.", "providerOptions": {"anthropic": {"signature": "x"}}}]},
+        {ITEMS: [_item(reasoning_details=[{"type": "reasoning.encrypted", "data": "x", "index": 0}])]},
+        {ITEMS: [_item(thinking_blocks=[{"type": "thinking", "thinking": "Hm.", "signature": "x", "index": 0}])]},
+        {ITEMS: [_item(field="reasoning_content", text="Hm."), _item(field="reasoning_opaque", text="x")]},
+        {ITEMS: [_item(field="reasoning_content", text="Hm."), _item(extra_content={"a": 1})]},
+        {ITEMS: [_item(field="reasoning_content", text="Hm.")]},
+        {ITEMS: [_item(field="reasoning_content", text="Hm."), _item(toolCallId="call_1", extra_content={"a": 1})]},
+        {"signature": "x"},
+    ],
+    ids=[
+        "origin",
+        "two items",
+        "other protocol",
+        "entries",
+        "blocks",
+        "opaque",
+        "state of the message",
+        "text",
+        "state of a call",
+        "no list",
+    ],
+)
+def test_state_that_a_client_gives_back_is_what_it_was(metadata: dict[str, Any]):
+    _, document = _document(ThinkingPart("Hm."), ThinkingPart("", None, metadata), CALL)
+    message = document["choices"][0]["message"]
+    thinking, call = _asked(messages=[message]).messages[0].content
+    assert isinstance(thinking, ThinkingPart)
+    assert (thinking.value, {ITEMS: [], **(thinking.metadata or {})}, call) == ("Hm.", {ITEMS: [], **metadata}, CALL)
+
+
 # ---- the end ----
 
 

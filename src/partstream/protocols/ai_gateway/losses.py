@@ -11,7 +11,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.protocols.ai_sdk.losses import PROVIDER_STREAM
-from partstream.protocols.common_losses import each_part_of_a_request
+from partstream.protocols.common_losses import SOURCES_BEHIND, each_part_of_a_request
 from partstream.protocols.losses import Losses, RequestLoss
 from partstream.protocols.prepared_losses import PREPARED, TEXTS_OF_RESULTS
 
@@ -75,5 +75,6 @@ _FAILURES: Final = RequestLoss(
 
 LOSES: Final = Losses(
     response=PROVIDER_STREAM,
+    document=(SOURCES_BEHIND,),
     request=(_JSON_RESULTS, _FAILURES, *PREPARED, TEXTS_OF_RESULTS, _CONVERSATIONS, _TOOL_MODE),
 )

@@ -49,7 +49,7 @@ def read_thinking(message: Mapping[str, Any], where: str, counts: Counts) -> tup
     items, beside = _of_entries(entries)
     if blocks := _objects(message, THINKING_BLOCKS, where):
         items.append(_item({THINKING_BLOCKS: blocks}))
-    if field and not (items and field in SAID_BESIDE):
+    if field and not ((items or beside) and field in SAID_BESIDE):
         items.append(_item({FIELD: field, "text": text}))
     items += (
         _item({FIELD: name, "text": opaque}) for name in STATE_FIELDS if (opaque := optional_text(message, name, where))

@@ -37,30 +37,37 @@ def write_document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, 
     return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
 
 
-_TEXTS: Final = ("content", "reasoning_content")
-_LISTS: Final = ("reasoning_details", "annotations", "images")
+_STREAMED: Final = ("content", "reasoning_content")
+"""The fields of text that come in pieces; a text in any other field is whole."""
 
-
-def _without_index(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in entry.items() if name != "index"}
+_UNNUMBERED: Final = ("annotations", "images")
+"""The lists whose entries have no index in a message."""
 
 
 class _Message:
     """The message that deltas make."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
-        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in _LISTS}
+        self._texts: dict[str, list[str]] = {name: [] for name in _STREAMED}
+        self._others: dict[str, Any] = {}
         self._calls: list[dict[str, Any]] = []
 
     def add(self, delta: Mapping[str, Any]) -> None:
-        for name, pieces in self._texts.items():
-            if name in delta:
-                pieces.append(delta[name])
-        for name, entries in self._lists.items():
-            entries.extend(_without_index(entry) for entry in delta.get(name, ()))
-        for call in delta.get("tool_calls", ()):
-            self._call(call)
+        for name, value in delta.items():
+            if name in self._texts:
+                self._texts[name].append(value)
+            elif name == "tool_calls":
+                for call in value:
+                    self._call(call)
+            elif name in _UNNUMBERED:
+                entries = ({key: one for key, one in entry.items() if key != "index"} for entry in value)
+                self._others[name] = [*self._others.get(name, ()), *entries]
+            elif isinstance(value, list):
+                self._others[name] = [*self._others.get(name, ()), *value]
+            elif isinstance(value, dict):
+                self._others[name] = {**self._others.get(name, {}), **value}
+            else:
+                self._others[name] = value
 
     def _call(self, delta: Mapping[str, Any]) -> None:
         index = delta["index"]
@@ -78,7 +85,7 @@ class _Message:
         written: dict[str, Any] = {"role": ASSISTANT, "content": content, "refusal": None}
         if texts["reasoning_content"]:
             written["reasoning_content"] = texts["reasoning_content"]
-        written |= {name: entries for name, entries in self._lists.items() if entries}
+        written |= self._others
         if self._calls:
             written["tool_calls"] = [
                 {name: call[name] for name in ("id", "type", "function", "extra_content") if name in call}

@@ -9,7 +9,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
-from partstream.protocols.common_losses import ERROR_KIND, PROVIDER_METADATA, TRUNCATION
+from partstream.protocols.common_losses import ERROR_KIND, PROVIDER_METADATA, SOURCES_BEHIND, TRUNCATION
 from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
 from partstream.protocols.openresponses.citations import citation_of
 from partstream.protocols.openresponses.errors import SERVER_ERROR
@@ -192,4 +192,5 @@ _RESPONSE: Final = (
     PROVIDER_METADATA,
 )
 
-LOSES: Final = Losses(response=_RESPONSE, request=REQUEST)
+
+LOSES: Final = Losses(response=_RESPONSE, request=REQUEST, document=(SOURCES_BEHIND,))
