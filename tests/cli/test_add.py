@@ -98,8 +98,11 @@ def test_a_script_adds_a_server_whose_key_stays_in_a_variable_and_chat_uses_it(h
                 "profiles": {"work": {"baseUrl": url, "apiKeyEnv": "MY_KEY", "defaultModel": "text"}},
             }
             assert KEY not in added.output + home.file.read_text()
-            chat = await call("chat", "Hi", MY_KEY=KEY, **home.variables)
+            variables = {"PARTSTREAM_DATA": str(home.folder / "data"), **home.variables}
+            chat = await call("chat", "Hi", MY_KEY=KEY, **variables)
             assert "Hello from Partstream!" in chat.output
+            (row,) = json.loads((await call("usage", "--profile", "work", "--json", **variables)).output)
+            assert (row["model"], row["answers"]) == ("text", 1)
 
     run(test())
 

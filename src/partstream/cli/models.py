@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from partstream.models.records import Fact
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["command", "listed_models"]
+__all__ = ["command"]
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
@@ -75,7 +75,7 @@ def command(
     configuration = gateway_of(more, **options)
     selection = configuration.selection
     try:
-        models = asyncio.run(listed_models(configuration, details))
+        models = asyncio.run(_offered(configuration, details))
     except LanguageModelError as error:
         console = make_console(stderr=True)
         said = escape(printable(explained(error, configuration)))
@@ -88,16 +88,7 @@ def command(
         _show(rows, make_console())
 
 
-async def listed_models(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
-    """The models that a server offers.
-
-    Args:
-        configuration: The server.
-        details: Whether it is also asked about each single model.
-
-    Raises:
-        LanguageModelError: They cannot be listed.
-    """
+async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
     async with (
         open_upstream(configuration) as upstream,
         aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,

@@ -211,7 +211,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
         return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
     listed = catalogue.entries.keys()
     says = f"it answers, and lists {len(listed)} language models"
-    findings = [Finding("server", Verdict.FINE, says, "no model was asked; `partstream chat --model M hi` asks one")]
+    findings = [Finding("server", Verdict.FINE, says, "no model was asked; `--ask` asks one")]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
