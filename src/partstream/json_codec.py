@@ -29,6 +29,7 @@ __all__ = [
     "loads_event",
     "make_decoder",
     "make_event_decoder",
+    "make_text_decoder",
     "may_nest_deeply",
     "nests_too_deeply",
 ]
@@ -169,6 +170,14 @@ def make_decoder() -> Callable[[bytes], Any]:
     return decode
 
 
+def make_text_decoder() -> Callable[[bytes], str]:
+    """Makes a function that reads a JSON text that is one string; it raises one of :data:`DECODE_ERRORS` for others."""
+    if _msgspec is None:
+        return _quick_text
+    decode: Callable[[bytes], str] = _msgspec.json.Decoder(str).decode
+    return decode
+
+
 def make_event_decoder(tag: str | None, kind: str, fields: Mapping[str, str]) -> Callable[[bytes], Any]:
     """Makes a function that reads JSON objects of one kind; it raises one of :data:`DECODE_ERRORS` for other kinds.
 
@@ -214,6 +223,13 @@ def _quick_loads(data: bytes) -> Any:
     value, end = _scan_once(text, 0)
     if end != len(text):
         raise ValueError(end)
+    return value
+
+
+def _quick_text(data: bytes) -> str:
+    value = _quick_loads(data)
+    if type(value) is not str:
+        raise TypeError(type(value))
     return value
 
 

@@ -160,8 +160,8 @@ class StreamOptions:
 
 
 Sink: TypeAlias = Callable[[Any, list[StreamOutput]], bool]
-"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.json_codec` returns it, and appends
-the outputs. Returns False, or raises one of the decode errors, if the event needs the long way."""
+"""Takes the next event of a repeated type, as an event decoder of :mod:`partstream.json_codec` returns it or as its
+bytes, and appends the outputs. Returns False, or raises one of the decode errors, if the event needs the long way."""
 
 
 class ResponseStream(Protocol):

@@ -106,7 +106,7 @@ class StreamReader:
         self._frequent = _event_decoders(row.tag, corner.frequent)
         self._sink: Sink | None = None
         self._sink_name = b""
-        self._decode = self._decode_any
+        self._decode: Callable[[bytes], Any] | None = None  # None where the sink takes bytes
 
     @property
     def finished(self) -> bool:
@@ -130,7 +130,8 @@ class StreamReader:
             if value is not None:
                 outputs: list[StreamOutput] = []
                 try:
-                    if sink(self._decode(value), outputs):
+                    decode = self._decode
+                    if sink(value if decode is None else decode(value), outputs):
                         return outputs
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
@@ -200,7 +201,7 @@ class StreamReader:
         for name, data in events:
             if sink is not None and name == self._sink_name and (len(data) <= short or not may_nest_deeply(data)):
                 try:
-                    if sink(decode(data), outputs):
+                    if sink(data if decode is None else decode(data), outputs):
                         continue
                 except DECODE_ERRORS:
                     pass  # not what its name says; read below with more patience
@@ -243,10 +244,8 @@ class StreamReader:
             kind = event.get(tag)
         self._stream.feed_into(event, outputs)
         sink = self._stream.sink
-        if sink is not None and not self._stream.finished:
-            decode = self._frequent.get(kind)
-            if decode is not None:
-                self._sink, self._sink_name, self._decode = sink, name, decode
+        if sink is not None and not self._stream.finished and kind in self._frequent:
+            self._sink, self._sink_name, self._decode = sink, name, self._frequent[kind]
         return True
 
     def _is_no_event(self, data: bytes, outputs: list[StreamOutput]) -> bool:
@@ -289,5 +288,7 @@ def _lenient(data: bytes) -> Any:
         return None
 
 
-def _event_decoders(tag: str | None, frequent: Mapping[str, Mapping[str, str]]) -> dict[str, Callable[[bytes], Any]]:
-    return {kind: make_event_decoder(tag, kind, fields) for kind, fields in frequent.items()}
+def _event_decoders(
+    tag: str | None, frequent: Mapping[str, Mapping[str, str]]
+) -> dict[str, Callable[[bytes], Any] | None]:
+    return {kind: make_event_decoder(tag, kind, fields) if fields else None for kind, fields in frequent.items()}

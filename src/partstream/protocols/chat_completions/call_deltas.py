@@ -52,9 +52,10 @@ class OpenCall:
         json: The pieces of the arguments.
         whole: The arguments as an object or a list, where a server sends them so; it replaces the pieces.
         extra: What the server wants back with the call, or None.
+        is_named_again: Whether the last delta said a name of a call that has one and whose arguments are complete.
     """
 
-    __slots__ = ("_named_again", "extra", "id", "json", "name", "whole")
+    __slots__ = ("extra", "id", "is_named_again", "json", "name", "whole")
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -62,7 +63,7 @@ class OpenCall:
         self.json = OpenJson()
         self.whole: Any = None
         self.extra: Mapping[str, Any] | None = None
-        self._named_again = False
+        self.is_named_again = False
 
     @property
     def is_complete(self) -> bool:
@@ -86,7 +87,7 @@ class OpenCall:
 
     def take(self, delta: CallDelta) -> None:
         """Adds what a delta says. A name is said once: servers repeat it, and none was seen to split it."""
-        self._named_again = delta.name is not None and self.name is not None and self.is_complete
+        self.is_named_again = delta.name is not None and self.name is not None and self.is_complete
         self.id = self.id or delta.id
         self.name = self.name or delta.name
         self.extra = delta.extra or self.extra
@@ -99,7 +100,7 @@ class OpenCall:
     def is_followed_by(self, delta: CallDelta) -> bool:
         """Whether a delta without an id, at the index of this call, is of another call (facts 3.2, step 3)."""
         if delta.name is None:
-            return self._named_again and delta.begins_object and self.is_complete
+            return self.is_named_again and delta.begins_object and self.is_complete
         if self.name is None:
             return False
         if delta.name != self.name:

@@ -21,29 +21,30 @@ class Envelope:
     Attributes:
         response_id: The server's id of the response, or None.
         model: The server's name of the model that answers, or None.
+        provider: The provider that a router chose, or None.
     """
 
-    __slots__ = ("_provider", "model", "response_id")
+    __slots__ = ("model", "provider", "response_id")
 
     def __init__(self) -> None:
         self.response_id: str | None = None
         self.model: str | None = None
-        self._provider: str | None = None
+        self.provider: str | None = None
 
     @property
     def is_known(self) -> bool:
-        """Whether no later chunk can say more."""
+        """Whether id and model have come."""
         return self.response_id is not None and self.model is not None
 
     def read(self, chunk: Wire) -> None:
         """Takes what a chunk says."""
         self.response_id = self.response_id or identifier(chunk, "id")
         self.model = self.model or identifier(chunk, "model")
-        self._provider = self._provider or identifier(chunk, "provider")
+        self.provider = self.provider or identifier(chunk, "provider")
 
     def metadata(self, native_finish_reason: str | None) -> Mapping[str, Any]:
         """The server's other facts about the answer: which provider a router chose, and that provider's own word for
         why the model stopped."""
-        facts = {"provider": self._provider, "nativeFinishReason": native_finish_reason}
+        facts = {"provider": self.provider, "nativeFinishReason": native_finish_reason}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         return {_METADATA: known} if known else {}

@@ -59,8 +59,8 @@ class Message:
         if not self.texts.is_settled and self.thinking.field is not None:
             self.texts.settle(outputs)
         for name, value in delta.items():
-            if value is not None and name not in DELTA and name not in _ELSEWHERE:
-                self._unknown(name, value, outputs)
+            if value and name not in DELTA and name not in _ELSEWHERE:
+                self.count(f"delta.{name}", {name: value}, outputs)
         for name, handler in DELTA.items():
             if (value := delta.get(name)) is not None:
                 handler(self, value, outputs)
@@ -107,10 +107,6 @@ class Message:
         if name not in self._counted:
             self._counted.add(name)
             outputs.append(Unmapped(name, data))
-
-    def _unknown(self, name: str, value: Any, outputs: _Outputs) -> None:
-        if value not in ("", [], {}):
-            self.count(f"delta.{name}", {name: value}, outputs)
 
 
 def _show_images(message: Message, value: Any, outputs: _Outputs) -> None:

@@ -27,6 +27,7 @@ from partstream.protocols.chat_completions.envelope import Envelope
 from partstream.protocols.chat_completions.fields import Wire, index, mapping, objects
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
+from partstream.protocols.chat_completions.short_way import FREQUENT, ShortWay
 from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
@@ -53,6 +54,7 @@ class ChatCompletionsStream:
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()
         self._message = Message(options)
+        self._short_way = ShortWay(options, self._envelope, self._message)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
@@ -102,6 +104,7 @@ class ChatCompletionsStream:
             self._read_about(chunk)
             self._read_choices(chunk, outputs)
             self._ends_with_usage = self._usage.reports == 1 != reports and self._closes(chunk)
+            self.sink = None if self._ends_with_usage else self._short_way.after(chunk.get("choices"))
         else:  # what follows an error adds to it, and no more
             self._read_about(chunk)
 
@@ -258,4 +261,4 @@ def events_of(document: Wire) -> Sequence[Wire]:
     return (document,)
 
 
-READ_RESPONSE: Final = ReadResponse(open=ChatCompletionsStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ReadResponse(open=ChatCompletionsStream, claim=claims, frequent=FREQUENT, events_of=events_of)

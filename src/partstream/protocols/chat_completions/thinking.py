@@ -43,9 +43,10 @@ class Thinking:
         field: The field that was shown last, or None.
         is_open: Whether thinking was the last thing that was said.
         said: What was emitted of it.
+        empty_field: The first field of thinking that came and was empty, or None.
     """
 
-    __slots__ = ("_closed_once", "_empty", "_shows", "field", "is_open", "said", "state")
+    __slots__ = ("_closed_once", "_shows", "empty_field", "field", "is_open", "said", "state")
 
     def __init__(self, options: StreamOptions) -> None:
         self.state = CarriedState(options.thinking)
@@ -54,7 +55,7 @@ class Thinking:
         self.said = EmittedText()
         self._shows = options.thinking is not ThinkingMode.OFF
         self._closed_once = False
-        self._empty: str | None = None
+        self.empty_field: str | None = None
 
     def read(self, delta: Wire, outputs: list[StreamOutput]) -> None:
         """Shows the thinking of a delta once, in whichever of its fields it stands."""
@@ -108,8 +109,8 @@ class Thinking:
         A field of thinking that stayed empty goes back only with calls: DeepSeek refuses a turn with calls without it
         (facts 7.6).
         """
-        if has_calls and self._empty is not None and self.said.is_empty:
-            self.state.pieces(self._empty)
+        if has_calls and self.empty_field is not None and self.said.is_empty:
+            self.state.pieces(self.empty_field)
         self.is_open = False
         self.state.hand_out(outputs)
 
@@ -121,7 +122,7 @@ class Thinking:
             if said:
                 return name, said
             if value == "":
-                self._empty = self._empty or name
+                self.empty_field = self.empty_field or name
             elif value and said is None:
                 outputs.append(Unmapped(f"delta.{name}", {name: value}))
         return None, ""
