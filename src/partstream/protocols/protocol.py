@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
+    from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
@@ -164,7 +165,9 @@ def _below_base_path(base_path: str) -> tuple[str, tuple[str, ...]]:
     return base_path, ()
 
 
-def _as_they_are(settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation) -> RequestSettings:
+def _as_they_are(
+    settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation, _server: KnownServer | None
+) -> RequestSettings:
     return settings
 
 
@@ -216,7 +219,8 @@ class WriteRequest:
         authorize: The headers that carry a key, given the key and its kind.
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
-        complete_settings: Completes the settings of a request with what the base URL and the model say.
+        complete_settings: Completes the settings of a request with what the base URL and the model say, and with what
+            is known of the server; None for a server that nobody knows.
         conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
             model's id.
         continues: Whether a request can go on from a stored response.
@@ -233,7 +237,9 @@ class WriteRequest:
     authorize: Callable[[str, KeyKind], Mapping[str, str]] = bearer
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
-    complete_settings: Callable[[RequestSettings, str, LanguageModelChatInformation], RequestSettings] = _as_they_are
+    complete_settings: Callable[
+        [RequestSettings, str, LanguageModelChatInformation, KnownServer | None], RequestSettings
+    ] = _as_they_are
     conversation_rules: Callable[[RequestSettings, str], ConversationRules] = _any_conversation
     continues: bool = False
     errors: Errors = COMMON_ERRORS

@@ -15,6 +15,7 @@ from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import FileMode
 from partstream.parts import DataPart
+from partstream.protocols.known_servers import server_at
 from partstream.protocols.overflow import Overflow, says_nothing
 from partstream.protocols.registry import PROTOCOLS, asking
 from partstream.upstreams.answer_report import AnswerReport
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.preparation import Preparation
     from partstream.conversation.turns import Note
+    from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.http import UpstreamHTTP
@@ -74,6 +76,7 @@ class RequestSender:
         fingerprint: What tells it from others: a digest, never an address.
         tokens: Makes what is known of the tokens of a question to a model.
         refused: What the models refused before; None for nothing.
+        server: The known server that it was found out to be; None for the one that the base URL tells.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class RequestSender:
         fingerprint: str,
         tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
         refused: RefusedFields | None = None,
+        server: KnownServer | None = None,
     ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
@@ -93,6 +97,7 @@ class RequestSender:
         self._fingerprint = fingerprint
         self._tokens = tokens
         self._refused = refused or RefusedFields()
+        self._server = server or server_at(configuration.base_url)
         self._said: set[str] = set()
 
     async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
@@ -125,20 +130,22 @@ class RequestSender:
 
     def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
         """How the request is sent without what an error refuses."""
-        base_url = self._configuration.base_url
-        unset = self._upstream.complete_settings(RequestSettings(), base_url, request.model)
+        unset = self._completed(RequestSettings(), request.model)
         return less_of(self._upstream, request.prepared.request(sending.carried), unset, error, sending)
 
     def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
         configuration = self._configuration
         chosen = configuration.request_settings(model.id)
-        settings = self._upstream.complete_settings(chosen, configuration.base_url, model)
+        settings = self._completed(chosen, model)
         origin = Origin(self._fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
         rules = self._upstream.conversation_rules(settings, model.id)
         prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
         self._say(prepared.notes)
         return _Request(question, origin, prepared, self._tokens(model, question), model)
+
+    def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:
+        return self._upstream.complete_settings(settings, self._configuration.base_url, model, self._server)
 
     async def _attempt(self, request: _Request, sending: Sending) -> None:
         """Sends the request once, in the given way.

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from partstream.errors import LanguageModelError, UpstreamError
+from partstream.protocols.known_servers import known_server
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.upstreams.configuration import fingerprint_of
 from partstream.upstreams.connections import Connections
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from partstream.models.records import Pricing
     from partstream.protocols.errors import Errors
+    from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens.ledger.ledger import Ledger
     from partstream.upstreams.configuration import GatewayConfiguration
@@ -182,7 +184,7 @@ class SpokenUpstream:
         return KnownUpstream(
             configuration,
             ModelList(configuration, DocumentFetcher(http), self._on_change),
-            RequestSender(configuration, http, fingerprint, self._tokens, refused),
+            RequestSender(configuration, http, fingerprint, self._tokens, refused, _server_of(found)),
             found,
         )
 
@@ -198,3 +200,7 @@ class SpokenUpstream:
         """Says what helps, where it was a guess that failed."""
         if found is not None and not found.is_certain:
             error.advise(found.advice)
+
+
+def _server_of(found: Detected | None) -> KnownServer | None:
+    return None if found is None or not found.server else known_server(found.server)

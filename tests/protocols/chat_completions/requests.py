@@ -11,6 +11,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.write_request import WRITE_REQUEST
+from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import WireRequest
 
 NOWHERE = "https://models.example/v1"
@@ -30,7 +31,7 @@ def written(
     """The request to a server, given its base URL, or its name in `own`."""
     chosen = replace(settings or RequestSettings(), own=own)
     information = LanguageModelChatInformation(model, model, model, "1", 1000, 1000)
-    completed = WRITE_REQUEST.complete_settings(chosen, url, information)
+    completed = WRITE_REQUEST.complete_settings(chosen, url, information, server_at(url))
     rules = WRITE_REQUEST.conversation_rules(completed, model)
     origin = replace(ORIGIN, model=model)
     prepared = prepare(origin, messages, RequestOptions(**options), completed, prefix, rules)

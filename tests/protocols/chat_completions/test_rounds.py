@@ -8,9 +8,11 @@ import pytest
 from chat_schema import check_demands
 from conversation.samples import WEATHER, assistant, user
 from conversation.samples import gave as result
+from models.server import ModelServer, serving
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
+from partstream.protocols.registry import AUTO
 from partstream.testing.steps import END_OF_STREAM, Send, Step, event_stream
 from partstream.upstreams.secret import Secret
 from protocols.chat_completions.requests import call, calls, gave, said
@@ -144,6 +146,27 @@ def test_thinking_too_long_for_the_marker_is_lost_in_later_turns_and_its_place_i
         for thinking, sent in ((True, "e" * 70_000), (False, "")):
             body = await second_request("deepseek", stream_of(*long, finish="tool_calls"), thinking=thinking)
             assert body["messages"][1]["reasoning_content"] == sent
+
+    run(test())
+
+
+def test_a_server_gets_the_words_of_what_its_list_of_models_says_that_it_is() -> None:
+    def answer(body: bytes) -> Any:
+        if b"messages" not in body:
+            return {"error": {"message": "messages is missing"}}
+        message = {"role": "assistant", "content": "Ho"}
+        return {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+    async def test() -> None:
+        listed = {"object": "list", "data": [{"id": "text", "owned_by": "vllm", "max_model_len": 4096}]}
+        server = ModelServer({"/v1/models": listed, "/v1/chat/completions": answer})
+        async with serving(server), gateway_to(server.url, protocol=AUTO) as provider:
+            options = RequestOptions(model_configuration={"reasoningEffort": "max"})
+            answered = await ask(provider, "Hi", options=options)
+            assert (answered.text, answered.error) == ("Ho", None)
+        sent = json.loads(server.requests[-1].body)
+        assert sent["chat_template_kwargs"] == {"enable_thinking": True, "thinking": True}
+        assert sent["reasoning_effort"] == "high"
 
     run(test())
 

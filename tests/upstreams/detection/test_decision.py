@@ -187,6 +187,23 @@ def test_an_endpoint_that_is_there_is_used_and_the_better_one_of_two(
     assert reason is None or found.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("url", "models", "server"),
+    [
+        ("http://h:1/v1", None, ""),
+        ("http://h:1/v1", owned_by("vllm"), "vllm"),
+        ("http://127.0.0.1:11434/v1", None, "ollama"),
+        ("http://127.0.0.1:8080/v1", owned_by("vllm"), "vllm"),
+        ("https://api.mistral.ai/v2", owned_by("vllm"), "mistral"),
+    ],
+)
+@pytest.mark.parametrize("sign", [THERE, REFUSED])
+def test_the_server_is_told_by_its_host_else_by_its_list_else_by_its_port(
+    url: str, models: object, server: str, sign: Sign
+):
+    assert decided(url, asked(url, MISSING, sign, models)).server == server
+
+
 def test_the_base_url_is_the_one_below_which_an_endpoint_is_there():
     url = "http://h:1/api"
     rounds = [asked(one, MISSING, MISSING) for one in base_urls(url, ENDPOINTS)[:2]]

@@ -203,6 +203,22 @@ def test_it_is_remembered_in_the_folder_of_the_cache_without_host_and_key(tmp_pa
     run(test())
 
 
+def test_the_known_server_is_remembered_and_an_unknown_one_is_none(tmp_path: Path):
+    async def test() -> None:
+        async with speaking(CHAT) as server:
+            server.documents[MODELS] = {"data": [{"id": "m", "owned_by": "vllm"}]}
+            assert (await detected(server.url, cache_folder=tmp_path)).server == "vllm"
+            asked = len(server.requests)
+            assert (await detected(server.url, cache_folder=tmp_path)).server == "vllm"
+            assert len(server.requests) == asked
+            (file,) = tmp_path.glob("protocol-*.json")
+            file.write_text(json.dumps({**json.loads(file.read_text()), "server": "nobody's"}))
+            assert (await detected(server.url, cache_folder=tmp_path)).server == ""
+            assert len(server.requests) == asked
+
+    run(test())
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -15,6 +15,7 @@ from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 
 if TYPE_CHECKING:
     from partstream.conversation.settings import RequestSettings
+    from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["LATEST", "complete_settings", "specification_version"]
@@ -29,7 +30,9 @@ def specification_version(settings: RequestSettings) -> int:
     return settings.own_settings(AIGatewaySettings).specification_version or LATEST
 
 
-def complete_settings(settings: RequestSettings, base_url: str, model: LanguageModelChatInformation) -> RequestSettings:
+def complete_settings(
+    settings: RequestSettings, base_url: str, model: LanguageModelChatInformation, _server: KnownServer | None = None
+) -> RequestSettings:
     """The settings with the version that the base URL names, where they name none, and with the edits of the context
     that are asked of the model."""
     own = settings.own_settings(AIGatewaySettings).for_model(model.id, model.max_input_tokens)

@@ -20,7 +20,6 @@ from partstream.protocols.chat_completions.options import read_options
 from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
 from partstream.settings.checks import fits_header
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.settings import RequestSettings
     from partstream.protocols.chat_completions.quirks import Quirks
+    from partstream.protocols.known_servers import KnownServer
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["PATH", "WRITE_REQUEST", "build_request", "complete_settings", "conversation_rules"]
@@ -86,12 +86,11 @@ def _write(request: ChatRequest) -> WireRequest:
 
 
 def complete_settings(
-    settings: RequestSettings, base_url: str, _model: LanguageModelChatInformation
+    settings: RequestSettings, _base_url: str, _model: LanguageModelChatInformation, server: KnownServer | None
 ) -> RequestSettings:
-    """The settings with the name of the server that the base URL tells, where they name none."""
+    """The settings with the name of the known server, where they name none."""
     own = settings.own_settings(ChatCompletionsSettings)
-    known = server_at(base_url)
-    return settings if own.server or known is None else replace(settings, own=replace(own, server=known.name))
+    return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
 
 
 def conversation_rules(settings: RequestSettings, model_id: str) -> ConversationRules:

@@ -68,7 +68,7 @@ def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
         return None
     wire, row = min(fitting, key=lambda one: not one[1].is_complete)
     reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server)
-    return Detected(wire.name, with_path(url, path_of(row.base_url)), reason)
+    return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
 
 
 def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: Sequence[Wire]) -> Detected:
@@ -100,7 +100,7 @@ def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: K
         for wire in wires
         if wire.name in asked.names(Presence.MISSING)
     ]
-    return Detected(chosen.name, asked.base_url, _because(facts, there, chosen, server))
+    return Detected(chosen.name, asked.base_url, _because(facts, there, chosen, server), server=_name(server))
 
 
 def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None) -> Detected:
@@ -109,7 +109,8 @@ def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None) ->
     chosen = _best(known or silent, server)
     said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
     facts = [f"a guess, as the server does not tell ({said})"]
-    return Detected(chosen.name, asked.base_url, _because(facts, known, chosen, server), is_certain=False)
+    reason = _because(facts, known, chosen, server)
+    return Detected(chosen.name, asked.base_url, reason, is_certain=False, server=_name(server))
 
 
 def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> Detected:
@@ -121,7 +122,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> 
     at_path = wires_at_path(path, unasked)
     given = with_path(url, path)
     if at_host and server is not None:
-        return Detected(_best(at_host, server).name, given, f"{host} is {server.title}")
+        return Detected(_best(at_host, server).name, given, f"{host} is {server.title}", server=server.name)
     if len(at_path) == 1:
         return Detected(at_path[0].name, given, f"{path} is its usual path, and no other endpoint is there")
     tried = ", ".join(f"{path_of(where.base_url)}{wire.path}" for wire in wires if wire.name in where.signs)
@@ -170,6 +171,10 @@ def _server(asked: Round) -> KnownServer | None:
         return by_address
     told = None if asked.listing is None else server_of_list(asked.listing)
     return by_address if told is None else known_server(told)
+
+
+def _name(server: KnownServer | None) -> str:
+    return "" if server is None else server.name
 
 
 def _host(url: str) -> str:

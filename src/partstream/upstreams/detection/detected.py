@@ -21,6 +21,7 @@ class Detected:
         is_certain: Whether the server's address or its answers say so. A guess is not kept: the next request finds out
             anew.
         advice: What to do where a request fails all the same; empty where nothing is known.
+        server: The name of the known server that it is by its host, its list of models or its port; empty for none.
     """
 
     protocol: str
@@ -28,6 +29,7 @@ class Detected:
     reason: str
     is_certain: bool = True
     advice: str = ""
+    server: str = ""
 
     @property
     def title(self) -> str:

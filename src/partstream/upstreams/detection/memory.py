@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from partstream._version import __version__
 from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.upstreams.detection.base_urls import path_of, with_path
 from partstream.upstreams.detection.detected import Detected
 
@@ -70,7 +71,8 @@ class DetectionFile:
             return None
         if not isinstance(at, int | float) or not 0 <= now - at <= _FRESH_SECONDS:
             return None
-        return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON])
+        server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
+        return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON], server=server)
 
     def save(self, detected: Detected, now: float) -> None:
         """Writes what was found out; a reader sees either the old file or the new one. Logs a failure."""
@@ -81,6 +83,7 @@ class DetectionFile:
                 "protocol": detected.protocol,
                 "path": path,
                 "reason": detected.reason,
+                "server": detected.server,
                 "at": now,
             }
         )
