@@ -70,13 +70,14 @@ def refused_fields(rows: Sequence[OptionalField]) -> Callable[[UpstreamError, Ma
         said = _said(error)
         if not _blames_request(error):
             return frozenset()
-        for row in rows:
-            if row.sentence and re.search(row.sentence, said, re.IGNORECASE):
-                return frozenset({row.name}) if _applies(row, body) else frozenset()
+        meant = [row for row in rows if row.sentence and re.search(row.sentence, said, re.IGNORECASE)]
+        if meant:
+            return frozenset(_name(row, body, said) for row in meant if _applies(row, body))
         present = [row for row in rows if not row.sentence and _is_there(body, row.path)]
         named = [row for row in present if _is_blamed(row, error.param)]
         if not named and _REFUSES.search(said):
-            named = [row for row in present if _names(said, row)]
+            subject = _ALTERNATIVES.split(said, maxsplit=1)[0]
+            named = [row for row in present if _names(subject, row)]
         return frozenset(_name(row, body, said) for row in _most_specific(named) if not _is_demanded(said, row))
 
     return find
@@ -105,11 +106,16 @@ _REFUSES: Final = re.compile(
     r"un(?:supported|known|recogni[sz]ed|expected|available)"
     r"|(?:not|n't) (?:\w+ )?(?:support|permit|allow|accept|valid|implement|available|recogni[sz]ed|compatible)"
     r"|extra[_ ](?:inputs?|fields?|param|forbidden)|invalid|incompatible|forbidden|additional properties"
-    r"|no longer|deprecated|cannot (?:\w+ )?be (?:used|set|specified|combined)|must be|should be|wrong_api_format"
-    r"|too (?:large|high|small|low|long)|no endpoints found|at most",
+    r"|no longer|deprecated|cannot (?:\w+ )?be (?:used|set|specified|combined)|(?:must|should|may only|can only) be"
+    r"|wrong_api_format|too (?:large|high|small|low|long)|no endpoints found|at most|maximum (?:allowed|value|number)",
     re.IGNORECASE,
 )
 """The words of refusals: a sentence that only mentions a field is none."""
+
+_ALTERNATIVES: Final = re.compile(
+    r",? (?:expected|(?:supported|allowed|valid|available) (?:parameters|fields|properties)|use ['\"`])", re.IGNORECASE
+)
+"""What follows is what the server takes: "unknown field `stream_options`, expected one of `messages`, `seed`"."""
 
 _DEMANDED: Final = (
     r"[^.]{0,80}?(?:must be (?:passed|provided|included|present|sent back)|(?:is|are) (?:missing|required)\b)"
@@ -118,13 +124,20 @@ _DEMANDED: Final = (
 passed back to the API." (DeepSeek). To leave it out would be no help."""
 
 _WRONG_VALUE: Final = re.compile(
-    r"unsupported value|invalid value|does not support [^a-z]"
-    r"|(?:should|must) be (?:one of|less|greater|between|in |at |<|>|\[)"
-    r"|input should be|expected one of|too (?:large|high|small|low|long|big)|out of range|at most|only the default"
-    r"|(?:supported|allowed|valid) values|not one of|exceeds|\brange of\b|this value|provided '?\w+'? value",
+    r"unsupported value|invalid value|invalid reasoning value|does not support [^a-z]"
+    r"|(?:should|must|may only|can only) be (?:one of|less|greater|between|in |at |set to|<|>|[\[\"'`\d])"
+    r"|input should be|expected one of|too (?:large|high|small|low|long|big)|out of range|at most"
+    r"|only the default|only \w*=?[\d.]+ is|maximum (?:allowed|value|number)|this value|provided '?\w+'? value"
+    r"|(?:supported|allowed|valid) values|not one of|exceeds|\brange of\b",
     re.IGNORECASE,
 )
 """The server takes the field, with another value."""
+
+_UNKNOWN_FIELD: Final = re.compile(
+    r"unknown (?:field|name|parameter|property|argument)|unrecognized|extra[_ ](?:inputs?|fields?|param|forbidden)",
+    re.IGNORECASE,
+)
+"""The server knows no such field, whatever else the sentence says."""
 
 
 def _said(error: UpstreamError) -> str:
@@ -148,10 +161,14 @@ def _is_blamed(row: OptionalField, param: str | None) -> bool:
     return place == path or place.startswith(f"{path}.")
 
 
+_NOUNS: Final = "parameter|argument|field|property|key|input|model"
+_VERBS: Final = "supports?|accepts?|allows?|permits?|invalid|unsupported"
+
+
 def _names(said: str, row: OptionalField) -> bool:
     for word in map(re.escape, row.words):
         quoted = rf"""['"`.\[]{word}['"`.\],:]"""
-        announced = rf"(?:parameter|argument|field|property|key|input|model)s?(?: \w+)?:? ?{word}(?![\w-])"
+        announced = rf"(?:{_NOUNS})s?(?: \w+)?:? ?{word}(?![\w-])|(?:{_VERBS}) {word}(?![\w-])"
         pattern = f"{quoted}|{announced}" if row.is_word else rf"(?<![\w-]){word}(?![\w-])"
         if re.search(pattern, said, re.IGNORECASE if row.is_word else 0):
             return True
@@ -171,7 +188,8 @@ def _most_specific(rows: Iterable[OptionalField]) -> list[OptionalField]:
 def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
     value = _value(body, row.path)
     is_plain = isinstance(value, str | int | float | dict)
-    if row.only_beside is None and is_plain and (row.instead is not NOTHING or _WRONG_VALUE.search(said)):
+    is_of_value = _WRONG_VALUE.search(said) and not _UNKNOWN_FIELD.search(said)
+    if row.only_beside is None and is_plain and (row.instead is not NOTHING or is_of_value):
         return _with_value(row, value)
     return row.name
 

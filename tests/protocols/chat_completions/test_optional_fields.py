@@ -128,6 +128,61 @@ REFUSALS: dict[str, tuple[str | dict[str, Any], set[str]]] = {
     ),
     "Moonshot, a strict schema": ("tools.function.strict: 'strict' is not supported", {"tools[].function.strict"}),
     "DashScope, a range": ("Range of max_tokens should be [1, 400]", {"max_tokens=500"}),
+    "Gemini": (
+        {
+            "error": {
+                "code": 400,
+                "message": 'Invalid JSON payload received. Unknown name "parallel_tool_calls": Cannot find field.',
+            }
+        },
+        {"parallel_tool_calls"},
+    ),
+    "a server in Rust names all that it knows": (
+        "unknown field `stream_options`, expected one of `messages`, `temperature`, `max_tokens`, `store`",
+        {"stream_options"},
+    ),
+    "vLLM": (
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'prompt_cache_key'), 'msg': 'Extra inputs are not permitted'}]",
+        {"prompt_cache_key"},
+    ),
+    "Fireworks": (
+        "Extra inputs are not permitted, field: 'prompt_cache_key', value: 'k'",
+        {"prompt_cache_key"},
+    ),
+    "LiteLLM": (
+        (
+            "litellm.UnsupportedParamsError: anthropic does not support parameters: ['parallel_tool_calls'], for "
+            "model=x. To drop these, set `litellm.drop_params=True`"
+        ),
+        {"parallel_tool_calls"},
+    ),
+    "LiteLLM, a value": (
+        "gpt-5 models (including gpt-5-codex) don't support temperature=0.2. Only temperature=1 is supported.",
+        {"temperature=0.2"},
+    ),
+    "Moonshot, a value": ("invalid temperature: only 1 is allowed for this model", {"temperature=0.2"}),
+    "DeepSeek, a range": (
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 400]",
+        {"max_tokens=500"},
+    ),
+    "Anthropic behind a gateway": (
+        "max_tokens: 500 > 400, which is the maximum allowed number of output tokens for x",
+        {"max_tokens=500"},
+    ),
+    "Anthropic behind a gateway, beside thinking": (
+        "`temperature` may only be set to 1 when thinking is enabled.",
+        {"temperature=0.2"},
+    ),
+    "Ollama, a model that does not think": ('"llama3.2" does not support thinking', {"reasoning_effort"}),
+    "Ollama, a word": (
+        'invalid reasoning value: \'minimal\' (must be "high", "medium", "low", "max" or "none")',
+        {'reasoning_effort="minimal"'},
+    ),
+    "OpenRouter, a model that always thinks": (
+        "Reasoning is mandatory for this endpoint and cannot be disabled.",
+        {"reasoning_effort"},
+    ),
+    "Ollama, a model without tools": ('"gemma3" does not support tools', set()),
     "a word in a sentence": ("The thinking of this request is not supported by the user", set()),
     "what the server demands": (
         "The `reasoning_content` in the thinking mode must be passed back to the API.",

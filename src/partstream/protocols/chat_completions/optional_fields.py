@@ -19,6 +19,10 @@ OPTIONAL_FIELDS: Final = (
         sentence=r"tools with reasoning_effort (?:are|is) not supported",
         only_beside="tools",
     ),
+    # Ollama knows by the model whether it thinks, and OpenRouter where it cannot be switched off.
+    OptionalField("reasoning_effort", sentence=r"does not support thinking|invalid reasoning value"),
+    OptionalField("reasoning", sentence=r"does not support thinking|reasoning is mandatory|invalid reasoning value"),
+    OptionalField("reasoning_effort", sentence=r"reasoning is mandatory"),
     OptionalField("stream_options.include_obfuscation"),
     OptionalField("stream_options"),
     # OpenAI's reasoning models know only the second, Ollama and many others only the first.
