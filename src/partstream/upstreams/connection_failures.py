@@ -67,22 +67,25 @@ _FAILURES: Final = (
     ),
     _Failure(
         ssl.SSLCertVerificationError,
-        "its certificate is not trusted: {detail}",
+        "the certificate of {name} is not trusted: {detail}",
         _UNTRUSTED,
         ("self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "unable to verify"),
         lasts=True,
     ),
     _Failure(
-        ssl.SSLCertVerificationError, "its certificate is not good: {detail}", "does the host's name fit?", lasts=True
+        ssl.SSLCertVerificationError,
+        "the certificate of {name} is not good: {detail}",
+        "does the host's name fit?",
+        lasts=True,
     ),
     _Failure(
         ssl.SSLError,
-        "it does not speak https",
+        "{peer} does not speak https",
         _SIGN_OF_HTTP,
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "UNKNOWN_PROTOCOL"),
         lasts=True,
     ),
-    _Failure(ssl.SSLEOFError, "it closed the connection before it was encrypted", _SIGN_OF_HTTP),
+    _Failure(ssl.SSLEOFError, "{peer} closed the connection before it was encrypted", _SIGN_OF_HTTP),
     _Failure(ssl.SSLError, "the connection cannot be encrypted: {detail}", ""),
     _Failure(
         socket.gaierror, "the name of {name} cannot be looked up", _OFFLINE, ("Temporary failure",), of_proxy=True
@@ -96,7 +99,7 @@ _FAILURES: Final = (
     _Failure(TimeoutError, "{peer} does not answer", RUNNING, of_proxy=True),
     _Failure(
         httpx2.RemoteProtocolError,
-        "its answer is not HTTP",
+        "the answer of {peer} is not HTTP",
         "does the base URL have to begin with https://{peer}?",
         ("illegal", "malformed"),
         scheme="http",
@@ -104,12 +107,14 @@ _FAILURES: Final = (
     ),
     _Failure(
         httpx2.RemoteProtocolError,
-        "it closed the connection without an answer",
+        "{peer} closed the connection without an answer",
         _SIGN_OF_HTTPS,
         ("disconnected without",),
         scheme="http",
     ),
-    _Failure(httpx2.RemoteProtocolError, "it closed the connection without an answer", "", ("disconnected without",)),
+    _Failure(
+        httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", "", ("disconnected without",)
+    ),
 )
 
 

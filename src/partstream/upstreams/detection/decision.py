@@ -133,7 +133,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> 
     elif where.has_list:
         advice = f"it lists models and has none of {tried}: it speaks something else"
     else:
-        advice = GENERAL_ADVICE
+        advice = f"it has none of {tried}; {GENERAL_ADVICE}"
     base_url = where.base_url if where.has_list else given
     return Detected(_best(wires, server).name, base_url, f"a guess, as {reason}", is_certain=False, advice=advice)
 
