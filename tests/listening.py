@@ -15,10 +15,23 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
 
     A mistake of `serve` is raised at the end of the block.
     """
-    tasks: set[asyncio.Task[None]] = set()
 
     async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await serve(ServerConnection(reader, writer, Limits()))
+
+    async with accepting(serve_one) as url:
+        yield url
+
+
+@asynccontextmanager
+async def accepting(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[str]:
+    """As :func:`listening`, for a server that need not speak HTTP."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(reader, writer)
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.get_running_loop().create_task(serve_one(reader, writer))

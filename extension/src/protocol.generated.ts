@@ -154,9 +154,9 @@ export interface UsageSums {
 /**
  * Why the server cannot be used.
  *
- * `kind` says what a person can change: the address, the key, or what keeps the connection from being made. `message`
- * is one sentence that names what was found and what helps. `baseUrl` is the address to use instead, where one is
- * known.
+ * `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
+ * a server that can be used and does not list its models. `message` is one sentence that names what was found and what
+ * helps. `baseUrl` is the address that answers instead, where one does.
  */
 export interface ServerProblem {
   kind: ServerProblemKind;
@@ -164,9 +164,13 @@ export interface ServerProblem {
   baseUrl?: string;
 }
 
-export type ServerProblemKind = "address" | "key" | "connection" | "other";
+export type ServerProblemKind = "address" | "key" | "connection" | "list" | "other";
 
-/** What the server speaks: the protocol's title, below which base URL, and how that is known. */
+/**
+ * What the server speaks: the protocol's title, below which base URL, and how that is known.
+ *
+ * `baseUrl` is for people: what may be secret in it is hidden.
+ */
 export interface SpokenHere {
   protocol: string;
   baseUrl: string;

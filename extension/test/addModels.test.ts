@@ -65,10 +65,11 @@ test("a failure stays in the wizard, and what helps comes first", async () => {
   const failures = {
     address: ["Change the address", "Enter a key", "Try again", "Name the models myself…"],
     key: ["Enter a key", "Try again", "Change the address"],
+    list: ["Name the models myself…", "Change the address", "Enter a key", "Try again"],
     connection: ["Try again", "Change the address", "Add it all the same"],
     other: ["Try again", "Enter a key", "Change the address", "Add it all the same"],
   } as const;
-  for (const kind of ["address", "key", "connection", "other"] as const) {
+  for (const kind of ["address", "key", "list", "connection", "other"] as const) {
     world.server = () => ({ models: [], problem: { kind, message: `it is the ${kind}` } });
     await world.run(script("Another server…", ADDRESS, "", CLOSE));
     const page = world.pages.at(-1);

@@ -15,7 +15,7 @@ const TEXTS = [
   "~/key",
   "m",
 ];
-const KINDS: readonly ServerProblem["kind"][] = ["address", "key", "connection", "other"];
+const KINDS: readonly ServerProblem["kind"][] = ["address", "key", "connection", "list", "other"];
 
 /** What may be done with a page, the button back included where there is one. */
 function deeds({ kind, labels, buttons, hasBack, refuse, isSecret }: Shown): Deed[] {

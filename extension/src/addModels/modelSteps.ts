@@ -24,14 +24,18 @@ function unasked(error: unknown): TryServerResult {
 function afterTrial(answers: Answers, result: TryServerResult): Move {
   const problem = result.problem ?? (result.models.length === 0 ? NO_MODELS : undefined);
   if (problem) return to("trouble", { ...answers, result: undefined, problem });
-  // The address at which the server was found may be another one than was written.
-  const baseUrl = result.spoken?.baseUrl ?? answers.baseUrl;
+  const baseUrl = whereItAnswers(answers.baseUrl, result);
   const models = new Set(result.models.map(({ id }) => id));
   const chosen = answers.chosen?.filter((id) => models.has(id));
   return to("models", { ...answers, baseUrl, result, problem: undefined, named: [], chosen });
 }
 
-const NO_MODELS: ServerProblem = { kind: "address", message: "The server answers, and lists no models." };
+/** The address at which the server was found, which may be another one than was written; with a query, as it was. */
+function whereItAnswers(written: string, { spoken }: TryServerResult): string {
+  return spoken === undefined || written.includes("?") ? written : spoken.baseUrl;
+}
+
+const NO_MODELS: ServerProblem = { kind: "list", message: "The server answers, and lists no models." };
 
 const WAYS_OUT = {
   suggested: { label: "Use that address", to: "trial" },
@@ -46,6 +50,7 @@ type WayOut = keyof typeof WAYS_OUT;
 /** What helps most stands first. */
 const BY_KIND: Readonly<Record<ServerProblem["kind"], readonly WayOut[]>> = {
   address: ["suggested", "address", "key", "again", "ids"],
+  list: ["ids", "address", "key", "again"],
   key: ["key", "again", "address"],
   connection: ["suggested", "again", "address", "anyway"],
   other: ["suggested", "again", "key", "address", "anyway"],

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+from contextlib import suppress
 
 import pytest
 
+from listening import accepting
 from partstream.hosts.vscode.gateway import GatewaySurroundings
 from partstream.hosts.vscode.trials import try_server
 from partstream.testing import ReplayUpstream
@@ -33,21 +35,18 @@ def reply(status, body, content_type="application/json", **headers):
     return f"HTTP/1.1 {status} X\r\n{head}\r\n{body}".encode()
 
 
-def tried(answer, *, path="/v1", scheme="http", **configuration):
-    """The result of trying a server that gives this answer to every request."""
+def tried(answer):
+    """The result of trying a server on which every request is answered so; `answer` may look at the request's head."""
 
-    async def handle(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answer)
-        await writer.drain()
-        writer.close()
+    async def serve(reader, writer):
+        with suppress(asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer(head) if callable(answer) else answer)
+            await writer.drain()
 
     async def main():
-        server = await asyncio.start_server(handle, "127.0.0.1", 0)
-        async with server:
-            port = server.sockets[0].getsockname()[1]
-            base_url = f"{scheme}://127.0.0.1:{port}{path}"
-            return await try_server({"baseUrl": base_url, **configuration}, GatewaySurroundings(environment={}))
+        async with accepting(serve) as url:
+            return await try_server({"baseUrl": f"{url}/v1"}, GatewaySurroundings(environment={}))
 
     return asyncio.run(main())
 
@@ -99,6 +98,43 @@ def test_each_kind_of_trouble_is_one_sentence_and_says_what_can_be_changed(answe
 def test_a_setting_that_cannot_be_used_says_whether_it_is_the_address_or_the_key(configuration, kind):
     result = asyncio.run(try_server(configuration, GatewaySurroundings(environment={})))
     assert result["problem"]["kind"] == kind, result
+
+
+def test_https_at_a_server_of_this_machine_that_has_none_is_answered_with_the_address_that_answers():
+    async def main():
+        async with ReplayUpstream() as upstream:
+            encrypted = upstream.base_url.replace("http:", "https:")
+            return upstream.base_url, await try_server({"baseUrl": encrypted}, GatewaySurroundings(environment={}))
+
+    base_url, result = asyncio.run(main())
+    assert (result["problem"]["kind"], result["problem"]["baseUrl"]) == ("connection", base_url)
+    assert "does not speak https" in result["problem"]["message"]
+
+
+def test_what_a_server_speaks_is_told_with_its_reason_and_the_address_that_was_meant():
+    async def main():
+        async with ReplayUpstream(protocols={"chat-completions"}) as upstream:
+            base_url = upstream.base_url_of("chat-completions")
+            written = (base_url, base_url.removesuffix("/v1"), f"{base_url}/chat/completions", f"{base_url}/")
+            results = [await try_server({"baseUrl": one}, GatewaySurroundings(environment={})) for one in written]
+            return base_url, results
+
+    base_url, results = asyncio.run(main())
+    for result in results:
+        assert "problem" not in result
+        assert result["models"]
+        spoken = result["spoken"]
+        assert (spoken["protocol"], spoken["baseUrl"].rstrip("/")) == ("Chat Completions", base_url)
+        assert spoken["reason"]
+
+
+def test_a_server_that_answers_and_lists_no_models_is_no_wrong_address():
+    def answer(head):
+        is_chat = head.startswith(b"POST /v1/chat/completions ")
+        return reply(400, '{"error": {"message": "messages is required"}}') if is_chat else reply(404, "{}")
+
+    result = tried(answer)
+    assert (result["spoken"]["protocol"], result["problem"]["kind"]) == ("Chat Completions", "list"), result
 
 
 def test_a_sidecar_tries_a_server_and_no_answer_of_it_holds_the_key():

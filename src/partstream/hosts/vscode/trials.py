@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from partstream.errors import (
     LanguageModelError,
@@ -17,6 +19,7 @@ from partstream.errors import (
 )
 from partstream.hosts.vscode.gateway import GatewayLoader
 from partstream.settings.errors import ConfigurationError
+from partstream.upstreams.addresses import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.gateway import GatewaySurroundings
     from partstream.models.filters import OfferedModel
     from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.detection import Detected
     from partstream.upstreams.model_list import ModelList
 
 __all__ = ["TRIAL_SECONDS", "try_server"]
@@ -35,6 +39,9 @@ TRIAL_SECONDS: Final = 20.0
 
 _DETAILS_SECONDS: Final = 3.0
 """The most seconds for what a server says of each model: a person waits, and the list is useful without."""
+
+_UNENCRYPTED_SECONDS: Final = 3.0
+"""The most seconds for the address without encryption: what is wrong with the given one is known by then."""
 
 
 async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurroundings) -> wire.TryServerResult:
@@ -48,20 +55,52 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
         The models with what the server says of them, or what is wrong. Nothing is remembered, and no file is written.
     """
     try:
-        return {"models": await _models(GatewayLoader(configuration, surroundings).configuration())}
-    except (LanguageModelError, ConfigurationError) as error:
+        gateway = GatewayLoader(configuration, surroundings).configuration()
+    except ConfigurationError as error:
         return {"models": [], "problem": {"kind": _kind(error), "message": str(error)}}
+    result = await _asked(gateway)
+    if "problem" in result and result["problem"]["kind"] == "connection":
+        other = await _unencrypted(gateway)
+        if other is not None:
+            result["problem"]["baseUrl"] = other
+    return result
 
 
-async def _models(gateway: GatewayConfiguration) -> list[wire.TriedModel]:
+async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
+    """What the server says when it is asked for its models."""
     from partstream.upstreams.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415
     from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
 
-    async with open_upstream(gateway) as upstream:
-        models = ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)
-        async with aclosing(models):
-            return [_tried(model) for model in await _with_details(models)]
+    result: wire.TryServerResult = {"models": []}
+    try:
+        async with open_upstream(gateway) as upstream:
+            if upstream.detected is not None and upstream.detected.is_certain:
+                result["spoken"] = _spoken(upstream.detected)
+            models = ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)
+            async with aclosing(models):
+                result["models"] = [_tried(model) for model in await _with_details(models)]
+    except (LanguageModelError, ConfigurationError) as error:
+        has_no_list = "spoken" in result and isinstance(error, UpstreamHTTPError) and error.http_status in _NOT_THERE
+        result["problem"] = {"kind": "list" if has_no_list else _kind(error), "message": str(error)}
+    return result
+
+
+def _spoken(detected: Detected) -> wire.SpokenHere:
+    return {"protocol": detected.title, "baseUrl": detected.shown_url, "reason": detected.reason}
+
+
+async def _unencrypted(gateway: GatewayConfiguration) -> str | None:
+    """The same address without encryption, if something answers there; on this machine only, for the key's sake."""
+    address = urlsplit(gateway.base_url)
+    if address.scheme != "https" or not is_loopback(address.hostname or ""):
+        return None
+    other = urlunsplit(address._replace(scheme="http"))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_UNENCRYPTED_SECONDS):
+            result = await _asked(replace(gateway, base_url=other))
+            return None if "problem" in result and result["problem"]["kind"] == "connection" else other
+    return None
 
 
 async def _with_details(models: ModelList) -> Sequence[OfferedModel]:

@@ -17,15 +17,15 @@ class TryServerParams(TypedDict):
     configuration: dict[str, Any]
 
 
-ServerProblemKind: TypeAlias = Literal["address", "key", "connection", "other"]
+ServerProblemKind: TypeAlias = Literal["address", "key", "connection", "list", "other"]
 
 
 class ServerProblem(TypedDict):
     """Why the server cannot be used.
 
-    `kind` says what a person can change: the address, the key, or what keeps the connection from being made. `message`
-    is one sentence that names what was found and what helps. `baseUrl` is the address to use instead, where one is
-    known.
+    `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
+    a server that can be used and does not list its models. `message` is one sentence that names what was found and what
+    helps. `baseUrl` is the address that answers instead, where one does.
     """
 
     kind: ServerProblemKind
@@ -34,7 +34,10 @@ class ServerProblem(TypedDict):
 
 
 class SpokenHere(TypedDict):
-    """What the server speaks: the protocol's title, below which base URL, and how that is known."""
+    """What the server speaks: the protocol's title, below which base URL, and how that is known.
+
+    `baseUrl` is for people: what may be secret in it is hidden.
+    """
 
     protocol: str
     baseUrl: str
