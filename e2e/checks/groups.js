@@ -25,7 +25,7 @@ export const GROUP_CHECKS = [
 
       upstream.mark();
       await panel.newChat();
-      await panel.pickModel("citations");
+      await panel.pickModel("citations", "Desk");
       assert.match(await panel.ask("scenario:text"), /Hello from Partstream/);
       // That address answers nobody without the key.
       const { headers, status } = await upstream.next("the agent's request", isAgentRequest);

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { chromium } from "playwright-core";
+import { isOpaque } from "./opaque.js";
 import { until } from "./wait.js";
 
 const PANEL = ".interactive-session";
@@ -48,9 +49,8 @@ export class ChatPanel {
     return this.#page;
   }
 
-  /** Opens the picker and narrows it to a model, which the list shows when this returns. */
-  async openPicker(name) {
-    const row = this.#pickerRow(name);
+  /** Opens the picker and narrows it to a model, which the list shows when this returns; `group` as in `pickModel`. */
+  async openPicker(name, group) {
     await until(
       `the model ${name} in the picker`,
       async () => {
@@ -58,7 +58,7 @@ export class ChatPanel {
         await this.#page.locator(".action-widget").first().waitFor();
         await this.#page.keyboard.insertText(name);
         try {
-          await row.waitFor({ timeout: 2000 });
+          await until("the row", () => this.#pickerRow(name, group), { limit: 2000 });
           return true;
         } catch {
           await this.#page.keyboard.press("Escape"); // Not there yet: the list is the one of the moment it was opened.
@@ -73,14 +73,15 @@ export class ChatPanel {
    * Chooses a model in the picker, and waits until the picker shows it.
    *
    * VS Code forgets a choice that is made while a new chat is still being set up: a person would choose again.
+   * Several groups may have a model of this name: `group` is the one that is meant.
    */
-  async pickModel(name) {
+  async pickModel(name, group) {
     const shows = async () => (await this.#pickerButton.innerText()).includes(name);
     await until(
       `the picker to show ${name}`,
       async () => {
-        await this.openPicker(name);
-        await this.#pickerRow(name).click();
+        await this.openPicker(name, group);
+        await (await this.#pickerRow(name, group)).click();
         return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT }).catch(() => false);
       },
       { limit: OPEN_LIMIT, describe: () => this.#pickerButton.innerText() },
@@ -230,8 +231,13 @@ export class ChatPanel {
     return this.#page.locator(`${PANEL} .interactive-input-editor .monaco-editor`).first();
   }
 
-  #pickerRow(name) {
-    return this.#page.locator(".action-widget .monaco-list-row", { hasText: name }).first();
+  /** The row of a model; nothing if it is not there. The rows of a group stand behind its name. */
+  async #pickerRow(name, group) {
+    const rows = this.#page.locator(".action-widget .monaco-list-row");
+    const texts = await rows.allInnerTexts();
+    const begin = group === undefined ? 0 : texts.findIndex((text) => text.trim() === group);
+    const index = texts.findIndex((text, row) => row >= begin && text.includes(name));
+    return begin >= 0 && index >= 0 ? rows.nth(index) : undefined;
   }
 
   get #pickerButton() {
@@ -264,12 +270,4 @@ export class ChatPanel {
       { builtinChatExtensionEnablementMigration: "true" },
     );
   }
-}
-
-/** In the page: whether nothing around an element is still fading in. */
-function isOpaque(element) {
-  for (let node = element; node; node = node.parentElement) {
-    if (Number(getComputedStyle(node).opacity) < 1) return false;
-  }
-  return true;
 }

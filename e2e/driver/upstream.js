@@ -10,7 +10,7 @@ const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
 export const KEY = "sk-desk-81f0c6ae-not-for-logs";
 
 /** The paths at which a model answers. */
-const ANSWERS = /\/(responses|language-model)$/;
+const ANSWERS = /\/(responses|language-model|chat\/completions)$/;
 
 export class Upstream {
   #log;
@@ -20,6 +20,10 @@ export class Upstream {
   gatewayUrl = "";
   /** Where it answers nobody without {@link KEY}. */
   keyedUrl = "";
+  /** Where it speaks Chat Completions and nothing else. */
+  chatUrl = "";
+  /** The ports of servers at which no models are: `login`, `nothing`, `encrypted`. */
+  ports = {};
 
   /** Starts it with the project's own Python. */
   async start(processes, folder, python) {
@@ -29,11 +33,15 @@ export class Upstream {
     this.url = listening.base_url;
     this.gatewayUrl = listening.base_urls["ai-gateway"];
     this.keyedUrl = listening.keyed_url;
+    this.chatUrl = listening.chat_url;
+    this.ports = listening.ports;
   }
 
-  /** Every finished request for an answer, in the order in which they ended. */
+  /** Every finished request for an answer, in the order in which they ended; not those that ask what is spoken. */
   get exchanges() {
-    return this.#lines().filter(({ type, path }) => type === "exchange" && ANSWERS.test(path));
+    return this.#lines().filter(
+      ({ type, path, body }) => type === "exchange" && ANSWERS.test(path) && body?.model !== undefined,
+    );
   }
 
   /** From here on, `next` and `since` look at new exchanges only. */

@@ -1,4 +1,5 @@
 /** The pages of *Add Models* as a person has them: read one, choose, write, go back. */
+import { isOpaque } from "./opaque.js";
 import { until } from "./wait.js";
 
 const WIDGET = ".quick-input-widget:visible";
@@ -35,6 +36,8 @@ export class Wizard {
       limit,
       describe: () => this.text(),
     });
+    const widget = this.#page.locator(WIDGET);
+    await until("the page to be there whole", () => widget.evaluate(isOpaque).catch(() => false), { limit: 5000 });
     return text;
   }
 
