@@ -9,7 +9,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.conversation.settings import RequestSettings
-from partstream.errors import LanguageModelErrorCode, UpstreamFailureError
+from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.json_codec import dumps
 from partstream.testing.steps import Step, document
 from upstreams.test_refusals import Body, asked, server
@@ -205,5 +205,50 @@ def test_a_field_that_is_refused_in_the_stream_is_left_out() -> None:
         async with server(answer_to) as (url, came), gateway_to(url, **CHAT) as provider:
             assert (await asked(provider)).text == "Hello"
             assert len(came) == 2
+
+    run(check())
+
+
+UNDER_SUCCESS: dict[str, tuple[Any, str, LanguageModelErrorCode, int]] = {
+    "MiniMax": (
+        {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}},
+        "insufficient balance (1008)",
+        LanguageModelErrorCode.BLOCKED,
+        1,
+    ),
+    "MiniMax, its filter": (
+        {"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}},
+        "input new_sensitive (1026)",
+        LanguageModelErrorCode.BLOCKED,
+        1,
+    ),
+    "xAI": ({"code": "invalid", "error": "No such thing."}, "No such thing.", LanguageModelErrorCode.UNSPECIFIED, 1),
+    "Gemini": (
+        [{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}],
+        "The model is overloaded.",
+        LanguageModelErrorCode.UNSPECIFIED,
+        3,
+    ),
+    "OpenRouter": (
+        {"error": {"code": 429, "message": "Provider returned error", "metadata": {"raw": "Slow down."}}},
+        "Provider returned error: Slow down.",
+        LanguageModelErrorCode.BLOCKED,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", "text/plain", ""])
+@pytest.mark.parametrize(("body", "message", "code", "times"), UNDER_SUCCESS.values(), ids=UNDER_SUCCESS)
+def test_an_error_under_a_status_of_success_is_that_error(
+    body: Any, message: str, code: LanguageModelErrorCode, times: int, content_type: str
+) -> None:
+    reply = list(document(200, dumps(body), content_type))
+
+    async def check() -> None:
+        async with server(lambda _: reply) as (url, came), gateway_to(url, **CHAT) as provider:
+            error = (await asked(provider)).error
+            assert isinstance(error, UpstreamFailureError | UpstreamHTTPError)
+            assert (error.provider_message, error.code, len(came)) == (message, code, times)
 
     run(check())

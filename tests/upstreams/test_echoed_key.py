@@ -56,6 +56,16 @@ PLACES: dict[str, Callable[[str], str]] = {
     "the message of an error": lambda key: _document(401, f'{{"error":{{"message":"bad key {key}"}}}}'),
     "the code of an error": lambda key: _document(400, f'{{"error":{{"message":"no","code":"{key}"}}}}'),
     "another field of an error": lambda key: _document(500, f'{{"error":{{"message":"no"}},"generationId":"{key}"}}'),
+    "the blamed field of an error": lambda key: _document(
+        400, f'{{"error":{{"message":"no","param":"{key}","type":"{key}"}}}}'
+    ),
+    "the error of a provider behind a gateway": lambda key: _document(
+        502,
+        json.dumps({"error": {"message": "no", "code": 502, "metadata": {"raw": f"bad {key}", "provider_name": key}}}),
+    ),
+    "the refusal of a field": lambda key: _document(
+        400, f'{{"error":{{"message":"Unknown parameter: \'tool_choice\' {key}","param":"tool_choice"}}}}'
+    ),
     "a text": lambda key: _document(403, f"no {key}", "text/plain"),
     "a page": lambda key: _document(200, f"<html>{key}</html>", "text/html"),
     "a document that is no answer": lambda key: _document(200, f'["{key}"]'),
@@ -110,6 +120,19 @@ PLACES: dict[str, Callable[[str], str]] = {
     "a body that is not compressed": lambda key: _HEAD.replace("\r\n\r\n", f"\r\ncontent-encoding: gzip\r\n\r\n{key}"),
 }
 """By name: a whole answer of an upstream that repeats a key."""
+
+CHAT_PLACES: dict[str, Callable[[str], str]] = {
+    "an error beside choices": lambda key: _events(
+        f'{{"choices":[],"error":{{"code":429,"message":"no {key}","param":"{key}","type":"{key}"}}}}', "[DONE]"
+    ),
+    "a field of an error that nothing reads": lambda key: _events(
+        f'{{"error":{{"message":"no","code":"tool_use_failed","failed_generation":"{key}"}}}}'
+    ),
+    "a document in the place of a stream": lambda key: _document(
+        200, f'{{"base_resp":{{"status_code":1004,"status_msg":"{key}"}}}}'
+    ),
+}
+"""The same in Chat Completions."""
 
 
 @asynccontextmanager
@@ -170,12 +193,19 @@ async def _see(provider: GatewayProvider) -> AsyncIterator[str]:
             yield text
 
 
-async def _ask_for_each_form(place: Callable[[str], str], forms: Iterable[str], folder: Path) -> list[str]:
+async def _ask_for_each_form(
+    place: Callable[[str], str], forms: Iterable[str], folder: Path, **settings_of_place: str
+) -> list[str]:
     said: list[str] = []
     current = [""]
     ledger = open_ledger(folder)
     async with _answering(lambda: current[0]) as url:
-        changes = {"models": (), "retry": RetryPolicy(attempts=1), "cache_folder": folder / "cache"}
+        changes = {
+            "models": (),
+            "retry": RetryPolicy(attempts=1),
+            "cache_folder": folder / "cache",
+            **settings_of_place,
+        }
         settings = configuration(url, api_key=Secret(KEY), **changes)
         for name in forms:
             current[0] = place(FORMS[name](KEY))
@@ -210,6 +240,22 @@ def test_it_is_in_no_error_no_log_no_end_no_trace_and_no_file(
     assert seen
     assert ours
     for text in {*seen, *ours, *_files(tmp_path)}:
+        assert finds(KEY, text) == [], text
+
+
+@pytest.mark.parametrize("place", CHAT_PLACES)
+def test_it_is_in_nothing_that_is_read_of_chat_completions(
+    place: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    seen: list[str] = []
+
+    async def test() -> None:
+        seen.extend(await _ask_for_each_form(CHAT_PLACES[place], FEW, tmp_path, protocol="chat-completions"))
+
+    with caplog.at_level(1, "partstream"):
+        run(test(), 50)
+    assert any("fail" in text or "HTTP" in text for text in seen)
+    for text in {*seen, *(record.getMessage() for record in caplog.records), *_files(tmp_path)}:
         assert finds(KEY, text) == [], text
 
 
