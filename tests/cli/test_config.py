@@ -124,3 +124,38 @@ def test_the_profile_in_force_is_shown_with_those_that_are_not(tmp_path: Path):
         assert "did you mean home?" in unknown.errors
 
     run(test())
+
+
+def test_what_the_server_speaks_is_shown_with_its_reason():
+    from partstream.testing import ReplayUpstream
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            url = upstream.base_url
+            shown = await call("config", "show", "--base-url", url.removesuffix("/v1"))
+            document = json.loads((await call("config", "show", "--json", "--base-url", url)).output)
+            assert len(upstream.requests) == 6
+            forced = await call("config", "show", "--json", "--base-url", url, "--protocol", "openresponses")
+            assert len(upstream.requests) == 6
+        reason = "/v1/responses answers an empty request (HTTP 400)"
+        assert f"{url}: Speaks OpenResponses: {reason}." in shown.output
+        expected = {"protocol": "openresponses", "baseUrl": url, "reason": reason, "isCertain": True}
+        assert document["detected"] == expected
+        assert json.loads(forced.output)["detected"] is None
+
+    run(test())
+
+
+def test_a_known_host_is_not_asked_and_a_dead_server_is_a_guess():
+    async def test() -> None:
+        shown = await call("config", "show", "--base-url", "https://api.deepseek.com/chat/completions")
+        assert "https://api.deepseek.com: Speaks Chat Completions: api.deepseek.com is DeepSeek;" in shown.output
+        dead = await call("config", "show", "--base-url", "http://127.0.0.1:9/v1", PARTSTREAM_API_KEY=KEY)
+        assert dead.code == 0
+        assert "a guess, as the server does not tell (nothing listens at 127.0.0.1:9)" in dead.output
+        assert KEY not in dead.output + dead.errors
+        lost = await call("config", "show", "--base-url", "http://127.0.0.1:9/v1", PARTSTREAM_API_KEY_FILE="/nowhere")
+        assert lost.code == 0
+        assert "What the server speaks is not known: no key from" in lost.output
+
+    run(test())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.table import Table
@@ -15,13 +17,20 @@ from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
 from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
-from partstream.errors import CallerError
+from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.errors import shown_name
+from partstream.upstreams.connections import Connections
+from partstream.upstreams.detection import Detected
+from partstream.upstreams.detection.finding import detect
 
 if TYPE_CHECKING:
     from partstream.configuration import Configuration, Setting
 
 __all__ = ["command"]
+
+
+_SECONDS: Final = 10.0
+"""For finding out what the server speaks, the key included."""
 
 
 @click.group("config", short_help="Show the settings in force and where each comes from.")
@@ -42,14 +51,15 @@ def path() -> None:
 @upstream_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(*, as_json: bool, **options: Any) -> None:
-    """Show every setting with its value and source, without secrets.
+    """Show every setting with its value and source, without secrets, and what the server speaks.
 
-    The settings are those that `partstream chat` would use with the same options. The exit code is 0, or 2 if a setting
-    is invalid.
+    The settings are those that `partstream chat` would use with the same options. Where no protocol is set, the server
+    is asked what it speaks, unless its host tells it. The exit code is 0, or 2 if a setting is invalid.
     """
     configuration = configuration_of(**options)
+    detected = asyncio.run(_detected(configuration))
     if as_json:
-        click.echo(json.dumps(_as_json(configuration), ensure_ascii=False))
+        click.echo(json.dumps(_as_json(configuration, detected), ensure_ascii=False))
         return
     console = make_console()
     table = Table("Setting", "Value", "Source", box=None, pad_edge=False)
@@ -60,10 +70,29 @@ def show(*, as_json: bool, **options: Any) -> None:
         style = "dim" if is_default else ""
         table.add_row(row["name"], Text(printable(shown), style), Text(printable(source), style))
     console.print(table)
+    if detected is not None:
+        shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
+        console.print(Text(printable(shown), "dim"), soft_wrap=True)
     if configuration.profiles:
         console.print(Text(printable(_profiles_in_words(configuration)), "dim"), soft_wrap=True)
     for note in configuration.resolved.notes:
         console.print(Text(printable(note), "yellow"))
+
+
+async def _detected(configuration: Configuration) -> Detected | str | None:
+    """What the server in force speaks, or why that is not known; None where it is set, or where no server is."""
+    if "baseUrl" not in configuration.resolved.values:
+        return None
+    try:
+        gateway = configuration.gateway()
+        if not gateway.is_detected:
+            return None
+        async with asyncio.timeout(_SECONDS), aclosing(Connections(gateway)) as connections:
+            return await detect(gateway, connections)
+    except TimeoutError:
+        return f"What the server speaks is not known: it did not tell within {_SECONDS:g} s."
+    except (LanguageModelError, CallerError) as error:
+        return f"What the server speaks is not known: {error}"
 
 
 def _rows(configuration: Configuration) -> list[dict[str, Any]]:
@@ -93,10 +122,19 @@ def _default(row: Setting) -> str:
     return f"({shown})" if row.otherwise else shown
 
 
-def _as_json(configuration: Configuration) -> dict[str, Any]:
+def _as_json(configuration: Configuration, detected: Detected | str | None) -> dict[str, Any]:
+    found = None
+    if isinstance(detected, Detected):
+        found = {
+            "protocol": detected.protocol,
+            "baseUrl": detected.shown_url,
+            "reason": detected.reason,
+            "isCertain": detected.is_certain,
+        }
     return {
         "file": str(configuration.file),
         "fileExists": configuration.file.is_file(),
+        "detected": found,
         "profile": configuration.profile,
         "profiles": list(configuration.profiles),
         "settings": _rows(configuration),
