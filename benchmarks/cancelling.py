@@ -18,6 +18,7 @@ from rich.console import Console
 
 from benchmarks.grids import Grid, draw
 from partstream import CancellationTokenSource, ChatMessage, LanguageModelChatInformation, RequestOptions
+from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 
@@ -68,7 +69,7 @@ def measure(rounds: int) -> dict[str, Delay]:
 async def _measure(rounds: int) -> dict[str, Delay]:
     samples: dict[str, list[float]] = {situation: [] for situation in SITUATIONS}
     async with ReplayUpstream() as upstream:
-        provider = GatewayProvider(GatewayConfiguration(upstream.base_url, models=(_MODEL,)))
+        provider = GatewayProvider(GatewayConfiguration(upstream.base_url, protocol=DEFAULT_PROTOCOL, models=(_MODEL,)))
         for number in range(-1, rounds):  # the first round opens and loads what the others find
             for situation, (asked, events) in SITUATIONS.items():
                 milliseconds = await _cancel(provider, upstream, asked, events)

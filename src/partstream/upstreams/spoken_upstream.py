@@ -140,7 +140,7 @@ class SpokenUpstream:
             error.advise(await self._advice_on_setting())
             return None
         found = await self._detector.detected_again(upstream.detected)
-        if upstream.is_spoken_as(found):
+        if upstream.is_spoken_as(found) or not found.is_certain:
             self._advise(error, found)
             return None
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)

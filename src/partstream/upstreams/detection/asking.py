@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
-from partstream.errors import UpstreamError
+from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.json_codec import dumps
 from partstream.models.discovery import FetchResponse
 from partstream.upstreams.addresses import without_query
@@ -96,10 +96,12 @@ async def _asked(http: UpstreamHTTP, request: HTTPRequest, deadline: float) -> F
             try:
                 body = await _start(answer.response)
             except httpx2.RequestError as error:
-                return answer.broke(error).statement
+                return answer.broke(error).reason
             return FetchResponse(answer.response.status_code, answer.headers, answer.redactor.redact_bytes(body))
     except TimeoutError:
         return "no answer in time"
+    except UpstreamConnectionError as error:
+        return error.reason
     except UpstreamError as error:
         return error.statement
 
