@@ -129,6 +129,30 @@ profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not
 """
 
 _TAIL: Final = """
+## What the server speaks
+
+Leave `protocol` out, or set it to `auto`, and it is found out:
+
+1. A known host tells it: `api.deepseek.com` speaks Chat Completions. Nothing is asked. [servers.md](servers.md) lists
+   them.
+2. Any other server gets three small requests at the same time: for its list of models, and an empty one (`{}`) to
+   `/responses` and to `/chat/completions`. They cost nothing: 400 or 422 says that the endpoint is there, 404 or 405
+   that it is not.
+3. Where both are there, OpenResponses is taken, unless it is not complete at that server. Ollama, vLLM and others are
+   known by their lists of models, or by their usual ports.
+
+The base URL need not be exact: without `/v1`, with `/chat/completions`, `/responses` or `/models` at its end, with a
+slash at its end, or with the path of the server's own API (`/api`), the right one is found, on the same host. Only then
+a second and a third base URL are asked.
+
+`partstream config show`, `partstream doctor`, the log and the tooltips of VS Code's picker say what was found and why.
+VS Code keeps it for a day. It is found out again when a request fails because its path is missing. A server that does
+not tell, as it refuses the key or does not answer, is asked in what is likely; the next request finds out anew.
+
+A `protocol` that is set is never doubted, and nothing is asked to find it out. If the server has not its endpoint, the
+error says what the server speaks instead. Settings of requests that only one protocol knows may stand beside `auto`:
+those of the protocol that is found are used.
+
 ## Where the key comes from
 
 One of the `apiKey...` settings or `vercelOidc`. The strongest place that names one wins; two in one place are refused.
