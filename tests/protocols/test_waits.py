@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from partstream.protocols.waits import seconds_of, wait_in_body, wait_in_sentence
@@ -115,6 +115,7 @@ def test_what_counts_of_all_the_places(
 
 
 @given(st.text(max_size=60))
+@example("¹")
 def test_any_text_is_a_wait_or_none(text: str) -> None:
     for read in (seconds_of, wait_in_sentence):
         assert (seconds := read(text)) is None or seconds > 0

@@ -83,7 +83,7 @@ def _until_reset(headers: Mapping[str, str], now: datetime) -> float | None:
 def _until(reset: str, now: datetime) -> float | None:
     """The seconds in a header of a limit: a duration, or a point in time in seconds or milliseconds since 1970."""
     seconds = seconds_of(reset) if len(reset) < 40 else None
-    if seconds is None and reset.strip().isdigit():
+    if seconds is None and reset.strip().isdecimal():
         point = float(reset[:20])
         seconds = point / 1000 if point >= _FIRST_IN_MILLISECONDS else point
     if seconds is None or seconds < _FIRST_POINT_IN_TIME:
