@@ -59,10 +59,10 @@ def _result(server: ForeignServer, console: Console) -> ServerResult:
         console.print("installing", end=" ")
         server.environment.install()
         console.print("and starting")
-        return ServerResult(server.package, date, "", server.peculiar, _tried(server, console))
+        return ServerResult(server.package, date, "", _tried(server, console), server.peculiar)
     except (NotInstalledError, NotStartedError) as error:
         console.print(f"left out: {error}", style="yellow", markup=False)
-        return ServerResult(server.package, date, str(error), server.peculiar, {})
+        return ServerResult(server.package, date, str(error), {}, server.peculiar)
 
 
 def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]]:

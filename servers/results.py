@@ -48,15 +48,15 @@ class ServerResult:
         package: Its package and version.
         date: Of the run, as ISO 8601 has it.
         left_out: Why it did not run; empty if it did.
-        peculiar: What is peculiar about its wire, in words.
         seen: By what was said of the protocol, and by the name of the trial.
+        peculiar: What is peculiar about its wire, in words.
     """
 
     package: str
     date: str
     left_out: str
-    peculiar: str
     seen: Mapping[str, Mapping[str, Seen]]
+    peculiar: str = ""
 
     @property
     def fails(self) -> bool:

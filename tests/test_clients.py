@@ -3,18 +3,43 @@
 import asyncio
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from clients.__main__ import _result
 from clients.asking import BrokenClientError, ask, running
 from clients.jobs import JOBS, Job, judge
-from clients.official import CLIENTS, FOLDER
+from clients.official import CLIENTS, FOLDER, Client
+from rich.console import Console
+from servers.results import Seen, Verdict
 
 from partstream.testing import ReplayUpstream
 
 OF_NAME = {job.name: job for job in JOBS}
 TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}
 ERROR = {"kind": "APIError", "status": 500, "message": "It broke.", "code": None}
+ASKED_FOR = "The replay upstream was asked to answer with status 503."
+
+
+class Installed:
+    """An environment that is this one."""
+
+    def install(self) -> None:
+        """Installs nothing."""
+
+    def program(self, name: str) -> Path:
+        return Path(name)
+
+
+HERE = Client(
+    "here",
+    "openai 3",
+    Installed(),
+    lambda: [sys.executable, str(FOLDER / "python" / "openai_python.py")],
+    {"chunks": "`create(stream=True)`"},
+    frozenset(),
+)
 ENDED = "import sys; sys.exit('nothing of this is installed')"
 
 
@@ -38,6 +63,16 @@ def test_what_a_client_shows_is_compared_with_what_was_said(
     assert judge(OF_NAME[job], {"rounds": rounds, "error": error}, [TEXT]) == (works, says)
 
 
+def test_a_result_names_the_package_and_what_each_way_of_asking_showed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("clients.__main__.JOBS", (OF_NAME["two calls, then text"], OF_NAME["503"]))
+    result = _result(HERE, Console(quiet=True))
+    assert (result.package, result.left_out, result.fails) == ("openai 3", "", False)
+    assert [*result.seen["`create(stream=True)`"].values()] == [
+        Seen(Verdict.WORKS, "as it was said"),
+        Seen(Verdict.WORKS, f"InternalServerError: Error code: 503 - {ASKED_FOR}"),
+    ]
+
+
 def _shown(job: Job, command: list[str], *arguments: str) -> tuple[bool, str]:
     async def run() -> tuple[bool, str]:
         async with ReplayUpstream() as upstream:
@@ -46,11 +81,6 @@ def _shown(job: Job, command: list[str], *arguments: str) -> tuple[bool, str]:
                 return await ask(job, client, upstream)
 
     return asyncio.run(run())
-
-
-def test_a_client_runs_both_rounds_of_a_tool_loop_against_a_real_upstream():
-    command = [sys.executable, str(FOLDER / "python" / "openai_python.py")]
-    assert _shown(OF_NAME["two calls, then text"], command, "chunks") == (True, "as it was said")
 
 
 def test_a_client_that_ends_is_told_with_its_last_line():

@@ -51,8 +51,8 @@ def test_the_file_keeps_what_it_says_of_servers_that_did_not_run(tmp_path: Path)
     path.write_text(json.dumps({"b": {"package": "b 1"}, "c": {"package": "c 1"}, "gone": {}}), encoding="utf-8")
     seen = {"openresponses": {"chat": Seen(Verdict.WORKS, "the whole text")}}
     results = {
-        "a": ServerResult("a 2", "2026-11-22", "", "", seen),
-        "b": ServerResult("b 2", "2026-11-22", "no npm", "", {}),
+        "a": ServerResult("a 2", "2026-11-22", "", seen),
+        "b": ServerResult("b 2", "2026-11-22", "no npm", {}),
     }
     content = merged(path, results, ["a", "b", "c"])
     assert [*content] == ["a", "b", "c"]
