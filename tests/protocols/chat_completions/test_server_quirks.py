@@ -234,14 +234,18 @@ def test_mistral_gets_nine_letters_and_digits_strings_and_somebody_between_resul
     assert shown == said("user", [{"type": "image_url", "image_url": PNG_URL}])
 
 
-def test_a_model_of_mistral_on_vllm_keeps_its_own_ids_and_gets_nine_signs_of_others() -> None:
+@pytest.mark.parametrize("server", ["lm-studio", "llama.cpp", "vllm", "sglang"])
+def test_a_model_of_mistral_that_somebody_runs_gets_what_its_template_demands(server: str) -> None:
     own = "gw-chatcmpl-tool-" + "0" * 32
-    messages = assistant([called(own), called("toolu_1")]), user([result(own, "x"), result("toolu_1", "y")])
-    ids = [one["id"] for one in messages_of(*messages, server="vllm", model="mistralai/Devstral-2")[0]["tool_calls"]]
+    messages = assistant([called(own), called("toolu_1")]), user([result(own, "x"), result("toolu_1", "y")]), user("?")
+    made = messages_of(*messages, server=server, model="mistralai/Devstral-2")
+    ids = [one["id"] for one in made[0]["tool_calls"]]
     assert ids[0] == own.removeprefix("gw-")
     assert len(ids[1]) == 9
-    ids = [one["id"] for one in messages_of(*messages, server="vllm", model="Qwen/Qwen3")[0]["tool_calls"]]
-    assert ids[1] == "toolu_1"
+    assert [message["role"] for message in made] == ["assistant", "tool", "tool", "assistant", "user"]
+    made = messages_of(*messages, server=server, model="Qwen/Qwen3")
+    assert made[0]["tool_calls"][1]["id"] == "toolu_1"
+    assert [message["role"] for message in made] == ["assistant", "tool", "tool", "user"]
 
 
 def test_openai_never_gets_an_id_of_more_than_40_characters() -> None:
@@ -295,6 +299,23 @@ def test_litellm_hears_that_there_are_no_tools_any_more_if_some_were_called() ->
     assert body_of(*messages, server="litellm")["tools"] == []
     assert "tools" not in body_of(user("Hi"), server="litellm")
     assert "tools" not in body_of(*messages)
+
+
+@pytest.mark.parametrize("server", ["lm-studio", "llama.cpp", "vllm", "sglang"])
+def test_user_and_assistant_take_turns_at_servers_whose_templates_demand_it(server: str) -> None:
+    messages = user("Where"), user("What?"), assistant("Ho"), user([TextPart("This"), PIXEL]), user("And?"), user("So?")
+    parts = [
+        {"type": "text", "text": "This"},
+        {"type": "image_url", "image_url": {"url": PNG_URL}},
+        {"type": "text", "text": "And?"},
+        {"type": "text", "text": "So?"},
+    ]
+    assert messages_of(*messages, server=server) == [
+        said("user", "Where\n\nWhat?"),
+        said("assistant", "Ho"),
+        said("user", parts),
+    ]
+    assert [message["role"] for message in messages_of(*messages)].count("user") == 5
 
 
 # ---- files ----

@@ -241,6 +241,8 @@ def test_any_conversation_keeps_to_what_every_known_server_demands(
     assert set(roles) <= allowed | ({"developer"} if settings.system_as is SystemAs.DEVELOPER else set())
     if settings.system_as is SystemAs.INSTRUCTIONS:
         assert "system" not in roles[1:]
+    if quirks.joins_users:
+        assert ("user", "user") not in set(pairwise(roles))
     if quirks.answers_results:
         assert ("tool", "user") not in set(pairwise(roles))
     for message in body["messages"]:

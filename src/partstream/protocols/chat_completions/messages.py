@@ -116,7 +116,10 @@ class _Writer:
             return
         if self._quirks.answers_results and self.messages and self.messages[-1]["role"] == "tool":
             self.say("assistant", _RESULTS_SEEN)
-        self.messages.append({"role": "user", "content": self._content(content)})
+        said = self._content(content)
+        if self._quirks.joins_users and self.messages and self.messages[-1]["role"] == "user":
+            said = _joined(self.messages.pop()["content"], said)
+        self.messages.append({"role": "user", "content": said})
 
     def _assistant(self, turn: SpokenTurn) -> None:
         calls = [piece for piece in turn.content if isinstance(piece, Call)]
@@ -164,6 +167,17 @@ class _Writer:
             {"type": "text", "text": piece.value} if isinstance(piece, Text) else self._quirks.attachments.write(piece)
             for piece in pieces
         ]
+
+
+def _joined(first: str | list[Wire], second: str | list[Wire]) -> str | list[Wire]:
+    """Two contents as one."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [
+        part
+        for content in (first, second)
+        for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    ]
 
 
 def _texts(pieces: Iterable[Piece]) -> str:

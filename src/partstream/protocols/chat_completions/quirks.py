@@ -52,6 +52,8 @@ class Quirks:
         tool_names: The names of tools that it takes.
         empty_content: The content of a message that only calls tools: null, or the empty string.
         names_results: Whether the result of a tool says the tool's name.
+        joins_users: Whether messages of the user that follow each other become one: templates of Gemma and Mistral
+            demand that user and assistant take turns, and hosts send two messages before the first answer.
         answers_results: Whether no message of the user may follow results of tools, so that one of the assistant
             stands between.
         normalize_schema: Puts the schema of a tool's parameters into the subset of JSON Schema that it takes; None
@@ -77,6 +79,7 @@ class Quirks:
     tool_names: NameForm = ANY_NAME
     empty_content: str | None = None
     names_results: bool = False
+    joins_users: bool = False
     answers_results: bool = False
     normalize_schema: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     tool_fields: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

@@ -79,11 +79,17 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
             effort=Effort(efforts.reasoning_effort, {"minimal": "low", "xhigh": "max", "ultra": "max"}),
             required="",  # 7.3: ignored
         ),
-        "llama.cpp": Quirks(effort=Effort(efforts.template_with_effort)),  # 7.5
+        "lm-studio": Quirks(joins_users=True),  # 7.1: templates demand alternation
+        "llama.cpp": Quirks(
+            joins_users=True,  # 7.1
+            effort=Effort(efforts.template_with_effort),  # 7.5
+        ),
         "vllm": Quirks(
+            joins_users=True,  # 7.1
             effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),  # 7.5
         ),
         "sglang": Quirks(
+            joins_users=True,  # 7.1
             effort=Effort(efforts.template_and_effort, {"minimal": "low", "xhigh": "high", "max": "high"}),  # 7.5
         ),
         "deepseek": Quirks(
@@ -185,8 +191,12 @@ MODEL_QUIRKS: Final = (
     _models("openrouter", r"(~?anthropic/|.*claude)", cache_marks=CacheMarks.ALL),
     _models("openrouter", r"google/gemini", cache_marks=CacheMarks.LAST),
     _models("litellm", r"(.*anthropic|.*claude)", cache_marks=CacheMarks.ALL),
-    # 7.2: vLLM with the tokenizer of Mistral wants Mistral's ids of calls that others made; its own have that form.
-    _models("vllm", _MISTRAL, call_ids=CallIdRule(IdForm(256), _NINE)),
+    # 7.1, 7.2: models of Mistral that somebody runs have templates with Mistral's own demands; what such a server gave
+    # as an id of a call it takes back.
+    *(
+        _models(server, _MISTRAL, call_ids=CallIdRule(IdForm(256), _NINE), answers_results=True)
+        for server in ("vllm", "sglang", "llama.cpp", "lm-studio")
+    ),
     # 7.5: `raw` is refused beside tools, and without a format nothing may come at all; effort is a switch for Qwen.
     _models(
         "groq",

@@ -34,6 +34,7 @@ SERVERS: Final = (
         "gemini",
         "openrouter",
         "ollama",
+        "lm-studio",
         "llama.cpp",
         "vllm",
         "sglang",
