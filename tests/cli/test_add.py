@@ -107,6 +107,16 @@ def test_a_script_adds_a_server_whose_key_stays_in_a_variable_and_chat_uses_it(h
     run(test())
 
 
+def test_the_version_of_an_interface_may_stand_in_an_address(home: Home):
+    async def test() -> None:
+        url = "https://mine.openai.azure.com/openai/v1?api-version=preview"
+        added = await home.add(url, "--key-from", "MY_KEY", "--untested")
+        assert added.code == 0, added.errors
+        assert home.settings["profiles"]["azure"] == {"baseUrl": url, "apiKeyEnv": "MY_KEY"}
+
+    run(test())
+
+
 def test_a_key_from_standard_input_goes_to_the_keyring_and_into_no_file(home: Home):
     async def test() -> None:
         async with server() as url:
@@ -167,7 +177,10 @@ REFUSED = {
     "no server at all": ((), "SERVER: got nothing"),
     "no address where one is needed": (("azure", "--key-from", "none"), "--base-url: got nothing"),
     "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
-    "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key by --key-from"),
+    "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key is given by --key-from"),
+    "a key as the query of an address": ((f"https://h.example/v1?{KEY}",), "the key is given by --key-from"),
+    "a key in the place of a server": ((KEY,), "there is no preset"),
+    "a key in the place of a profile": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", KEY), "letters"),
     "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
     "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
     "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),

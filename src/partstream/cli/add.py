@@ -23,7 +23,7 @@ from partstream.configuration.adding import Addition, check_profile_name, free_n
 from partstream.configuration.key_keeping import KeyNotKeptError
 from partstream.configuration.places import configuration_file
 from partstream.errors import LanguageModelError
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import ConfigurationError, shown_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.missing_paths import says_path_is_missing
@@ -223,7 +223,9 @@ class _Addition:
             return addition
         chosen = self.given.model_id
         if chosen is not None and models and chosen not in models:
-            raise ConfigurationError("--model", f"{chosen!r}, which the server does not list", "one that it lists")
+            raise ConfigurationError(
+                "--model", f"{shown_name(chosen)!r}, which the server does not list", "one that it lists"
+            )
         if chosen is None and len(models) == 1:
             chosen = models[0]
         if chosen is None and models and self.questions.has_person:
@@ -269,5 +271,5 @@ def _new_name(name: str, taken: Sequence[str]) -> str:
 
 def _listed(model: str, models: Sequence[str]) -> str:
     if model not in models:
-        raise ConfigurationError("--model", f"{model!r}", "one of the models above, or any other that is listed")
+        raise ConfigurationError("--model", shown_name(model), "one of the models above, or any other that is listed")
     return model

@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import click
 
@@ -18,7 +18,7 @@ from partstream.settings.errors import ConfigurationError
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
-from partstream.upstreams.secret import Secret, names_a_secret
+from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["AddAnswers", "KeySource", "Place", "key_of", "moved", "place_of"]
 
 _INSECURE: Final = "allowInsecureHttp"
+_PLAIN: Final = frozenset({"api-version"})
+"""The fields of a query that hold no key: Azure's names the version of its interface."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -185,8 +187,9 @@ def _address(text: str) -> str:
         host = urlsplit(f"//{url}").hostname or ""
         url = f"{'http' if is_loopback(host) else 'https'}://{url}"
     read: str = SETTINGS["baseUrl"].read(url, "--base-url")
-    if any(names_a_secret(name) for name, _ in parse_qsl(urlsplit(read).query, keep_blank_values=True)):
-        raise ConfigurationError("--base-url", "a key in the query of a URL", "the key by --key-from: no file holds it")
+    if any(pair.partition("=")[0] not in _PLAIN for pair in urlsplit(read).query.split("&") if pair):
+        expected = "a URL without one; the key is given by --key-from, and no file holds it"
+        raise ConfigurationError("--base-url", "a URL with a query, which may hold a key", expected)
     return read
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from partstream.errors import CallerError
 from partstream.protocols.known_servers import KNOWN_SERVERS, KeyNeed, KnownServer
 from partstream.protocols.registry import spoken_at
-from partstream.settings.errors import closest_name
+from partstream.settings.errors import closest_name, shown_name
 
 if TYPE_CHECKING:
     from partstream.protocols.protocol import SpokenAt
@@ -33,7 +33,7 @@ class UnknownPresetError(CallerError):
 
     def __init__(self, name: str, closest: str | None) -> None:
         hint = f"; did you mean {closest}?" if closest else ""
-        super().__init__(f"there is no preset {name!r}{hint}")
+        super().__init__(f"there is no preset {shown_name(name)!r}{hint}")
         self.name = name
         self.closest = closest
 
