@@ -67,7 +67,11 @@ def _data(protocol: str, event: dict[str, Any]) -> bytes:
 
 def _recordings() -> list[Source]:
     """Recordings of real servers, if this machine has them."""
-    folders = {"openresponses": "openresponses/*.jsonl", "ai-sdk": "ai_sdk/*/*.jsonl"}
+    folders = {
+        "openresponses": "openresponses/*.jsonl",
+        "ai-sdk": "ai_sdk/*/*.jsonl",
+        "chat-completions": "chat_completions/*.jsonl",
+    }
     found: list[Source] = []
     for protocol, pattern in folders.items():
         for path in sorted(FOLDER.glob(pattern)):

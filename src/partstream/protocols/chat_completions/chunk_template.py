@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["ChunkTemplate", "make_chunk_template"]
 
 _STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
-_PADDING: Final = re.compile(rb'"obfuscation":\s*"([^"\\]*)"')
-"""OpenAI hides the length of a word with it: `stream_options.include_obfuscation`."""
+_PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)"')
+"""OpenAI hides the length of a word with letters and digits: `stream_options.include_obfuscation`."""
+_LETTERS: Final = re.compile(rb"[\w-]*")
 _NOTHING: Final = b"\0"
 """No JSON text begins with it."""
 _TRIES: Final = 8
@@ -86,7 +87,7 @@ def make_chunk_template(field: str) -> ChunkTemplate:
 def _is_padded(rest: bytes, end: bytes) -> bool:
     """Whether the rest of a chunk is any padding and the end behind it."""
     padding = rest.removesuffix(end)
-    return len(padding) < len(rest) and b'"' not in padding and b"\\" not in padding
+    return len(padding) < len(rest) and _LETTERS.fullmatch(padding) is not None
 
 
 def _says(token: bytes, text: str) -> bool:

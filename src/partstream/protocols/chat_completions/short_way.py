@@ -172,12 +172,12 @@ def _only(event: Any, name: str, thinking: Thinking, envelope: Envelope) -> Any:
     Raises:
         ValueError: There is not exactly one choice, or what holds it is of another form; also a KeyError or TypeError.
     """
-    if event.usage is not None or event.error or event.x_groq or event.base_resp or event.object == "error":
-        return None
-    if event.citations or event.search_results or (event.provider and envelope.provider is None):
+    if _says_more(event, envelope):
         return None
     (choice,) = event.choices
     delta = choice["delta"]
+    if type(delta) is not dict:
+        return None
     if len(delta) > 1:
         for key, value in delta.items():
             if value:
@@ -185,10 +185,16 @@ def _only(event: Any, name: str, thinking: Thinking, envelope: Envelope) -> Any:
                     return None
             elif value == "" and key in _WATCHED and thinking.empty_field is None:
                 return None
-    for key, value in choice.items():
-        if value and key not in _QUIET:
-            return None
+    if any(value and key not in _QUIET for key, value in choice.items()):
+        return None
     return delta[name] or None
+
+
+def _says_more(event: Any, envelope: Envelope) -> bool:
+    """Whether a chunk says anything beside its choices."""
+    is_error = event.error or event.x_groq or event.base_resp or event.object == "error"
+    reports = event.usage is not None or event.citations or event.search_results
+    return bool(is_error or reports or (event.provider and envelope.provider is None))
 
 
 _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})

@@ -62,7 +62,7 @@ class Texts:
         elif isinstance(value, list):
             for part in value:
                 self._take_part(part, outputs)
-        elif value is not None:
+        elif value:
             outputs.append(Unmapped("content (of an unknown form)", {"content": value}))
 
     def refusal(self, value: Any, outputs: list[StreamOutput]) -> None:

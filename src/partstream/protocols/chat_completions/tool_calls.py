@@ -63,7 +63,7 @@ class ToolCalls:
         """Takes the elements of one `tool_calls`; returns the last call that they went to."""
         call = None
         for wire in wires:
-            if wire.get("type") in _FUNCTIONS or mapping(wire, "function"):
+            if identifier(wire, "type") in _FUNCTIONS or mapping(wire, "function"):
                 call = self._open.take(CallDelta(wire))
             else:
                 self._count(wire, outputs)
