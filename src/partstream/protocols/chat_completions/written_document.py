@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.protocols.chat_completions.carried_items import EXTRA_CONTENT
 from partstream.protocols.chat_completions.written_chunks import ASSISTANT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["write_document"]
 
@@ -51,6 +52,7 @@ class _Message:
         self._texts: dict[str, list[str]] = {name: [] for name in _STREAMED}
         self._others: dict[str, Any] = {}
         self._calls: list[dict[str, Any]] = []
+        self._arguments: list[list[str]] = []
 
     def add(self, delta: Mapping[str, Any]) -> None:
         for name, value in delta.items():
@@ -61,22 +63,21 @@ class _Message:
                     self._call(call)
             elif name in _UNNUMBERED:
                 entries = ({key: one for key, one in entry.items() if key != "index"} for entry in value)
-                self._others[name] = [*self._others.get(name, ()), *entries]
+                self._others.setdefault(name, []).extend(entries)
             elif isinstance(value, list):
-                self._others[name] = [*self._others.get(name, ()), *value]
+                self._others.setdefault(name, []).extend(value)
             elif isinstance(value, dict):
-                self._others[name] = {**self._others.get(name, {}), **value}
+                self._others.setdefault(name, {}).update(value)
             else:
                 self._others[name] = value
 
     def _call(self, delta: Mapping[str, Any]) -> None:
-        index = delta["index"]
+        index, function = delta["index"], delta.get("function", {})
         if index == len(self._calls):
-            self._calls.append({"function": {"arguments": ""}})
-        call = self._calls[index]
-        function = {**call["function"], **delta.get("function", {})}
-        function["arguments"] = call["function"]["arguments"] + delta.get("function", {}).get("arguments", "")
-        call |= {name: value for name, value in delta.items() if name != "index"} | {"function": function}
+            self._calls.append({**delta})
+            self._arguments.append([])
+        self._calls[index] |= {name: value for name, value in delta.items() if name == EXTRA_CONTENT}
+        self._arguments[index].append(function.get("arguments", ""))
 
     def written(self) -> dict[str, Any]:
         """The whole message; empty fields are left out, but for those that the official types demand."""
@@ -87,8 +88,11 @@ class _Message:
             written["reasoning_content"] = texts["reasoning_content"]
         written |= self._others
         if self._calls:
-            written["tool_calls"] = [
-                {name: call[name] for name in ("id", "type", "function", "extra_content") if name in call}
-                for call in self._calls
-            ]
+            written["tool_calls"] = list(map(_whole_call, self._calls, self._arguments))
         return written
+
+
+def _whole_call(call: Mapping[str, Any], arguments: Iterable[str]) -> dict[str, Any]:
+    """A call as its first delta named it, with all of its arguments."""
+    function = {**call["function"], "arguments": "".join(arguments)}
+    return {name: value for name, value in call.items() if name != "index"} | {"function": function}
