@@ -87,3 +87,8 @@ def test_a_protocol_reads_the_bodies_of_its_servers_itself() -> None:
 )
 def test_a_body_that_says_nothing_is_empty(document: Any) -> None:
     assert read_error_body(document) == ErrorBody()
+
+
+def test_a_message_that_repeats_the_whole_request_is_cut() -> None:
+    read = read_error_body({"error": {"message": "x" * 100_000, "code": "y"}})
+    assert (len(read.message or ""), read.code) == (2000, "y")

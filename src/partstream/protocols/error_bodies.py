@@ -21,6 +21,8 @@ _MAX_ID: Final = 200
 _MAX_ATTEMPTS: Final = 10
 _MAX_ATTEMPT: Final = 300
 """Characters; an error is shown to a person."""
+_MAX_MESSAGE: Final = 2000
+"""Characters; servers that check a request by its types repeat all of it (vLLM, FastAPI)."""
 _DEPTH: Final = 4
 _MAX_INNER: Final = 64 * 1024
 _STATUSES: Final = range(400, 600)
@@ -107,7 +109,7 @@ def read_error_body(document: Any) -> ErrorBody:
         if filtered := _filtered(layer):
             message, kind = f"{message or 'a filter refused it'} ({filtered})", ErrorKind.CONTENT_POLICY
     return ErrorBody(
-        message,
+        message and message[:_MAX_MESSAGE],
         code or said_type,
         _identifier(value, "generationId"),
         routing_attempts(value),
