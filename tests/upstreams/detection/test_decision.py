@@ -1,5 +1,7 @@
 """What a base URL speaks, by its host and by what was answered below it; and the reason that people read."""
 
+from dataclasses import replace
+
 import pytest
 
 from partstream.json_codec import dumps
@@ -202,6 +204,13 @@ def test_the_server_is_told_by_its_host_else_by_its_list_else_by_its_port(
     url: str, models: object, server: str, sign: Sign
 ):
     assert decided(url, asked(url, MISSING, sign, models)).server == server
+
+
+def test_a_server_that_only_its_endpoints_name_is_known_all_the_same():
+    there = replace(THERE, server="litellm")
+    found = decided("http://h/v1", asked("http://h/v1", there, there, owned_by("openai")))
+    assert found.protocol == "chat-completions"
+    assert "OpenResponses is not complete at LiteLLM" in found.reason
 
 
 def test_the_base_url_is_the_one_below_which_an_endpoint_is_there():

@@ -104,6 +104,12 @@ def test_a_list_of_models_tells_its_server(server: str | None, document: object,
     assert server_of_list(answer(200, document, **headers)) == server
 
 
+def test_the_headers_of_any_answer_tell_its_server():
+    assert sign_of(answer(400, {"error": "no"}, x_litellm_call_id="1"), COMMON_ERRORS, BASE, PATH).server == "litellm"
+    assert sign_of(answer(401, b"", server="llama.cpp"), COMMON_ERRORS, BASE, PATH).server == "llama.cpp"
+    assert sign_of(answer(400, {"error": "no"}, server="uvicorn"), COMMON_ERRORS, BASE, PATH).server is None
+
+
 def test_only_a_list_is_a_list():
     assert is_list(answer(200, {"data": []}))
     assert is_list(answer(200, [{"id": "m"}]))

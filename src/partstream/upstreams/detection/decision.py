@@ -165,11 +165,12 @@ def _place(wires: Sequence[Wire], wanted: Wire) -> int:
 
 
 def _server(asked: Round) -> KnownServer | None:
-    """The server below a base URL: by its host for certain, else by its list of models, else by its usual port."""
+    """The server below a base URL: by its host for certain, else by what it answers, else by its usual port."""
     by_address = server_at(asked.base_url)
     if by_address is not None and by_address.has_host(_host(asked.base_url)):
         return by_address
     told = None if asked.listing is None else server_of_list(asked.listing)
+    told = told or next((sign.server for sign in asked.signs.values() if sign.server is not None), None)
     return by_address if told is None else known_server(told)
 
 

@@ -7,7 +7,7 @@ servers do is a row here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,8 @@ from partstream.upstreams.http_errors import http_error
 from partstream.upstreams.missing_paths import says_path_is_missing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.errors import UpstreamHTTPError
     from partstream.models.discovery import FetchResponse
     from partstream.protocols.errors import Errors
@@ -44,11 +46,13 @@ class Sign:
         presence: Whether the endpoint is there.
         says: The answer in a few words, such as `HTTP 400`.
         advice: What to do about it; empty where nothing is known.
+        server: The name of the known server that its headers tell, or None.
     """
 
     presence: Presence
     says: str
     advice: str = ""
+    server: str | None = None
 
 
 _ANY_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -78,6 +82,10 @@ def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> 
         base_url: Where the endpoint was looked for, without secrets.
         path: Its path below that.
     """
+    return replace(_sign_of(answer, errors, base_url, path), server=_server_of_headers(answer.headers))
+
+
+def _sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
     text = answer.body.decode(errors="replace")
     status = answer.status
     said = f"HTTP {status}"
@@ -134,19 +142,20 @@ def server_of_list(answer: FetchResponse) -> str | None:
     """The name of the known server that a list of models tells by its headers and entries; None for any other."""
     if answer.status != 200:
         return None
-    by_header = (
-        server
-        for name, starts, server in _HEADERS
-        if name in answer.headers and answer.headers[name].startswith(starts)
-    )
     entries = _entries(answer) or []
     owners = [one.get("owned_by") for one in entries if isinstance(one, dict)]
     by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
-    return next(by_header, None) or next(by_owner, None)
+    return _server_of_headers(answer.headers) or next(by_owner, None)
+
+
+def _server_of_headers(headers: Mapping[str, str]) -> str | None:
+    told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
+    return next(told, None)
 
 
 _HEADERS: Final = (
     ("server", "llama.cpp", "llama.cpp"),  # tools/server of llama.cpp sets it
+    # LiteLLM's proxy 1.106 sets them on what an endpoint answers, and none on its list of models.
     ("x-litellm-version", "", "litellm"),
     ("x-litellm-call-id", "", "litellm"),
 )
