@@ -19,9 +19,9 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.registry import AUTO
 from servers.environments import ROOT, NotInstalledError
-from servers.foreign import AUTO, FOREIGN_SERVERS, environment_of
+from servers.foreign import FOREIGN_SERVERS, environment_of
 from servers.processes import NotStartedError, free_port, running
 from servers.results import Seen, ServerResult, Verdict, judged, merged, write
 from servers.trials import TRIALS, Target, UnexpectedError, prove
@@ -79,16 +79,11 @@ def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]
         log = logs / f"{server.name.replace(' ', '-')}.log"
         stack.enter_context(running(server.command(port), port, server.ready_path, server.folder, log, environment))
         seen = {}
-        for protocol in _protocols_of(server):
+        for protocol in (AUTO, *server.protocols):
             console.print(f"[bold]{protocol}")
             target = replace(_target(server, port, protocol, home), behind=our_url)
             seen[protocol] = {trial.name: _shown(trial, server, target, console) for trial in TRIALS}
         return seen
-
-
-def _protocols_of(server: ForeignServer) -> list[str]:
-    known = asked_protocols()
-    return [protocol for protocol in (AUTO, *server.protocols) if protocol in known]
 
 
 def _target(server: ForeignServer, port: int, protocol: str, home: Path) -> Target:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.registry import AUTO
 from servers.environments import NodeEnvironment, PythonEnvironment
 
 if TYPE_CHECKING:
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
 
     from servers.environments import Environment
 
-__all__ = ["AUTO", "FOREIGN_SERVERS", "Fault", "ForeignServer"]
+__all__ = ["FOREIGN_SERVERS", "Fault", "ForeignServer"]
 
 _HERE: Final = Path(__file__).resolve().parent
 
-AUTO: Final = "auto"
-"""What is said of the protocol where nothing is said."""
 CHAT: Final = "chat-completions"
 RESPONSES: Final = "openresponses"
 
@@ -138,7 +137,7 @@ FOREIGN_SERVERS: Final = (
         ready_path="/health",
         peculiar="thinking before the role, and events of OpenResponses without a sequence number",
         not_tried={"wrong model": _ANY_MODEL, "overflow": _NO_OVERFLOW},
-        faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (RESPONSES,)),),
+        faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (AUTO, RESPONSES)),),
     ),
     ForeignServer(
         "fakellm",
