@@ -35,7 +35,7 @@ import { usagePage } from "./usageText";
 import * as api from "./vscodeApi";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
-import { createAddModels } from "./vscodeWizard";
+import { createAddModels, manage } from "./vscodeWizard";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
@@ -127,6 +127,7 @@ export class Application {
 
   readonly #commands: Readonly<Record<string, () => unknown>> = {
     "partstream.addModels": () => this.#addModels.run(),
+    "partstream.manage": manage,
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
     "partstream.showUsage": () => this.#showUsage(),

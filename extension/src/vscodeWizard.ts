@@ -26,6 +26,20 @@ import { editGroups, readGroups, readSettings, VENDOR } from "./vscodeApi";
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
 
+/** What VS Code's own *Manage* beside a group leads to, by labels; the rest is at the gear of the group. */
+const MANAGE: readonly Item<string>[] = [
+  { label: "Add Models…", description: "from another server", value: "partstream.addModels" },
+  { label: "Edit Groups as JSON", description: "addresses and all settings", value: "partstream.editGroups" },
+  { label: "Show Log", description: "what went wrong", value: "partstream.showLog" },
+];
+
+export async function manage(): Promise<void> {
+  const heading = { title: "Partstream", step: undefined, steps: undefined, hasBack: false };
+  const sections = [{ title: "", items: MANAGE }];
+  const reply = await new VSCodeDialog().choose({ ...heading, placeholder: "What to manage?", prompt: "", sections });
+  if (reply.kind === "answer") await vscode.commands.executeCommand(reply.value);
+}
+
 /** The wizard for the command and for VS Code's own button. */
 export function createAddModels(
   context: vscode.ExtensionContext,

@@ -63,9 +63,9 @@ test("a key can come from a variable that VS Code has, or from a file; its page 
 test("a failure stays in the wizard, and what helps comes first", async () => {
   const world = new World();
   const failures = {
-    address: ["Change the address", "Enter a key", "Try again", "Name the models myself…"],
-    key: ["Enter a key", "Try again", "Change the address"],
-    list: ["Name the models myself…", "Change the address", "Enter a key", "Try again"],
+    address: ["Change the address", "Enter a key", "Try again", "Name the models myself…", "Add it all the same"],
+    key: ["Enter a key", "Try again", "Change the address", "Add it all the same"],
+    list: ["Name the models myself…", "Change the address", "Enter a key", "Try again", "Add it all the same"],
     connection: ["Try again", "Change the address", "Add it all the same"],
     other: ["Try again", "Enter a key", "Change the address", "Add it all the same"],
   } as const;

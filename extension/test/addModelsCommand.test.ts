@@ -74,6 +74,17 @@ test("VS Code's own Add Models opens the wizard once, and is not kept waiting; i
   await until(() => !isOpen());
 });
 
+test("VS Code's Manage beside a group offers what can be managed", async () => {
+  set("python", NEW);
+  start();
+  const running = world.commands.get("partstream.manage")?.();
+  const box = await nextBox();
+  assert.deepEqual([box.title, box.step], ["Partstream", undefined]);
+  box.choose("Edit Groups as JSON");
+  await running;
+  assert.deepEqual(world.opened.slice(-2), ["partstream.editGroups", "workbench.action.openLanguageModelsJson"]);
+});
+
 test("closing the wizard adds nothing and says nothing", async () => {
   set("python", NEW);
   start();

@@ -1,7 +1,7 @@
 /** A wizard without VS Code: a dialog whose person is a function, and a world that remembers what was done in it. */
 import { addModels, type Outcome } from "../src/addModels/wizard";
 import type { NewGroup } from "../src/addModels/answers";
-import { answer, BACK, CLOSED, type Dialog, type Item, type Reply } from "../src/addModels/dialog";
+import { answer, BACK, CLOSED, type Dialog, type Heading, type Item, type Reply } from "../src/addModels/dialog";
 import type { Added, WizardWorld } from "../src/addModels/step";
 import { PRESETS } from "../src/presets.generated";
 import type { TriedModel, TryServerResult } from "../src/protocol.generated";
@@ -94,8 +94,8 @@ export class World implements WizardWorld {
   }
 
   dialog(person: Person): Dialog {
-    const show = (page: Partial<Shown> & Pick<Shown, "kind" | "step" | "hasBack">): Deed => {
-      const shown = { ...NOTHING, ...page };
+    const show = (page: Omit<Partial<Shown>, "step"> & Pick<Shown, "kind"> & Heading): Deed => {
+      const shown = { ...NOTHING, ...page, step: page.step ?? 0 };
       this.pages.push(shown);
       return person(shown);
     };

@@ -45,7 +45,7 @@ test("settings that name programs or Python files are restricted in untrusted fo
 
 test("VS Code's own Add Models opens ours, and asks its own questions where it no longer knows of that", () => {
   const [provider] = contributes.languageModelChatProviders;
-  assert.equal(provider?.managementCommand, "partstream.addModels");
+  assert.equal(provider?.managementCommand, "partstream.manage");
   assert.deepEqual(Object.keys(provider.configuration.properties), ["baseUrl", "protocol", "apiKey"]);
 });
 

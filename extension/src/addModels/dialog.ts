@@ -3,9 +3,9 @@
 /** What stands above every page. */
 export interface Heading {
   readonly title: string;
-  /** The number of the step, from 1; a page between two steps has that of the step before. */
-  readonly step: number;
-  readonly steps: number;
+  /** The number of the step, from 1; a page between two steps has that of the step before. Undefined for a page alone. */
+  readonly step: number | undefined;
+  readonly steps: number | undefined;
   /** Whether there is a page before. */
   readonly hasBack: boolean;
 }

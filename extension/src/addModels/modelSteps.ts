@@ -43,15 +43,15 @@ const WAYS_OUT = {
   address: { label: "Change the address", to: "address" },
   again: { label: "Try again", to: "trial" },
   ids: { label: "Name the models myself…", detail: "For a server that answers and lists no models", to: "ids" },
-  anyway: { label: "Add it all the same", detail: "Its models appear once it answers", to: "name" },
+  anyway: { label: "Add it all the same", detail: "Its models appear once it lists them", to: "name" },
 } as const;
 type WayOut = keyof typeof WAYS_OUT;
 
 /** What helps most stands first. */
 const BY_KIND: Readonly<Record<ServerProblem["kind"], readonly WayOut[]>> = {
-  address: ["suggested", "address", "key", "again", "ids"],
-  list: ["ids", "address", "key", "again"],
-  key: ["key", "again", "address"],
+  address: ["suggested", "address", "key", "again", "ids", "anyway"],
+  list: ["ids", "address", "key", "again", "anyway"],
+  key: ["key", "again", "address", "anyway"],
   connection: ["suggested", "again", "address", "anyway"],
   other: ["suggested", "again", "key", "address", "anyway"],
 };
