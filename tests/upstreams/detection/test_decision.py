@@ -104,7 +104,7 @@ def test_the_reason_names_the_host_and_why_a_better_wire_is_not_used():
         "http://127.0.0.1:11434/v1",  # a port is no proof
         "https://models.example/v1",
         "https://me.openai.azure.com/openai/deployments/gpt-4o?api-version=2024-10-21",  # not below the base URL
-        "https://api.z.ai/api/coding/paas/v4",
+        "https://api.z.ai/api/unheard-of/v4",
         "https://api.cloudflare.com/client/v4/accounts/1/ai/v1",  # known, and nothing is known of its paths
     ],
 )

@@ -8,12 +8,12 @@ from partstream.protocols.protocol import SpokenAt
 
 __all__ = ["SPOKEN_AT"]
 
-SPOKEN_AT: Final = (
-    SpokenAt(
-        "vercel",
-        "https://ai-gateway.vercel.sh/v4/ai",
-        is_complete=True,
-        reason="",
-        source="facts ai-sdk.md, the gateway's default base URL of the AI SDK 7; recordings of @ai-sdk/gateway 4.0.146",
-    ),
+_SOURCE: Final = (
+    "facts ai-sdk.md, the gateway's default base URLs of the AI SDK 7, 6 and 5; recordings of @ai-sdk/gateway"
 )
+
+SPOKEN_AT: Final = tuple(
+    SpokenAt("vercel", f"https://ai-gateway.vercel.sh/{version}/ai", is_complete=True, reason="", source=_SOURCE)
+    for version in ("v4", "v3", "v1")
+)
+"""The newest version first: it is the one that a person gets who names no other."""

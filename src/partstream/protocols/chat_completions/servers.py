@@ -53,6 +53,9 @@ SPOKEN_AT: Final = (
     _whole("llama.cpp", "http://localhost:8080/v1", "facts chat-completions.md (llama.cpp tools/server)"),
     _whole("vllm", "http://localhost:8000/v1", "facts chat-completions.md (vllm chat_completion/serving.py)"),
     _whole("deepseek", "https://api.deepseek.com", "api-docs.deepseek.com; recordings deepseek-*"),
+    _whole(
+        "deepseek", "https://api.deepseek.com/v1", "api-docs.deepseek.com: the same, for clients that want a version"
+    ),
     _whole("groq", "https://api.groq.com/openai/v1", "console.groq.com/docs/openai; recordings groq-*"),
     _whole("mistral", "https://api.mistral.ai/v1", "docs.mistral.ai; recordings mistral-*"),
     _in_part(
@@ -66,6 +69,7 @@ SPOKEN_AT: Final = (
     _whole("cerebras", "https://api.cerebras.ai/v1", "inference-docs.cerebras.ai; recordings of Cerebras"),
     _whole("moonshot", "https://api.moonshot.ai/v1", "platform.moonshot.ai/docs; recording moonshotai-stream"),
     _whole("zhipu", "https://api.z.ai/api/paas/v4", "docs.z.ai, OpenAI compatibility"),
+    _whole("zhipu", "https://api.z.ai/api/coding/paas/v4", "docs.z.ai, for keys of the coding plan"),
     _whole(
         "qwen",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
