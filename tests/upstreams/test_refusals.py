@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from time import time
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.ledger.rows import LimitRow
 from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_requests import message, stream_of
-from upstreams.upstreams import Answer, ask, gateway_to, run
+from upstreams.upstreams import Answer, ask, configuration, gateway_to, run
 
 Body = dict[str, Any]
 ANSWER = stream_of(message("Hello"))
@@ -271,3 +272,33 @@ def test_another_process_asks_without_the_field_at_once(tmp_path: Path) -> None:
             assert ["prompt_cache_key" in body for body in came] == [True, False, False]
 
     run(check())
+
+
+def test_what_was_refused_before_and_a_person_sets_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def check() -> None:
+        async with server(lambda body: ANSWER) as (url, came):
+            with closing(open_ledger(tmp_path)) as ledger:
+                async with gateway_to(url, ledger) as provider:
+                    fingerprint = configuration(url).fingerprint
+                    for name in ("temperature", "top_p", "prompt_cache_key"):
+                        ledger.keep_refusal(fingerprint, "text", name, time())
+                    ledger.flush()
+                    with caplog.at_level(logging.INFO):
+                        for _ in range(2):
+                            options = {"_conversationId": "c1", "temperature": 0.5}
+                            assert (await asked(provider, model_options=options)).text == "Hello"
+            assert not [body for body in came if body.keys() & {"temperature", "prompt_cache_key"}]
+            said = [record.getMessage() for record in caplog.records if "before" in record.getMessage()]
+            assert said == ["text refused prompt_cache_key, temperature before (you set temperature): left out"]
+
+    run(check())
+
+
+def test_of_a_model_that_refuses_every_value_the_last_ones_are_remembered() -> None:
+    times = iter(range(10_000))
+    memory = RefusedFields(clock=lambda: float(next(times)))
+    for number in range(150):
+        memory.keep("m", frozenset({f"seed={number}"}))
+    assert memory.of("m") == {f"seed={number}" for number in range(50, 150)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.tokens.accounting import LIMIT_SECONDS
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["RefusedFields", "less_of", "set_by_a_person", "written"]
 
 _logger = logging.getLogger("partstream.upstreams")
+
+
+_MOST_OF_A_MODEL: Final = 100
+"""A person may try any number of values; those that were refused first are tried again first."""
 
 
 class RefusedFields:
@@ -44,6 +48,7 @@ class RefusedFields:
         self._clock = clock
         self._is_read = ledger is None
         self._learned: dict[str, dict[str, float]] = {}
+        self._said: set[tuple[str, str]] = set()
 
     def of(self, model_id: str) -> frozenset[str]:
         """The names of the fields that a model refuses."""
@@ -54,12 +59,38 @@ class RefusedFields:
     def keep(self, model_id: str, names: frozenset[str]) -> None:
         """Remembers the fields without which a model answered."""
         new, now = names - self.of(model_id), self._clock()
+        learned = self._learned.setdefault(model_id, {})
         for name in new:
-            self._learned.setdefault(model_id, {})[name] = now
+            if len(learned) >= _MOST_OF_A_MODEL:
+                del learned[min(learned, key=learned.__getitem__)]
+            learned[name] = now
+            self._said.add((model_id, name))
             if self._ledger is not None and "=" not in name:
                 self._ledger.keep_refusal(self._upstream, model_id, name, now)
         if self._ledger is not None and new:
             self._ledger.flush()
+
+    def say_what_is_left_out(self, upstream: WriteRequest, asked: ChatRequest, ours: RequestSettings) -> None:
+        """Logs once which fields a request goes without because they were refused before this object was made.
+
+        Args:
+            upstream: Writes the request.
+            asked: The request.
+            ours: The settings as they are where a person has set none.
+        """
+        model_id = asked.model_id
+        unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
+        if not unsaid:
+            return
+        whole = upstream.write(asked)
+        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}).body != whole.body)
+        if not missing:
+            return
+        self._said |= {(model_id, name) for name in missing}
+        chosen = set_by_a_person(upstream, asked, ours, missing)
+        whose = f" (you set {_shown(chosen)})" if chosen else ""
+        level = logging.WARNING if chosen else logging.INFO
+        _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
 
     def _read(self) -> None:
         """Reads once what was learned before this object."""

@@ -122,6 +122,8 @@ class RequestSender:
                 await self._counts.count(self._upstream.write(asked).body, asked.settings.extra_headers)
             )
         request.tokens.before_sending()
+        unset = self._completed(RequestSettings(), model)
+        self._refused.say_what_is_left_out(self._upstream, request.prepared.request(carried), unset)
         first = Sending(carried, self._refused.of(model.id))
         answered = await send_without_what_is_refused(
             question, partial(self._attempt, request), first, partial(self._less_of, request)
