@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Asked",
     "CitationMode",
+    "EndingStream",
     "FileMode",
     "Finish",
     "Outcome",
@@ -220,6 +221,16 @@ class ReportingStream(Protocol):
     @property
     def usage(self) -> Usage | None:
         """The tokens that the upstream has reported so far, or None."""
+        ...
+
+
+@runtime_checkable
+class EndingStream(Protocol):
+    """An adapter whose wire may leave out the mark of its end, see :class:`ResponseStream`."""
+
+    @property
+    def ending(self) -> bool:
+        """Whether the upstream has said that the answer is whole, and may still add to it, such as its tokens."""
         ...
 
 

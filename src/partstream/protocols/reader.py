@@ -22,7 +22,7 @@ from partstream.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
-from partstream.outputs import StreamOptions
+from partstream.outputs import EndingStream, StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.sse import SHORT_EVENT
@@ -58,7 +58,7 @@ class StreamReader:
 
     Attributes:
         started: Whether an event was read.
-        ending: Whether the wire has said, beside its events, that the end is near: what still comes, comes at once.
+        ending: Whether the wire has said that the end is near: what still comes, comes at once.
     """
 
     __slots__ = (
@@ -68,9 +68,11 @@ class StreamReader:
         "_decoder",
         "_end_names",
         "_ended",
+        "_ending_stream",
         "_ends",
         "_events_of",
         "_frequent",
+        "_marked",
         "_repeated",
         "_sink",
         "_sink_name",
@@ -92,6 +94,7 @@ class StreamReader:
         corner = row.read_response()
         self.started = False
         self.ending = False
+        self._marked = False  # whether a mark has said so
         self._closed = False
         self._ended = False
         self._whole = False
@@ -99,6 +102,7 @@ class StreamReader:
         self._end_names = row.ends.names
         self._tag = row.tag
         self._stream = open_response(corner, options)
+        self._ending_stream = self._stream if isinstance(self._stream, EndingStream) else None
         self._events_of = corner.events_of
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated
@@ -242,9 +246,12 @@ class StreamReader:
             if name and tag not in event:  # a server-sent event may name its kind in its own field alone
                 event[tag] = name.decode(errors="replace")
             kind = event.get(tag)
-        self._stream.feed_into(event, outputs)
-        sink = self._stream.sink
-        if sink is not None and not self._stream.finished and kind in self._frequent:
+        stream = self._stream
+        stream.feed_into(event, outputs)
+        if self._ending_stream is not None:
+            self.ending = self._marked or self._ending_stream.ending
+        sink = stream.sink
+        if sink is not None and not stream.finished and kind in self._frequent:
             self._sink, self._sink_name, self._decode = sink, name, self._frequent[kind]
         return True
 
@@ -257,7 +264,7 @@ class StreamReader:
         return mark is not None or not stripped
 
     def _mark(self, mark: EndMark, outputs: list[StreamOutput]) -> None:
-        self.ending = True
+        self.ending = self._marked = True
         self._whole = mark.completes
         if mark.closes:
             outputs += self._close(mark.completes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.outputs import ReportingStream, ThinkingMode, Unmapped
+from partstream.outputs import EndingStream, ReportingStream, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
@@ -82,6 +82,11 @@ class ThinkingAsText:
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still say more about it."""
         return self._stream.failing
+
+    @property
+    def ending(self) -> bool:
+        """Whether only what adds to the answer may still come."""
+        return isinstance(self._stream, EndingStream) and self._stream.ending
 
     @property
     def usage(self) -> Usage | None:

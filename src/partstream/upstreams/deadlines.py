@@ -42,7 +42,7 @@ class Deadlines:
         """Notes that bytes arrived, whether they held events, and whether the upstream announced the end."""
         if events:
             self._first_event = None
-        if not self._ending:  # what still arrives then buys no more time
+        if not (ending and self._ending):  # what still arrives then buys no more time
             self._idle = now + (min(_LAST_WORDS, self._timeouts.idle) if ending else self._timeouts.idle)
         self._ending = ending
 

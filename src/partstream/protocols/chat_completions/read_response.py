@@ -46,10 +46,16 @@ _Outputs: TypeAlias = list[StreamOutput]
 
 
 class ChatCompletionsStream:
-    """One answer of a Chat Completions server; see :class:`partstream.outputs.ResponseStream`."""
+    """One answer of a Chat Completions server; see :class:`partstream.outputs.ResponseStream`.
+
+    Attributes:
+        sink: The short way, or None.
+        ending: Whether a finish reason came, and nothing of the answer behind it: only the usage may still follow.
+    """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         self.sink: Sink | None = None
+        self.ending = False
         self._state = State.IDLE
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()
@@ -103,6 +109,7 @@ class ChatCompletionsStream:
             reports = self._usage.reports
             self._read_about(chunk)
             self._read_choices(chunk, outputs)
+            self.ending = self._finish.is_said and not any(map(_says_anything, objects(chunk, "choices")))
             self._ends_with_usage = self._usage.reports == 1 != reports and self._closes(chunk)
             self.sink = None if self._ends_with_usage else self._short_way.after(chunk.get("choices"))
         else:  # what follows an error adds to it, and no more

@@ -1,0 +1,165 @@
+"""What a server wants back of its answer: the items, how they travel, and what they mean together (facts 2)."""
+
+from typing import Any
+
+import pytest
+
+from partstream.conversation.reasoning import ITEMS, usable_items
+from partstream.outputs import ThinkingMode
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.chat_completions.carried_items import CarriedMessage, joined_items
+from partstream.protocols.chat_completions.reasoning_details import merge_blocks, merge_details
+from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, document, finished, read, said, thought
+from protocols.openresponses.wire import Event, Result
+
+
+def _items(result: Result) -> list[Any]:
+    """The items of an answer, without their type."""
+    metadata = result.metadata
+    listed = metadata[-1][ITEMS] if metadata else []
+    assert all(item["type"] == "message-field" for item in listed)
+    return [{name: value for name, value in item.items() if name != "type"} for item in listed]
+
+
+def _entry(text: str | None = None, **fields: Any) -> Event:
+    said_text = {} if text is None else {"text": text}
+    return {"type": "reasoning.text", **said_text, **fields}
+
+
+def test_what_goes_back_goes_out_between_the_thinking_and_the_text() -> None:
+    outputs = answered(thought("Hm", "reasoning"), said("Hi")).outputs
+    assert [type(one) for one in outputs[:3]] == [ThinkingPart, ThinkingPart, TextPart]
+    assert outputs[1].metadata[ITEMS] == [{"type": "message-field", "field": "reasoning", "text": "Hm"}]  # type: ignore[union-attr]
+
+
+def test_what_comes_late_goes_out_behind_the_text_and_before_the_calls() -> None:
+    result = answered(
+        thought("Hm", "reasoning"),
+        said("Hi"),
+        thought(" so", "reasoning"),
+        calls(call(0, "a", "add", "{}", extra_content={"google": {"thought_signature": "S"}})),
+    )
+    assert _items(result) == [
+        {"field": "reasoning", "text": "Hm"},
+        {"field": "reasoning", "text": " so"},
+        {"toolCallId": "a", "extra_content": {"google": {"thought_signature": "S"}}},
+    ]
+    assert isinstance(result.outputs[-2], ToolCallPart)
+    joined = joined_items(result.metadata[-1][ITEMS])
+    assert joined.fields == {"reasoning": "Hm so"}
+    assert joined.extra_of_calls == {"a": {"google": {"thought_signature": "S"}}}
+
+
+def test_an_empty_field_of_thinking_goes_back_with_calls_and_survives() -> None:
+    empty = chunk({"reasoning_content": ""})
+    result = answered(empty, calls(call(0, "a", "add", "{}")))
+    assert _items(result) == [{"field": "reasoning_content", "text": ""}]
+    assert len(usable_items(result.metadata[-1][ITEMS])) == 1
+    assert answered(empty, said("Hi")).metadata == []
+
+
+def test_state_of_copilot_goes_back_beside_its_text() -> None:
+    result = answered(
+        chunk({"reasoning_text": "Hm"}),
+        chunk({"reasoning_opaque": "S", "tool_calls": [call(0, "a", "add", "{}")]}),
+    )
+    assert joined_items(result.metadata[-1][ITEMS]).fields == {"reasoning_text": "Hm", "reasoning_opaque": "S"}
+
+
+DETAILS: dict[str, tuple[list[Event], list[Event]]] = {
+    "pieces of one text": (
+        [_entry("H", index=0), _entry("m", index=0), _entry(index=0, signature="S", format="f")],
+        [_entry("Hm", index=0, signature="S", format="f")],
+    ),
+    "two texts": ([_entry("H", index=0), _entry("m", index=1)], [_entry("H", index=0), _entry("m", index=1)]),
+    "an id that comes late": ([_entry("H"), _entry("m", id="r1")], [_entry("Hm", id="r1")]),
+    "encrypted entries": (
+        [{"type": "reasoning.encrypted", "data": "A", "index": 0}, {"type": "reasoning.encrypted", "data": "B"}],
+        [{"type": "reasoning.encrypted", "data": "A", "index": 0}, {"type": "reasoning.encrypted", "data": "B"}],
+    ),
+    "another between": (
+        [_entry("H"), {"type": "reasoning.encrypted", "data": "A"}, _entry("m")],
+        [_entry("H"), {"type": "reasoning.encrypted", "data": "A"}, _entry("m")],
+    ),
+    "summaries": (
+        [{"type": "reasoning.summary", "summary": "H"}, {"type": "reasoning.summary", "summary": "m"}],
+        [{"type": "reasoning.summary", "summary": "Hm"}],
+    ),
+    "texts that repeat all before": ([_entry("We"), _entry("We need"), _entry("We need to")], [_entry("We need to")]),
+    "signs that are said twice": ([_entry("-"), _entry("--")], [_entry("---")]),
+    "an unknown type": ([{"type": "x", "y": 1}, {"type": "x", "y": 1}], [{"type": "x", "y": 1}, {"type": "x", "y": 1}]),
+}
+
+
+@pytest.mark.parametrize(("entries", "expected"), DETAILS.values(), ids=DETAILS)
+def test_entries_that_continue_each_other_are_one(entries: list[Event], expected: list[Event]) -> None:
+    assert merge_details(entries) == expected
+    result = answered(*[chunk({"reasoning_details": [one]}) for one in entries], said("Hi"))
+    assert _items(result) == [{"reasoning_details": expected}]
+
+
+def test_details_are_shown_once_and_replace_the_field_beside_them() -> None:
+    result = answered(
+        chunk({"reasoning": "H", "reasoning_details": [_entry("H", index=0)]}),
+        chunk({"reasoning": "m", "reasoning_details": [_entry("m", index=0)]}),
+        said("Hi"),
+        chunk({"reasoning": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": "A"}]}),
+    )
+    assert result.thinking == "Hm"
+    joined = joined_items(result.metadata[-1][ITEMS])
+    assert joined.details == (_entry("Hm", index=0), {"type": "reasoning.encrypted", "data": "A"})
+    assert joined.fields == {}
+
+
+def test_details_alone_are_the_thinking() -> None:
+    assert answered(chunk({"reasoning_details": [_entry("Hm")]}), said("Hi")).thinking == "Hm"
+
+
+def test_blocks_are_joined_until_their_signature_and_need_one() -> None:
+    def block(text: str, signature: str = "") -> Event:
+        return {"type": "thinking", "thinking": text, "signature": signature}
+
+    redacted = {"type": "redacted_thinking", "data": "R"}
+    assert merge_blocks([block("H"), block("m"), block("", "S"), block("x"), redacted]) == [
+        block("Hm", "S"),
+        block("x"),
+        redacted,
+    ]
+    signed = answered(
+        *[chunk({"reasoning_content": text, "thinking_blocks": [block(text)]}) for text in ("H", "m")],
+        chunk({"thinking_blocks": [block("", "S")]}),
+        said("Hi"),
+    )
+    assert signed.thinking == "Hm"
+    assert _items(signed) == [{"thinking_blocks": [block("Hm", "S")]}]
+    unsigned = answered(chunk({"reasoning_content": "Hm", "thinking_blocks": [block("Hm")]}), said("Hi"))
+    assert _items(unsigned) == [{"field": "reasoning_content", "text": "Hm"}]
+
+
+def test_parts_of_thinking_go_back_as_a_part() -> None:
+    def part(text: str) -> Event:
+        return chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]})
+
+    result = answered(part("H"), part("m"), chunk({"content": [{"type": "text", "text": "Hi"}]}), said(" there"))
+    assert (result.thinking, result.text) == ("Hm", "Hi there")
+    whole = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}], "closed": True}
+    assert _items(result) == [{"content_parts": [whole]}]
+
+
+def test_nothing_goes_back_where_thinking_is_not_shown_as_parts() -> None:
+    for mode in (ThinkingMode.OFF, ThinkingMode.TEXT):
+        assert answered(thought("Hm"), said("Hi"), thinking=mode).metadata == []
+
+
+def test_a_whole_message_carries_what_its_deltas_would() -> None:
+    result = read([document({"reasoning_content": "Hm", "content": "Hi"}), DONE])
+    assert _items(result) == [{"field": "reasoning_content", "text": "Hm"}]
+
+
+def test_items_of_other_forms_mean_nothing() -> None:
+    assert joined_items([{"type": "reasoning", "id": "rs_1", "encrypted_content": "E"}, {}]) == CarriedMessage()
+
+
+def test_a_signature_on_the_text_goes_back_with_the_message() -> None:
+    result = read([chunk({"content": "Hi", "extra_content": {"google": {"thought_signature": "S"}}}), finished(), DONE])
+    assert joined_items(result.metadata[-1][ITEMS]).extra == {"google": {"thought_signature": "S"}}
