@@ -219,7 +219,7 @@ def _check_encryption(url: str, *, allow_insecure_http: bool) -> None:
         raise ConfigurationError(
             "baseUrl",
             f"{hidden_url(url)!r}, where anyone on the way can read the key",
-            "https, or the setting allowInsecureHttp",
+            f"{hidden_url(f'https{url[4:]}')!r}, or the setting allowInsecureHttp",
         )
 
 

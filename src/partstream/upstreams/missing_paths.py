@@ -24,8 +24,6 @@ _VERSION: Final = "/v1"
 _VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """What else servers do not find; the endpoint itself is in the plural in paths."""
-_PATHS: Final = re.compile(r"\S*/\S*")
-"""A path in a message may hold any word: `/v4/ai/language-model`."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """What llama.cpp's server says of any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0
@@ -37,7 +35,8 @@ def says_path_is_missing(error: LanguageModelError) -> bool:
     """Tells whether the server lacks the path, rather than the model or a stored response."""
     if not isinstance(error, UpstreamHTTPError) or error.http_status not in _MISSING:
         return False
-    message = _PATHS.sub(" ", error.provider_message or "")
+    # A path in a message may hold any word: `/v4/ai/language-model`. No pattern looks for it: a message may be long.
+    message = " ".join(word for word in (error.provider_message or "").split() if "/" not in word)
     return _NO_SUCH_PATH.fullmatch(message.strip()) is not None or not _THINGS.search(message)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from models.lists import OPENAI
-from models.server import ModelServer, serving
+from models.server import Clock, ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
+from partstream.settings.errors import ConfigurationError
 from partstream.testing.steps import document
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 from partstream.upstreams.connections import Connections
@@ -404,5 +405,38 @@ def test_the_tooltip_of_a_model_says_what_its_server_speaks_and_why():
             async with aclosing(GatewayProvider(forced)) as provider:
                 (first, *_) = await listed(provider)
                 assert "Speaks" not in (first.tooltip or "")
+
+    run(test())
+
+
+def test_plain_http_to_another_machine_is_answered_with_the_url_to_use():
+    with pytest.raises(
+        ConfigurationError, match=r"expected 'https://api\.example\.com/v1\?key=\*\*\*', or the setting"
+    ):
+        GatewayConfiguration(f"http://api.example.com/v1?key={KEY}")
+
+
+def test_a_server_that_falls_silent_keeps_nobody_waiting_before_each_question():
+    async def test() -> None:
+        clock = Clock()
+
+        class Slow(Connections):
+            def client(self) -> Any:
+                clock.now += 5  # what it takes until nobody waits any longer
+                return super().client()
+
+        async with speaking(RESPONSES, CHAT) as server:
+            server.speak(RESPONSES, CHAT, MODELS, status=503)
+            configuration = GatewayConfiguration(server.url)
+            async with aclosing(Slow(configuration)) as connections:
+                detector = Detector(configuration, connections, clock)
+                guess = await detector.detected()
+                assert not guess.is_certain
+                clock.now += 50
+                assert await detector.detected() is guess
+                assert len(server.requests) == 3
+                clock.now += 300
+                assert not (await detector.detected()).is_certain
+                assert len(server.requests) == 6
 
     run(test())

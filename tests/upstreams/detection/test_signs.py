@@ -117,3 +117,12 @@ def test_only_a_list_is_a_list():
     assert not is_list(answer(200, b"<html>"))
     assert not is_list(answer(200, {"error": "no"}))
     assert server_of_list(answer(404, {"data": [{"owned_by": "vllm"}]})) is None
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 500])
+@pytest.mark.parametrize("text", ["a", "/", "a/ ", "model ", "unknown ", "HTTP request to ", "<", "["])
+def test_a_long_message_is_read_in_linear_time(status: int, text: str):
+    # Searched once from each of its characters, a quarter of a megabyte takes minutes: the test would not end.
+    long = text * (256 * 1024 // len(text))
+    for body in (dumps(error(long)), long.encode()):
+        assert sign_of(answer(status, body), COMMON_ERRORS, BASE, PATH).says.startswith("HTTP")

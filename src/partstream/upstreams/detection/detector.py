@@ -7,9 +7,9 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.registry import asked_protocols
 from partstream.upstreams.detection.finding import detect
 from partstream.upstreams.detection.memory import DetectionFile
-from partstream.upstreams.detection.wires import known_wires
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,7 +24,10 @@ __all__ = ["Detector"]
 _logger = logging.getLogger("partstream.upstreams")
 
 _GUESS_SECONDS: Final = 2.0
-"""How long a guess serves: one answer asks several times."""
+"""How long a guess serves at least: one answer asks several times."""
+_GUESS_FACTOR: Final = 12.0
+"""How much longer it serves than it took to make: nobody waits for a silent server before each question."""
+_LONGEST_GUESS: Final = 120.0
 _PAUSE_SECONDS: Final = 30.0
 """How long nobody is asked again after the same was found out twice."""
 
@@ -49,6 +52,7 @@ class Detector:
         self._known: Detected | None = None
         self._confirmed_at: float | None = None
         self._guess: tuple[Detected, float] | None = None
+        """A guess, and until when it serves."""
         self._running: asyncio.Task[Detected] | None = None
 
     @property
@@ -65,7 +69,7 @@ class Detector:
         """
         if self._known is not None:
             return self._known
-        if self._guess is not None and 0 <= self._clock() - self._guess[1] < _GUESS_SECONDS:
+        if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
             return self._guess[0]
         return await self._one_for_all(self._remembered_or_asked)
 
@@ -103,22 +107,21 @@ class Detector:
     async def _remembered_or_asked(self) -> Detected:
         if self._file is not None:
             remembered = await asyncio.to_thread(self._file.load, self._clock())
-            if remembered is not None and self._is_possible(remembered):
+            if remembered is not None and remembered.protocol in asked_protocols():
                 return self._keep(remembered)
         return await self._asked()
 
-    def _is_possible(self, remembered: Detected) -> bool:
-        return any(wire.name == remembered.protocol for wire in known_wires())
-
     async def _asked(self) -> Detected:
         self._known = None
+        began = self._clock()
         found = await detect(self._configuration, self._connections)
         if not found.is_certain:
             if self._file is not None:
                 await asyncio.to_thread(self._file.remove)
             if self._guess is None or self._guess[0] != found:
                 _logger.info("%s: %s", self._configuration.shown_url, found.says)
-            self._guess = (found, self._clock())
+            now = self._clock()
+            self._guess = (found, now + max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR))
             return found
         if self._file is not None:
             await asyncio.to_thread(self._file.save, found, self._clock())
