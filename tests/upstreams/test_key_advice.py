@@ -36,6 +36,12 @@ def test_a_key_that_was_not_sent_is_told_with_the_page_that_makes_one():
     assert "No auth credentials found; no key was sent" in error.message
 
 
+def test_a_key_in_a_header_of_ones_own_was_sent():
+    error = UpstreamHTTPError(401)
+    advise_on_key(error, GatewayConfiguration(HOST, headers={"Authorization": "Bearer sk-0123456789"}))
+    assert error.advice == ANOTHER_KEY
+
+
 def test_other_errors_keep_their_advice():
     error = UpstreamError("it broke", advice="mend it")
     advise_on_key(error, GatewayConfiguration(HOST))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.known_servers import server_at
+from partstream.upstreams.secret import names_a_secret
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["ANOTHER_KEY", "NO_KEY", "advise_on_key", "is_about_the_key"]
+__all__ = ["ANOTHER_KEY", "NO_KEY", "advise_on_key", "is_about_the_key", "sends_key"]
 
 NO_KEY: Final = "no key was sent, and the server wants one"
 ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this server, and not expired?"
@@ -36,9 +37,14 @@ def is_about_the_key(error: LanguageModelError) -> bool:
     return error.http_status in _PERHAPS and bool(_SAYS_KEY.search(error.provider_message or ""))
 
 
+def sends_key(configuration: GatewayConfiguration) -> bool:
+    """Whether requests carry a key: the configured one, or a header that a person set in its place."""
+    return configuration.has_key or any(names_a_secret(name) for name in configuration.headers)
+
+
 def advise_on_key(error: LanguageModelError, configuration: GatewayConfiguration) -> None:
     """Gives an error about the key its advice, with the page where a person makes a key; leaves others alone."""
     if isinstance(error, UpstreamHTTPError) and is_about_the_key(error):
         server = server_at(configuration.base_url)
         page = "" if server is None or not server.keys_page else f" ({server.keys_page} makes one)"
-        error.advise((ANOTHER_KEY if configuration.has_key else NO_KEY) + page)
+        error.advise((ANOTHER_KEY if sends_key(configuration) else NO_KEY) + page)
