@@ -121,7 +121,8 @@ class Detector:
             if self._guess is None or self._guess[0] != found:
                 _logger.info("%s: %s", self._configuration.shown_url, found.says)
             now = self._clock()
-            self._guess = (found, now + max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR))
+            serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
+            self._guess = (found, now + min(serves, _LONGEST_GUESS))
             return found
         if self._file is not None:
             await asyncio.to_thread(self._file.save, found, self._clock())
