@@ -34,6 +34,7 @@ from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.translation import write_answer
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
+from protocols.chat_completions.wire import sse as chat_sse
 from protocols.openresponses.wire import Event, Result, check, comparable, sse
 
 # Texts of what the readers look at: closing marks, line ends, characters of many bytes.
@@ -105,7 +106,7 @@ class Subject:
         protocol: Its row.
         write: An answer as events, given how many characters of a call's arguments one of them holds; None for all.
         frame: Events as the bytes of its wire.
-        ends: The types of events that end a response, or say that it failed.
+        ends: Whether an event ends a response, or says that it failed.
         said: The visible text that an event says for the first time.
         kinds: The types of its events.
         fields: Names of fields that its reader looks at.
@@ -114,7 +115,7 @@ class Subject:
     protocol: str
     write: Callable[[Answer, int | None], list[Event]]
     frame: Callable[[Iterable[Event]], list[bytes]]
-    ends: frozenset[str]
+    ends: Callable[[Event], bool]
     said: Callable[[Event], str]
     kinds: tuple[str, ...]
     fields: tuple[str, ...]
@@ -152,12 +153,33 @@ _FIELDS_OF_OPENRESPONSES = (
 )  # fmt: skip
 
 
+_FIELDS_OF_CHAT = (
+    "id", "model", "choices", "delta", "message", "index", "finish_reason", "native_finish_reason", "usage", "error",
+    "object", "x_groq", "base_resp", "citations", "search_results", "provider", "content", "refusal", "reasoning",
+    "reasoning_content", "reasoning_details", "thinking_blocks", "tool_calls", "function_call", "function", "name",
+    "arguments", "extra_content", "annotations", "url_citation", "url", "images", "image_url", "audio", "text",
+    "prompt_tokens", "completion_tokens",
+)  # fmt: skip
+
+
+def write_chat_completions(answer: Answer, size: int | None = 3) -> list[Event]:
+    return write_answer(PROTOCOLS["chat-completions"], ASKED, answer, Reply("identity", 1, size))
+
+
+def _ends_chat(event: Event) -> bool:
+    return "error" in event or any(choice.get("finish_reason") for choice in event["choices"])
+
+
+def _said_by_chat(event: Event) -> str:
+    return "".join(choice["delta"].get("content") or "" for choice in event.get("choices", ()))
+
+
 def _of_the_sdk(writer: Writer) -> Subject:
     return Subject(
         writer.protocol,
         writer.write,
         lambda events: frame(writer.protocol, events),
-        frozenset({"finish", "error", "abort"}),
+        lambda event: event["type"] in {"finish", "error", "abort"},
         _said_by_the_sdk,
         tuple(sorted(CHUNKS)),
         _FIELDS_OF_THE_SDK,
@@ -169,10 +191,19 @@ SUBJECTS: dict[str, Subject] = {
         "openresponses",
         write_openresponses,
         sse,
-        frozenset({"response.completed", "response.incomplete", "response.failed", "error"}),
+        lambda event: event["type"] in {"response.completed", "response.incomplete", "response.failed", "error"},
         _said_by_openresponses,
         tuple(sorted(EVENTS)),
         _FIELDS_OF_OPENRESPONSES,
+    ),
+    "Chat Completions": Subject(
+        "chat-completions",
+        write_chat_completions,
+        chat_sse,
+        _ends_chat,
+        _said_by_chat,
+        ("chat.completion.chunk",),
+        _FIELDS_OF_CHAT,
     ),
     **{name: _of_the_sdk(writer) for name, writer in WRITERS.items()},
 }
@@ -211,7 +242,7 @@ def test_a_stream_cut_anywhere_is_truncated_and_begins_like_the_whole(
     subject: Subject, answer: Answer, place: float, between_events: bool
 ) -> None:
     events = subject.write(answer, 3)
-    ends = next(number for number, event in enumerate(events) if event["type"] in subject.ends)
+    ends = next(number for number, event in enumerate(events) if subject.ends(event))
     whole = _read(subject, events)
     chunks = subject.frame(events[:ends])
     if between_events:
