@@ -22,18 +22,18 @@ has_kerberos_headers() {
 }
 
 install_system_packages() {
-  if [ -n "$(find_browser)" ] && has_kerberos_headers; then
+  if [ -n "$(find_browser)" ] && has_kerberos_headers && command -v openssl >/dev/null; then
     return
   fi
-  command -v apt-get >/dev/null || left_out "there is no browser or no Kerberos headers, and no apt-get to install them"
+  command -v apt-get >/dev/null || left_out "there is no browser, no openssl or no Kerberos headers, and no apt-get to install them"
   local as_root=()
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || left_out "installing chromium and libkrb5-dev needs root"
+    command -v sudo >/dev/null || left_out "installing chromium, openssl and libkrb5-dev needs root"
     as_root=(sudo -n)
   fi
   "${as_root[@]}" apt-get update -qq || left_out "the package lists could not be fetched"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    chromium libkrb5-dev g++ make python3 >/dev/null || left_out "chromium and libkrb5-dev could not be installed"
+    chromium openssl libkrb5-dev g++ make python3 >/dev/null || left_out "chromium, openssl and libkrb5-dev could not be installed"
 }
 
 # The Node of the lock file: code-server's native modules are compiled for it, and by no other.
