@@ -176,6 +176,8 @@ def test_a_model_is_asked_only_when_somebody_wants_it(tmp_path: Path):
             (finding,) = [one for one in json.loads(asked.output) if one["subject"] == "model"]
             assert (asked.code, finding["verdict"]) == (0, "fine")
             assert "text answers, for" in finding["says"]
+            assert "no model was asked" in free.output
+            assert "no model was asked" not in asked.output
             paid = [request for request in upstream.requests if request.body]
             assert [request.body["max_output_tokens"] for request in paid] == [16]
 

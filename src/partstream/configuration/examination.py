@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -69,6 +70,7 @@ async def examine(configuration: Configuration, *, asks: bool = False) -> list[F
     if all(finding.verdict is not Verdict.PROBLEM for finding in keys):
         findings += await _guarded("server", _server(gateway))
     if asks:
+        findings = [replace(one, advice="") if one.advice == _NOT_ASKED else one for one in findings]
         findings.append(await _asked(gateway, findings))
     return findings
 
@@ -192,6 +194,7 @@ _ADVICE: Final = {
 }
 _GENERAL_ADVICE: Final = "what does its own log say?"
 _NO_LIST: Final = frozenset({404, 405, 501})
+_NOT_ASKED: Final = "no model was asked; `--ask` asks one"
 _LISTS_NOTHING: Final = Finding(
     "server", Verdict.WARNING, "it answers, and lists no models", "name those that you want in `models`"
 )
@@ -210,8 +213,8 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     except UpstreamError:
         return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
     listed = catalogue.entries.keys()
-    says = f"it answers, and lists {len(listed)} language models"
-    findings = [Finding("server", Verdict.FINE, says, "no model was asked; `--ask` asks one")]
+    says = f"it answers, and lists {len(listed)} language model{'' if len(listed) == 1 else 's'}"
+    findings = [Finding("server", Verdict.FINE, says, _NOT_ASKED)]
     missing = sorted(_named(gateway) - listed)
     if missing:
         says = f"the server does not list {', '.join(missing)}"
