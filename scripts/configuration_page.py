@@ -164,7 +164,7 @@ One of the `apiKey...` settings or `vercelOidc`. The strongest place that names 
 - `apiKeyCommand` runs without a shell, in your home folder, for at most 30 s. Its output is the key and nothing else.
   Nothing of it is logged, nor what it writes to standard error: run it in a terminal to see why it fails.
 - `apiKeyFile`: a file that everyone on the machine can read is warned about.
-- `apiKeyKeyring` needs the package `keyring` in the Python that runs Partstream.
+- `apiKeyKeyring` needs the package `keyring` in the Python that runs Partstream. `partstream add` keeps a key there.
 - `vercelOidc` takes `VERCEL_OIDC_TOKEN` while it is good. With `project` (and `team`) it asks Vercel for a new token
   15 minutes before the end, by the login that the Vercel CLI keeps (`vercel login`).
 
