@@ -193,6 +193,21 @@ def test_no_recording_of_a_wire_that_is_not_read_passes_as_a_stream(recording: R
             list(read_recording(data, str(recording.path), protocol))
 
 
+ANSWER = {"id": "c", "choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
+BARE = {
+    "a document": (json.dumps(ANSWER), "a.json"),
+    "a document of many lines": (json.dumps(ANSWER, indent=1), "a.sse"),
+    "a document as a stream": (json.dumps(ANSWER) + "\n\ndata: [DONE]\n\n", "a.sse"),
+    "a mark glued on": (json.dumps(ANSWER) + "data: [DONE]\n\n", "a.txt"),
+    "a list of one": (json.dumps([ANSWER]), "-"),
+}
+
+
+@pytest.mark.parametrize(("data", "name"), BARE.values(), ids=BARE)
+def test_an_answer_without_a_stream_is_known_by_what_it_holds(data: str, name: str) -> None:
+    assert _outcome(data.encode(), name) == ([TextPart("Hi")], Outcome.COMPLETED)
+
+
 # ---- the forms of captures ----
 
 

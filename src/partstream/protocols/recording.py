@@ -11,6 +11,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.capture import CaptureError, as_stream
 from partstream.protocols.foreign import name_of_stream
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.likeness import understood_nothing
 from partstream.protocols.protocol import Claim
 from partstream.protocols.reader import StreamReader
@@ -75,6 +76,8 @@ def read_recording(
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     framing = _framing(data, name, known)
+    if framing in (SSE, JSON_LINES) and not _has_events(data, framing) and _has_events(data, LENIENT_SSE):
+        framing = LENIENT_SSE
     row = _protocol(data, path, framing, protocol)
     framing = next((one for one in row.framings if one.name == framing.name), framing)
     reader = StreamReader(row, options, framing=framing)
@@ -200,6 +203,10 @@ def _first_events(data: bytes, framing: Framing) -> Iterator[tuple[str, dict[str
             continue
         if isinstance(event, dict):
             yield name.decode(errors="replace"), event
+
+
+def _has_events(data: bytes, framing: Framing) -> bool:
+    return next(_first_events(data, framing), None) is not None
 
 
 def _is_cut(data: bytes, framing: Framing) -> bool:
