@@ -35,6 +35,7 @@ __all__ = [
     "LITELLM",
     "OPENAI",
     "OPENAI_CHAT",
+    "PADDED_CHAT_COMPETITORS",
     "PLAIN",
     "STREAM_TEXT",
     "TYPELESS_COMPETITORS",
@@ -179,12 +180,15 @@ _PYDANTIC_AI: Final = PythonEnvironment("pydantic-ai", _PEERS / "pydantic-ai.loc
 
 LITELLM: Final = _of_peer("LiteLLM", _LITELLM, "litellm_package")
 
-CHAT_COMPETITORS: Final = (
+PADDED_CHAT_COMPETITORS: Final = (
     CHAT_FAST,
     EVENTS_FAST,
     CHAT_PLAIN,
     EVENTS_PLAIN,
     replace(FLOOR, command=(*FLOOR.command, "--typeless")),
+)
+CHAT_COMPETITORS: Final = (
+    *PADDED_CHAT_COMPETITORS,
     OPENAI_CHAT,
     replace(OPENAI_CHAT, name="openai package, helper", command=_python("openai_chat", "--helper"), every=7),
     COMPATIBLE,

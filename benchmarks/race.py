@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
 
-__all__ = ["CASES", "CHAT", "CHUNKS", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
+__all__ = ["CASES", "CHAT", "CHUNKS", "PADDED_CHAT", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
 
 
 def _by_event(events: list[bytes]) -> list[int]:
@@ -74,6 +74,10 @@ TYPELESS: Final = Case("typeless", framing="data")
 CHAT: Final = Case("chat", framing="data")
 """The chunks of one text of Chat Completions, raced by readers of that wire."""
 
+PADDED_CHAT: Final = Case("padded chat", framing="data")
+"""The same with the padding of random length that OpenAI sends unless it is asked not to."""
+
+_OFTEN: Final = (*TARGETED, CHUNKS, TYPELESS, CHAT, PADDED_CHAT)
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
 
@@ -127,7 +131,7 @@ def race(
         for case in cases:
             say(case.name)
             _prepare(workers, case, folder, events)
-            enough = rounds if case in (*TARGETED, CHUNKS, TYPELESS, CHAT) else max(1, round(rounds * _SHARE_OF_ROUNDS))
+            enough = rounds if case in _OFTEN else max(1, round(rounds * _SHARE_OF_ROUNDS))
             results[case] = _measure(workers, case.name, events, enough)
     return results
 

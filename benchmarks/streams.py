@@ -80,6 +80,12 @@ def typeless(count: int) -> Iterator[Event]:
     yield head | {"choices": [], "usage": usage}
 
 
+def chat(count: int) -> Iterator[Event]:
+    """The same without the padding, which only OpenAI sends, and not where it is asked to leave it out."""
+    for event in typeless(count):
+        yield {name: value for name, value in event.items() if name != "obfuscation"}
+
+
 def events_of_the_chat(count: int) -> Iterator[Event]:
     """The deltas that :func:`typeless` has in `count` chunks, as events of OpenResponses, which are five more."""
     return text(count + 5)
@@ -96,7 +102,8 @@ STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
     "mixed": mixed,
     "fullStream": chunks,
     "typeless": typeless,
-    "chat": typeless,
+    "chat": chat,
+    "padded chat": typeless,
     "events of the chat's text": events_of_the_chat,
 }
 """The streams by name; each is given the number of its events."""

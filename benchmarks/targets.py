@@ -22,7 +22,7 @@ from benchmarks.competitors import (
     STREAM_TEXT,
     Competitor,
 )
-from benchmarks.race import CHAT, CHUNKS, TARGETED, TYPELESS, Case, Figure
+from benchmarks.race import CHAT, CHUNKS, PADDED_CHAT, TARGETED, TYPELESS, Case, Figure
 from benchmarks.tokens import ANSWERED, EDITED, ESTIMATED, EXACT, NEW
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def judge(
     return [
         *_ratios(raced, TARGETED, _RATIOS),
         *_ratios(raced, (TYPELESS,), _TYPELESS_RATIOS),
-        *_ratios(raced, (CHAT,), _CHAT_RATIOS),
+        *_ratios(raced, (CHAT, PADDED_CHAT), _CHAT_RATIOS),
         *_chunks(raced.get(CHUNKS, {})),
         *_growth(grown),
         *_memory(peaks),

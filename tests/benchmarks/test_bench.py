@@ -34,6 +34,10 @@ READERS_OF = {
     "fullStream": (READERS_OF_CHUNKS, {OF_CHUNKS}),
     "typeless": (READERS_OF_TYPELESS, {OURS[1], "json.loads"}),
     "chat": (READERS_OF_CHAT, {f"{OURS[1]}, chunks", f"{OURS[1]}, OpenResponses events"}),
+    "padded chat": (
+        {*OURS_OF_CHAT, "JavaScript floor"},
+        {f"{OURS[1]}, chunks", f"{OURS[1]}, OpenResponses events"},
+    ),
 }
 """By the name of a stream, its readers, and those that every machine has."""
 
@@ -88,6 +92,7 @@ def test_all_streams_framings_and_chunkings_are_raced(results):
         ("fullStream", "JSON lines", "one event"),
         ("typeless", "data", "one event"),
         ("chat", "data", "one event"),
+        ("padded chat", "data", "one event"),
     ]
 
 
