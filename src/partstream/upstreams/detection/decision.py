@@ -67,7 +67,7 @@ def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
     if not fitting:
         return None
     wire, row = min(fitting, key=lambda one: not one[1].is_complete)
-    reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server)
+    reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server, server.title)
     return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
 
 
@@ -81,17 +81,17 @@ def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: S
         wires: The protocols to choose from, the better one first; one at least.
     """
     asked = rounds[-1] if rounds else Round(base_urls[0], {})
-    server = _server(asked)
+    server, at = _server(asked)
     there = [wire for wire in wires if wire.name in asked.names(Presence.THERE)]
     if there:
-        return _found(asked, there, wires, server)
+        return _found(asked, there, wires, server, at)
     silent = [wire for wire in wires if wire.name in asked.names(Presence.SILENT)]
     if silent or not rounds:
-        return _untold(asked, silent or list(wires), server)
+        return _untold(asked, silent or list(wires), server, at)
     return _nothing_there(url, rounds, wires)
 
 
-def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: KnownServer | None) -> Detected:
+def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
     chosen = _best(there, server)
     path = path_of(asked.base_url)
     facts = [f"{path}{chosen.path} answers an empty request ({asked.signs[chosen.name].says})"]
@@ -100,16 +100,16 @@ def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: K
         for wire in wires
         if wire.name in asked.names(Presence.MISSING)
     ]
-    return Detected(chosen.name, asked.base_url, _because(facts, there, chosen, server), server=_name(server))
+    return Detected(chosen.name, asked.base_url, _because(facts, there, chosen, server, at), server=_name(server))
 
 
-def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None) -> Detected:
+def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
     """A guess where the server says nothing of its paths: what is known of such servers, else the better wire."""
     known = [wire for wire in silent if server is not None and wire.row_at(server.name) is not None]
     chosen = _best(known or silent, server)
     said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
     facts = [f"a guess, as the server does not tell ({said})"]
-    reason = _because(facts, known, chosen, server)
+    reason = _because(facts, known, chosen, server, at)
     return Detected(chosen.name, asked.base_url, reason, is_certain=False, server=_name(server))
 
 
@@ -149,29 +149,34 @@ def _best(wires: Sequence[Wire], server: KnownServer | None) -> Wire:
     return min(wires, key=lambda wire: (row := rows[wire.name]) is not None and not row.is_complete)
 
 
-def _because(facts: Sequence[str], considered: Sequence[Wire], chosen: Wire, server: KnownServer | None) -> str:
-    """The facts, and why a wire that usually is the better one was not chosen."""
-    before = [wire for wire in considered[: _place(considered, chosen)] if server is not None]
-    passed = [
-        f"{wire.title} is not complete at {server.title} ({row.reason})"
-        for wire in before
-        if server is not None and (row := wire.row_at(server.name)) is not None
-    ]
+def _because(
+    facts: Sequence[str], considered: Sequence[Wire], chosen: Wire, server: KnownServer | None, at: str
+) -> str:
+    """The facts, and why a wire that usually is the better one was not chosen.
+
+    Args:
+        facts: What was found.
+        considered: The wires that could have been chosen, the one that usually is better first.
+        chosen: The wire that was.
+        server: The known server, or None.
+        at: What to call it.
+    """
+    better = considered[: [wire.name for wire in considered].index(chosen.name)] if considered else ()
+    rows = [(wire, None if server is None else wire.row_at(server.name)) for wire in better]
+    passed = [f"{wire.title} is not complete at {at} ({row.reason})" for wire, row in rows if row is not None]
     return "; ".join((*facts, *passed))
 
 
-def _place(wires: Sequence[Wire], wanted: Wire) -> int:
-    return next((place for place, wire in enumerate(wires) if wire.name == wanted.name), 0)
-
-
-def _server(asked: Round) -> KnownServer | None:
-    """The server below a base URL: by its host for certain, else by what it answers, else by its usual port."""
+def _server(asked: Round) -> tuple[KnownServer | None, str]:
+    """The server below a base URL, by its host for certain, else by its answers, else by its port; and its name."""
     by_address = server_at(asked.base_url)
     if by_address is not None and by_address.has_host(_host(asked.base_url)):
-        return by_address
+        return by_address, by_address.title
     told = None if asked.listing is None else server_of_list(asked.listing)
     told = told or next((sign.server for sign in asked.signs.values() if sign.server is not None), None)
-    return by_address if told is None else known_server(told)
+    if told is not None:
+        return known_server(told), known_server(told).title
+    return by_address, "" if by_address is None else f"{by_address.title}, whose usual port this is"
 
 
 def _name(server: KnownServer | None) -> str:
