@@ -19,12 +19,10 @@ from partstream.configuration import SETTINGS, Place
 from partstream.configuration.places import configuration_file
 from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.errors import shown_name
-from partstream.upstreams.connections import Connections
-from partstream.upstreams.detection import Detected
-from partstream.upstreams.detection.finding import detect
 
 if TYPE_CHECKING:
     from partstream.configuration import Configuration, Setting
+    from partstream.upstreams.detection import Detected
 
 __all__ = ["command"]
 
@@ -83,6 +81,9 @@ async def _detected(configuration: Configuration) -> Detected | str | None:
     """What the server in force speaks, or why that is not known; None where it is set, or where no server is."""
     if "baseUrl" not in configuration.resolved.values:
         return None
+    from partstream.upstreams.connections import Connections  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstreams.detection.finding import detect  # noqa: PLC0415
+
     try:
         gateway = configuration.gateway()
         if not gateway.is_detected:
@@ -124,7 +125,7 @@ def _default(row: Setting) -> str:
 
 def _as_json(configuration: Configuration, detected: Detected | str | None) -> dict[str, Any]:
     found = None
-    if isinstance(detected, Detected):
+    if detected is not None and not isinstance(detected, str):
         found = {
             "protocol": detected.protocol,
             "baseUrl": detected.shown_url,
