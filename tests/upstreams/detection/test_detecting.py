@@ -20,7 +20,7 @@ from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import Detected, Detector
-from upstreams.upstreams import ask, run, server_of
+from upstreams.upstreams import RETRY, ask, run, server_of
 
 RESPONSES, CHAT, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/models"
 KEY = "sk-planted-0123456789"
@@ -322,7 +322,7 @@ def test_a_server_for_which_the_same_was_found_out_again_has_a_pause():
 
 def test_the_error_of_a_dead_server_is_that_of_the_connection():
     async def test() -> None:
-        configuration = GatewayConfiguration("http://127.0.0.1:9/v1")
+        configuration = GatewayConfiguration("http://127.0.0.1:9/v1", retry=RETRY)
         async with aclosing(GatewayProvider(configuration)) as provider:
             with pytest.raises(UpstreamConnectionError, match=r"nothing listens at 127\.0\.0\.1:9"):
                 await listed(provider)
