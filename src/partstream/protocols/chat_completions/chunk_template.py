@@ -11,6 +11,7 @@ string (RFC 8259 section 7: a string ends with its first quotation mark that no 
 from __future__ import annotations
 
 import re
+import string
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ChunkTemplate", "make_chunk_template"]
 
 _STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
-_PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)"')
+_PADDING: Final = re.compile(rb'"obfuscation":\s*"([\w-]*)(".*)', re.DOTALL)
 """OpenAI hides the length of a word with letters and digits: `stream_options.include_obfuscation`."""
-_LETTERS: Final = re.compile(rb"[\w-]*")
+_LETTERS: Final = string.ascii_letters.encode() + string.digits.encode() + b"_-"
 _NOTHING: Final = b"\0"
 """No JSON text begins with it."""
 _TRIES: Final = 8
@@ -52,22 +53,23 @@ def make_chunk_template(field: str) -> ChunkTemplate:
     Its state is that of two functions, because a method would take half as long again to reach it.
     """
     where = re.compile(b'"%b":\\s*%b' % (re.escape(field.encode()), _STRING), re.DOTALL)
-    head, size, behind, end, has_padding, tries = _NOTHING, 1, b"", b"", False, 0
+    decode, letters = _decode_text, _LETTERS
+    head, tries = _NOTHING, 0
+    behind, end = b"", b""  # what follows the text: all of it, or what stands before and behind the padding
 
     def read(chunk: bytes) -> str | None:
         nonlocal tries
-        if not chunk.startswith(head):
+        tail = chunk.removeprefix(head)
+        if tail is chunk:
             return None
-        text, found, rest = chunk[size:].partition(behind)
-        if rest != end and not (has_padding and _is_padded(rest, end)):
-            return None
-        if not found:
+        text, _, rest = tail.partition(behind)
+        if rest != end and (not end or rest.translate(None, letters) != end or not rest.endswith(end)):
             return None
         tries = 0
-        return _decode_text(text)
+        return decode(text)  # of a chunk that goes on otherwise, the text is all the rest, and no JSON
 
     def learn(chunk: bytes, text: str) -> None:
-        nonlocal head, size, behind, end, has_padding, tries
+        nonlocal head, behind, end, tries
         if tries >= _TRIES:
             return
         tries += 1
@@ -75,19 +77,11 @@ def make_chunk_template(field: str) -> ChunkTemplate:
         if len(places) != 1 or not _says(places[0][1], text):
             return
         head, behind, end = chunk[: places[0].start(1)], chunk[places[0].end(1) :], b""
-        size = len(head)
         padding = _PADDING.search(behind)
-        has_padding = padding is not None
-        if padding is not None:
-            behind, end = behind[: padding.start(1)], behind[padding.end(1) :]
+        if padding is not None and padding[2].translate(None, letters) == padding[2]:
+            behind, end = behind[: padding.start(1)], padding[2]
 
     return ChunkTemplate(read, learn)
-
-
-def _is_padded(rest: bytes, end: bytes) -> bool:
-    """Whether the rest of a chunk is any padding and the end behind it."""
-    padding = rest.removesuffix(end)
-    return len(padding) < len(rest) and _LETTERS.fullmatch(padding) is not None
 
 
 def _says(token: bytes, text: str) -> bool:
