@@ -67,9 +67,9 @@ known by name. `partstream add` and the extension's *Add Models* offer them.
 _TABLE_HEAD: Final = """\
 ## Server by server
 
-Where several protocols are spoken, the better one stands first and is the one that is found by itself. ✓ says that
-Partstream writes and reads this in the form that the server takes; whether a model can do it is up to the model. A
-field in the column *thinking goes back* is the one in which later requests carry what a model has thought, *as it
+Where several protocols are spoken, the better one stands first; it is used unless somebody sets `protocol`. ✓ says
+that Partstream writes and reads this in the form that the server takes; whether a model can do it is up to the model.
+A field in the column *thinking goes back* is the one in which later requests carry what a model has thought, *as it
 came* stands for the field in which it was received, and – for servers that have no place for it. *Tried* says how we
 know: by a server that was started here (see below), by recorded answers of the server, or only by reading what the
 last column names.

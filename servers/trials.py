@@ -40,6 +40,7 @@ from partstream import (
     connect,
     run_tool_loop,
 )
+from partstream.protocols.registry import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -120,7 +121,7 @@ async def prove(trial: Trial, target: Target) -> str:
     try:
         async with asyncio.timeout(_LONGEST_COMMAND + _LONGEST_ANSWER):
             return await trial.run(target, model)
-    except TimeoutError:
+    except (TimeoutError, subprocess.TimeoutExpired):
         raise UnexpectedError("it did not end in time") from None
     except PartstreamError as error:
         raise UnexpectedError(_named(error)) from error
@@ -181,7 +182,6 @@ async def _chat(target: Target, model: str) -> str:
 
 
 def _configuration(target: Target, model: str, key: str | None = None) -> GatewayConfiguration:
-    protocol = {"protocol": target.protocol} if target.protocol else {}
     key = target.key if key is None else key
     return GatewayConfiguration(
         target.base_url,
@@ -191,7 +191,7 @@ def _configuration(target: Target, model: str, key: str | None = None) -> Gatewa
         stream=StreamOptions(call_id_prefix=""),
         selection=ModelSelection(overrides={model: ModelOverride()}),
         ledger=False,
-        **protocol,
+        protocol=target.protocol or AUTO,
     )
 
 
