@@ -167,6 +167,24 @@ def test_what_is_in_the_file_stays_and_a_second_server_is_not_the_default(home: 
     run(test())
 
 
+ADDRESSES = {
+    "without a scheme, on this machine": ("localhost:9", "http://localhost:9"),
+    "the number of a host": ("127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
+    "without a scheme, elsewhere": ("models.example.com/v1", "https://models.example.com/v1"),
+    "with spaces around it": (" https://models.example.com/v1 ", "https://models.example.com/v1"),
+}
+
+
+@pytest.mark.parametrize(("typed", "meant"), ADDRESSES.values(), ids=ADDRESSES)
+def test_an_address_is_taken_as_people_type_it(home: Home, typed: str, meant: str):
+    async def test() -> None:
+        added = await home.add(typed, "--profile", "mine", "--key-from", "none", "--untested")
+        assert added.code == 0, added.errors
+        assert home.settings["profiles"] == {"mine": {"baseUrl": meant}}
+
+    run(test())
+
+
 REFUSED = {
     "a key in the place of a variable": (
         ("http://127.0.0.1:9/v1", "--key-from", KEY),
@@ -179,7 +197,8 @@ REFUSED = {
     "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
     "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key is given by --key-from"),
     "a key as the query of an address": ((f"https://h.example/v1?{KEY}",), "the key is given by --key-from"),
-    "a key in the place of a server": ((KEY,), "there is no preset"),
+    "a key in the place of a server": ((KEY,), "an address begins with https://"),
+    "a key with dots in the place of a server": ((f"{KEY}.{KEY}.abc",), "there is no preset '***'"),
     "a key in the place of a profile": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", KEY), "letters"),
     "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
     "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
@@ -316,8 +335,12 @@ def test_the_known_servers_are_listed():
 def test_in_a_terminal_every_question_is_asked_until_it_is_answered_and_the_key_is_not_shown(home: Home):
     async def test() -> None:
         async with server() as url, terminal("add", controls=True, **home.variables) as person:
-            await person.until("Number or name of the server:")
+            await person.until("Number, name or address of the server:")
             assert "OpenRouter" in person.plain
+            person.type("sk-in-the-wrong-place\n")
+            await person.until("*** is of no use, expected a number, a name, or an address.")
+            person.type("\n")
+            await person.until("This needs an answer")
             person.type("address\n")
             await person.until("Address, such as")
             person.type("nonsense://\n")
@@ -345,6 +368,26 @@ def test_in_a_terminal_every_question_is_asked_until_it_is_answered_and_the_key_
                 "apiKeyKeyring": "partstream/work",
                 "defaultModel": "long",
             }
+
+    run(test())
+
+
+@POSIX
+def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_enter_means_no_key(home: Home):
+    (home.folder / "modules" / "keyring.py").write_text("raise ImportError")
+
+    async def test() -> None:
+        async with server(None) as url, terminal("add", controls=True, **home.variables) as person:
+            await person.until("Number, name or address of the server:")
+            person.type(f"{url.removeprefix('http://')}\n")
+            await person.until("Name of the profile [127-0-0-1]:")
+            person.type("\n")
+            await person.until("Name of the variable, or none [none]:")
+            person.type("\n")
+            await person.until("The model to take when none is named [text]:")
+            person.type("\n")
+            assert await person.ended() == 0, person.plain
+            assert home.settings["profiles"] == {"127-0-0-1": {"baseUrl": url, "defaultModel": "text"}}
 
     run(test())
 

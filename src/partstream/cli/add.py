@@ -212,6 +212,9 @@ class _Addition:
         return chosen
 
     def _show(self, models: Sequence[str]) -> None:
+        if not models:
+            self._say("It answers, and lists no language models.")
+            return
         self._say(f"It answers, and lists {len(models)} language model{'' if len(models) == 1 else 's'}:")
         for model in models[:_MOST_SHOWN]:
             self._say(f"  {model}")

@@ -14,7 +14,7 @@ import click
 from partstream.configuration.key_keeping import KeyringEntry, keyring_fault
 from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyNeed, server_at
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import ConfigurationError, shown_name
 from partstream.settings.secrecy import shown_variable
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
@@ -31,6 +31,8 @@ __all__ = ["AddAnswers", "KeySource", "Place", "key_of", "moved", "place_of"]
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
 """The fields of a query that hold no key: Azure's names the version of its interface."""
+_HOST: Final = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/\S*)?", re.ASCII)
+"""A host with a dot or a port, and a path: no name of a server that is known has them."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -136,7 +138,7 @@ def moved(place: Place, questions: Questions) -> Place:
 def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None]:
     """The preset, and the address if one was given."""
     named, url = given.server, None if given.base_url is None else _address(given.base_url)
-    if named is not None and "://" in named:
+    if named is not None and _is_address(named):
         if url is not None:
             raise click.UsageError("--base-url: got a second address beside SERVER, expected one of them")
         return _known_at(_address(named))
@@ -144,14 +146,15 @@ def _chosen(given: AddAnswers, questions: Questions) -> tuple[Preset, str | None
         try:
             return preset_named(named), url
         except UnknownPresetError as error:
-            raise click.UsageError(f"SERVER: {error}; `partstream add --list` names all") from None
+            names = "`partstream add --list` names all, and an address begins with https://"
+            raise click.UsageError(f"SERVER: {error}; {names}") from None
     if url is not None:
         return _known_at(url)
-    width = max(len(one.title) for one in presets())
-    titles = [f"{one.title:<{width}}  {urlsplit(one.base_url).netloc}".rstrip() for one in presets()]
-    questions.say("Where are the models?")
-    number = questions.choice("Number or name of the server", "SERVER", titles, find=_preset_number)
-    return presets()[number], None
+    if questions.has_person:
+        width = max(len(one.title) for one in presets())
+        questions.say("Where are the models?")
+        questions.enumerate([f"{one.title:<{width}}  {urlsplit(one.base_url).netloc}".rstrip() for one in presets()])
+    return _typed(questions.line("Number, name or address of the server", "SERVER", check=_server))
 
 
 def _known_at(url: str) -> tuple[Preset, str]:
@@ -163,11 +166,31 @@ def _known_at(url: str) -> tuple[Preset, str]:
     return next((one for one in presets() if one.name == server.name), ANOTHER_ADDRESS), url
 
 
-def _preset_number(name: str) -> int | None:
+def _server(text: str) -> str:
+    """What a person types for a server, as it came.
+
+    Raises:
+        ConfigurationError: It is neither a number nor a name nor an address of use.
+    """
     try:
-        return presets().index(preset_named(name))
-    except UnknownPresetError:
-        return None
+        _typed(text)
+    except UnknownPresetError as error:
+        raise ConfigurationError("SERVER", shown_name(error.name), "a number, a name, or an address") from None
+    return text
+
+
+def _typed(text: str) -> tuple[Preset, str | None]:
+    """The preset that a number or a name means, or the address; the first preset has the number 1."""
+    if _is_address(text):
+        return _known_at(_address(text))
+    if text.isascii() and text.isdigit() and int(text) in range(1, len(presets()) + 1):
+        return presets()[int(text) - 1], None
+    return preset_named(text), None
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is meant as an address, with or without a scheme; what may be a key needs one."""
+    return "://" in text or (_HOST.fullmatch(text) is not None and shown_name(text) == text)
 
 
 def _by_start(titles: list[str]) -> Any:
@@ -243,10 +266,16 @@ def _asked_key(preset: Preset, profile: str, questions: Questions) -> KeySource:
 
 
 def _asked_variable(preset: Preset, questions: Questions) -> KeySource:
-    default = next(iter(preset.key_variables), "none")
-    question = "Name of the variable, or none" if preset.key is KeyNeed.OPTIONAL else "Name of the variable"
-    variable = questions.line(question, "--key-from", default=default, check=_variable)
+    is_needed = preset.key is KeyNeed.REQUIRED
+    default = next(iter(preset.key_variables), "" if is_needed else "none")
+    question = "Name of the variable" if is_needed else "Name of the variable, or none"
+    check = _variable if is_needed else _variable_or_none
+    variable = questions.line(question, "--key-from", default=default, check=check)
     return _NO_KEY if variable == "none" else KeySource({"apiKeyEnv": variable})
+
+
+def _variable_or_none(name: str) -> str:
+    return name if name == "none" else _variable(name)
 
 
 def _prompted(_word: str, preset: Preset, profile: str, questions: Questions) -> KeySource:

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 
 from partstream.cli.rendering import printable
-from partstream.settings.errors import ConfigurationError
+from partstream.settings.errors import ConfigurationError, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +52,7 @@ class Questions:
             try:
                 if answer:
                     return check(answer)
+                self.say(_UNANSWERED)
             except ConfigurationError as error:
                 self.say(f"{error.got} is of no use, expected {error.expected}.")
 
@@ -69,6 +70,7 @@ class Questions:
                 raise KeyboardInterrupt from None
             if answer or may_be_empty:
                 return answer
+            self.say(_UNANSWERED)
 
     def yes(self, question: str, option: str, *, default: bool) -> bool:
         """Whether the answer is yes.
@@ -97,16 +99,19 @@ class Questions:
             UsageError: Nobody is there to be asked.
         """
         self._need_person(question, option)
-        width = len(str(len(choices)))
-        for number, choice in enumerate(choices, 1):
-            self.say(f"  {number:>{width}}  {choice}")
+        self.enumerate(choices)
         while True:
             answer = self._read(f"{question}: ").strip()
             found = int(answer) - 1 if answer.isascii() and answer.isdigit() else find(answer)
             if found is not None and found in range(len(choices)):
                 return found
-            if answer:
-                self.say(f"{answer} is none of them.")
+            self.say(f"{shown_name(answer)} is none of them." if answer else _UNANSWERED)
+
+    def enumerate(self, choices: Sequence[str]) -> None:
+        """Shows what can be chosen, each with its number, from 1."""
+        width = len(str(len(choices)))
+        for number, choice in enumerate(choices, 1):
+            self.say(f"  {number:>{width}}  {choice}")
 
     def say(self, text: str) -> None:
         """Says something, in the place where questions are asked."""
@@ -123,5 +128,6 @@ class Questions:
             raise KeyboardInterrupt from None
 
 
+_UNANSWERED = "This needs an answer; Ctrl-C stops, and changes nothing."
 _YES = frozenset({"y", "yes"})
 _NO = frozenset({"n", "no"})
