@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamAbortedError, UpstreamFailureError
-from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, ThinkTags, Unmapped
+from partstream.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
+from partstream.protocols.chat_completions.errors import ERRORS as ERRORS_OF_SERVERS
+from partstream.upstreams.costs import cost_of
 from partstream.usage import UnifiedFinishReason
 from protocols.chat_completions.wire import (
     DONE,
-    PLAIN,
     answered,
     call,
     calls,
@@ -347,6 +347,15 @@ def test_decision_10_of_two_words_the_one_that_says_more_counts(words: list[Any]
     assert finish.reason.raw == raw
 
 
+@pytest.mark.parametrize("word", ["model_context_window_exceeded", "compaction"])
+def test_decision_10_a_full_window_and_no_answer_is_an_input_that_is_too_long(word: str) -> None:
+    error = read([finished(word), DONE]).finish.error
+    assert isinstance(error, UpstreamFailureError)
+    assert ERRORS_OF_SERVERS.overflow(error) is not None
+    cut = read([said("Hi"), finished(word), DONE]).finish
+    assert (cut.outcome, cut.reason and cut.reason.unified) == (Outcome.INCOMPLETE, UnifiedFinishReason.LENGTH)
+
+
 # ---- 11 ----
 
 
@@ -421,6 +430,13 @@ def test_decision_12_cached_tokens_have_five_names(fields: Event) -> None:
     assert found.cached_tokens == 4
 
 
+@pytest.mark.parametrize(
+    "fields", [{"cost": 0.25}, {"cost": {"total_cost": 0.25}}, {"cost_in_usd_ticks": 2_500_000_000}]
+)
+def test_decision_12_a_cost_is_told_in_each_of_its_forms(fields: Event) -> None:
+    assert cost_of(read([said("Hi"), finished(usage={**COUNTS, **fields}), DONE]).finish, None) == 0.25
+
+
 # ---- 18 ----
 
 URL, OTHER = "https://e.org/a", "https://e.org/b"
@@ -456,68 +472,6 @@ def test_decision_18_a_tool_that_the_server_ran_is_no_call() -> None:
     result = answered(chunk({"role": "assistant", **ran}), said("Hi"), chunk(ran))
     assert result.calls == []
     assert result.unmapped == {"delta.executed_tools": 1}
-
-
-# ---- 19 ----
-
-TAGGED = {
-    "<think>Hm</think>Hi": ("Hm", "Hi"),
-    "<think>\nHm\n</think>\n\nHi": ("Hm\n", "Hi"),
-    " \n<think>Hm</think>\n\nHi": ("Hm", " \nHi"),
-    "<thought>Hm</thought>Hi": ("Hm", "Hi"),
-    "<think></think>Hi": ("", "Hi"),
-    "<think>a</thin b</think>Hi </think>": ("a</thin b", "Hi </think>"),
-    "Hi <think>Hm</think>": ("", "Hi <think>Hm</think>"),
-    "`<think>`": ("", "`<think>`"),
-    "<thin": ("", "<thin"),
-    "<think>Hm": ("Hm", ""),
-    "<think>Hm</thin": ("Hm</thin", ""),
-    "<thinking>Hm</thinking>": ("", "<thinking>Hm</thinking>"),
-}
-
-
-@pytest.mark.parametrize(("content", "expected"), TAGGED.items())
-def test_decision_19_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str, str]) -> None:
-    for size in (1, 2, 3, 5, 7, len(content)):
-        pieces = [content[at : at + size] for at in range(0, len(content), size)]
-        result = read_events([*map(said, pieces), finished(), DONE])
-        assert (result.thinking, result.text) == expected
-    off = read_events([said(content), finished(), DONE], StreamOptions(think_tags=ThinkTags.OFF))
-    assert (off.thinking, off.text) == ("", content)
-
-
-@pytest.mark.parametrize("content", TAGGED)
-def test_decision_19_no_more_than_a_tag_is_held_back(content: str) -> None:
-    adapter = ChatCompletionsStream(PLAIN)
-    shown = 0
-    for place, letter in enumerate(content, 1):
-        shown += sum(len(one.value) for one in adapter.feed(said(letter)) if isinstance(one, TextPart | ThinkingPart))
-        tags = sum(len(tag) for tag in ("<think>", "</think>", "<thought>", "</thought>") if tag in content[:place])
-        assert place - shown - tags - content[:place].count("\n") < len("</thought>")
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [("Hm</think>\n\nHi", ("Hm", "Hi")), ("<think>Hm</think>Hi", ("Hm", "Hi")), ("Hm", ("Hm", ""))],
-)
-def test_decision_19_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[str, str]) -> None:
-    for size in (1, 3, len(content)):
-        pieces = [content[at : at + size] for at in range(0, len(content), size)]
-        options = StreamOptions(think_tags=ThinkTags.STARTS_INSIDE)
-        result = read_events([*map(said, pieces), finished(), DONE], options)
-        assert (result.thinking, result.text) == expected
-
-
-@pytest.mark.parametrize("mode", [ThinkTags.TAGS, ThinkTags.STARTS_INSIDE])
-def test_decision_19_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
-    result = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode)
-    assert (result.thinking, result.text) == ("Hm", "<think>x</think>")
-
-
-def test_decision_19_the_tags_travel_with_the_thinking() -> None:
-    result = answered(said("<think>\nHm</th"), said("ink>\n\nHi"))
-    (metadata,) = result.metadata
-    assert metadata[ITEMS] == [{"type": "message-field", "field": "content", "text": "<think>\nHm</think>\n\n"}]
 
 
 # ---- 20 ----

@@ -42,9 +42,9 @@ class Envelope:
         self.model = self.model or identifier(chunk, "model")
         self.provider = self.provider or identifier(chunk, "provider")
 
-    def metadata(self, native_finish_reason: str | None) -> Mapping[str, Any]:
-        """The server's other facts about the answer: which provider a router chose, and that provider's own word for
-        why the model stopped."""
-        facts = {"provider": self.provider, "nativeFinishReason": native_finish_reason}
+    def metadata(self, native_finish_reason: str | None, cost: float | None) -> Mapping[str, Any]:
+        """The server's other facts about the answer: which provider a router chose, that provider's own word for why
+        the model stopped, and the cost in US dollars."""
+        facts = {"provider": self.provider, "nativeFinishReason": native_finish_reason, "cost": cost}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         return {_METADATA: known} if known else {}

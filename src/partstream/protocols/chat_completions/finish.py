@@ -31,6 +31,9 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 """The words of answers that failed, in lower case, and what they say to a person."""
 
+_OVERFLOWS: Final = frozenset({"model_context_window_exceeded", "compaction"})
+"""The words for a window that was full: with nothing said, the input was too long."""
+
 _WORDS: Final[Mapping[str, UnifiedFinishReason]] = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end", "end_turn", "stop_sequence", "complete"), _STOP),
     **dict.fromkeys(("tool_calls", "function_call", "tool_use"), UnifiedFinishReason.TOOL_CALLS),
@@ -120,6 +123,12 @@ class FinishWords:
     def is_cut(self) -> bool:
         """Whether a limit or a filter ended the answer."""
         return self._said is not None and self._said.unified in {_LENGTH, _FILTER}
+
+    @property
+    def overflow(self) -> str | None:
+        """The word that says that the window was full, in lower case, or None."""
+        word = None if self._said is None else self._said.word.lower()
+        return word if word in _OVERFLOWS else None
 
     def reason(self, *, has_calls: bool) -> FinishReason:
         """The finish reason of an answer."""

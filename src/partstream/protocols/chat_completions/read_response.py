@@ -28,7 +28,7 @@ from partstream.protocols.chat_completions.fields import Wire, index, mapping, o
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
 from partstream.protocols.chat_completions.short_way import FREQUENT, ShortWay
-from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word
+from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
@@ -162,6 +162,9 @@ class ChatCompletionsStream:
         message = self._message
         if message.is_empty:  # Perplexity repeats the message beside each delta: of use only where no delta says it
             message.whole(self._whole_beside, outputs)
+        if (word := self._finish.overflow) is not None and message.is_empty:
+            outputs += self.fail(overflow(word))
+            return
         try:
             calls = message.complete(self._envelope.response_id, outputs, is_cut=self._finish.is_cut)
         except ToolArgumentsError as error:
@@ -179,7 +182,7 @@ class ChatCompletionsStream:
         error: LanguageModelError | None = None,
     ) -> None:
         about = self._envelope
-        metadata = about.metadata(self._finish.native)
+        metadata = about.metadata(self._finish.native, self._usage.cost)
         outputs.append(Finish(outcome, reason, self._usage.value, about.response_id, about.model, error, metadata))
         self._state = State.FINISHED
 

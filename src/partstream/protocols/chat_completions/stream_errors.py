@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamAbortedError
 from partstream.protocols.chat_completions.errors import ERRORS
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from partstream.errors import UpstreamError
     from partstream.protocols.chat_completions.fields import Wire
 
-__all__ = ["error_in", "failure_of_word"]
+__all__ = ["error_in", "failure_of_word", "overflow"]
+
+_TOO_LONG: Final = "model_context_window_exceeded"
+"""A code of inputs that are too long, see :mod:`partstream.protocols.error_kinds`."""
 
 
 def error_in(chunk: Wire) -> UpstreamError | None:
@@ -31,3 +34,8 @@ def failure_of_word(word: str, native: str | None) -> UpstreamError:
         return UpstreamAbortedError(native)
     said = FAILURES[word]
     return ERRORS.failure(said if native is None else f"{said} ({native})", word)
+
+
+def overflow(word: str) -> UpstreamError:
+    """The error for an answer of nothing whose finish reason says that the window of the model was full (facts 4)."""
+    return ERRORS.failure(f"the conversation fills the context window of the model ({word})", _TOO_LONG)

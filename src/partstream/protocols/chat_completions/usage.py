@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.numbers import as_count
+from partstream.numbers import MOST_DOLLARS, as_amount, as_count
 from partstream.usage import Usage
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.chat_completions.fields import Wire
 
-__all__ = ["ReportedUsage", "read_usage"]
+__all__ = ["ReportedUsage", "read_cost", "read_usage"]
 
 _CACHED: Final = (
     ("prompt_tokens_details", "cached_tokens"),
@@ -27,6 +27,9 @@ _WRITTEN: Final = (
     ("prompt_tokens_details", "created_cache_tokens"),  # vLLM
 )
 _REASONING: Final = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))  # the second: SGLang
+
+
+_TICKS: Final = 10_000_000_000
 
 
 class ReportedUsage:
@@ -53,6 +56,11 @@ class ReportedUsage:
             self.reports += any(numbers)
 
     @property
+    def cost(self) -> float | None:
+        """The cost in US dollars that no reader of `cost` would find, or None."""
+        return None if self.raw is None else read_cost(self.raw)
+
+    @property
     def value(self) -> Usage | None:
         """The usage, or None if none was reported."""
         return None if self.raw is None else read_usage(self.raw)
@@ -74,6 +82,16 @@ def read_usage(raw: Wire) -> Usage:
     if total is None and given is not None and made is not None:
         total = given + made
     return Usage(given, made, total, cached, reasoning, raw, written)
+
+
+def read_cost(raw: Wire) -> float | None:
+    """What an object says of the cost, in US dollars, in another form than a number in `cost`; None if nothing.
+
+    Perplexity has the parts of the cost and their sum, xAI counts in ten billionths of a dollar.
+    """
+    ticks = as_amount(raw.get("cost_in_usd_ticks"), MOST_DOLLARS * _TICKS)
+    total = as_amount(_at(raw, ("cost", "total_cost")), MOST_DOLLARS)
+    return total if ticks is None else ticks / _TICKS
 
 
 def _first(raw: Mapping[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | None:

@@ -1,0 +1,68 @@
+"""Decision 19 on Chat Completions: thinking in tags is told from the text, for any cut (facts 2.3)."""
+
+import pytest
+
+from partstream.conversation.reasoning import ITEMS
+from partstream.outputs import StreamOptions, ThinkTags
+from partstream.parts import TextPart, ThinkingPart
+from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
+from protocols.chat_completions.wire import DONE, PLAIN, answered, finished, read_events, said, thought
+
+TAGGED = {
+    "<think>Hm</think>Hi": ("Hm", "Hi"),
+    "<think>\nHm\n</think>\n\nHi": ("Hm\n", "Hi"),
+    " \n<think>Hm</think>\n\nHi": ("Hm", " \nHi"),
+    "<thought>Hm</thought>Hi": ("Hm", "Hi"),
+    "<think></think>Hi": ("", "Hi"),
+    "<think>a</thin b</think>Hi </think>": ("a</thin b", "Hi </think>"),
+    "Hi <think>Hm</think>": ("", "Hi <think>Hm</think>"),
+    "`<think>`": ("", "`<think>`"),
+    "<thin": ("", "<thin"),
+    "<think>Hm": ("Hm", ""),
+    "<think>Hm</thin": ("Hm</thin", ""),
+    "<thinking>Hm</thinking>": ("", "<thinking>Hm</thinking>"),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), TAGGED.items())
+def test_decision_19_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str, str]) -> None:
+    for size in (1, 2, 3, 5, 7, len(content)):
+        pieces = [content[at : at + size] for at in range(0, len(content), size)]
+        result = read_events([*map(said, pieces), finished(), DONE])
+        assert (result.thinking, result.text) == expected
+    off = read_events([said(content), finished(), DONE], StreamOptions(think_tags=ThinkTags.OFF))
+    assert (off.thinking, off.text) == ("", content)
+
+
+@pytest.mark.parametrize("content", TAGGED)
+def test_decision_19_no_more_than_a_tag_is_held_back(content: str) -> None:
+    adapter = ChatCompletionsStream(PLAIN)
+    shown = 0
+    for place, letter in enumerate(content, 1):
+        shown += sum(len(one.value) for one in adapter.feed(said(letter)) if isinstance(one, TextPart | ThinkingPart))
+        tags = sum(len(tag) for tag in ("<think>", "</think>", "<thought>", "</thought>") if tag in content[:place])
+        assert place - shown - tags - content[:place].count("\n") < len("</thought>")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("Hm</think>\n\nHi", ("Hm", "Hi")), ("<think>Hm</think>Hi", ("Hm", "Hi")), ("Hm", ("Hm", ""))],
+)
+def test_decision_19_an_answer_may_begin_inside_its_thinking(content: str, expected: tuple[str, str]) -> None:
+    for size in (1, 3, len(content)):
+        pieces = [content[at : at + size] for at in range(0, len(content), size)]
+        options = StreamOptions(think_tags=ThinkTags.STARTS_INSIDE)
+        result = read_events([*map(said, pieces), finished(), DONE], options)
+        assert (result.thinking, result.text) == expected
+
+
+@pytest.mark.parametrize("mode", [ThinkTags.TAGS, ThinkTags.STARTS_INSIDE])
+def test_decision_19_where_thinking_has_a_field_tags_are_text(mode: ThinkTags) -> None:
+    result = answered(thought("Hm"), said("<think>x</think>"), think_tags=mode)
+    assert (result.thinking, result.text) == ("Hm", "<think>x</think>")
+
+
+def test_decision_19_the_tags_travel_with_the_thinking() -> None:
+    result = answered(said("<think>\nHm</th"), said("ink>\n\nHi"))
+    (metadata,) = result.metadata
+    assert metadata[ITEMS] == [{"type": "message-field", "field": "content", "text": "<think>\nHm</think>\n\n"}]
