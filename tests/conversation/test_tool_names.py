@@ -88,3 +88,11 @@ def test_any_names_become_names_that_begin_with_a_letter(given_names: list[str])
     sent = [names.to_upstream(name) for name in given_names]
     assert all(LETTER_FIRST.fits(name) for name in sent)
     assert [names.from_upstream(name) for name in sent] == given_names
+
+
+@pytest.mark.parametrize("namespace", ["default_api:", "default_api.", "functions.", "functions:"])
+def test_the_namespace_of_a_model_is_taken_off_where_a_sent_name_remains(namespace: str) -> None:
+    names = ToolNames(["look_up", "mcp.find/it"])
+    assert names.from_upstream(f"{namespace}look_up") == "look_up"
+    assert names.from_upstream(namespace + names.to_upstream("mcp.find/it")) == "mcp.find/it"
+    assert names.from_upstream(f"{namespace}other") == f"{namespace}other"

@@ -21,6 +21,7 @@ MAX_NAME_LENGTH: Final = 64
 _VALID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _LETTER_FIRST: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _INVALID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_NAMESPACES: Final = ("default_api:", "default_api.", "functions.", "functions:")
 _LETTER: Final = "t_"
 """What is put before a name that begins with no letter."""
 
@@ -80,8 +81,16 @@ class ToolNames:
         return self._sent.get(name) or self._add(name)
 
     def from_upstream(self, name: str) -> str:
-        """The given name for a sent one; a name that was not sent stays unchanged, and the consumer refuses it."""
-        return self._given.get(name, name)
+        """The given name for a sent one; a name that was not sent stays unchanged, and the consumer refuses it.
+
+        Models put the namespace of their own format before a name: Gemini `default_api:`, Kimi and gpt-oss
+        `functions.`. It is taken off where a sent name remains.
+        """
+        given = self._given.get(name)
+        if given is None:
+            bare = next((name.removeprefix(one) for one in _NAMESPACES if name.startswith(one)), name)
+            given = self._given.get(bare, name)
+        return given
 
     def _add(self, name: str) -> str:
         attempt = 0
