@@ -117,6 +117,21 @@ def test_every_command_says_that_no_key_was_sent_and_where_one_can_be_put(comman
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_a_refusal_for_which_no_key_was_sent_is_not_blamed_on_a_key(command: str):
+    async def test() -> None:
+        async with server_of(document(403, _error("Forbidden."))) as (url, _):
+            ended = await _asked(command, url)
+            with_key = await _asked(command, url, PARTSTREAM_API_KEY=KEY)
+        said = ended.output + ended.errors
+        assert "Forbidden" in said
+        assert "no key was sent; if the server wants one: the environment variable PARTSTREAM_API_KEY holds it" in said
+        assert "the key may not" not in said
+        assert "no key was sent" not in with_key.output + with_key.errors
+
+    run(test())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_asks_whether_a_server_runs_that_nothing_answers_for(command: str):
     async def test() -> None:
         ended = await _asked(command, "http://127.0.0.1:9/v1")

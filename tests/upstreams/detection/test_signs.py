@@ -54,6 +54,8 @@ THERE, MISSING, SILENT, NO_API = Presence.THERE, Presence.MISSING, Presence.SILE
         pytest.param(MISSING, 501, b"", id="not implemented"),
         pytest.param(SILENT, 401, error("Incorrect API key provided"), id="a key that is refused"),
         pytest.param(SILENT, 403, error("forbidden"), id="a key that may not"),
+        pytest.param(SILENT, 400, [error("API key not valid. Please pass a valid API key.")], id="Gemini, no key"),
+        pytest.param(SILENT, 400, error("Authentication Error, Invalid API key"), id="LiteLLM, another key"),
         pytest.param(SILENT, 429, error("slow down"), id="too many requests"),
         pytest.param(SILENT, 503, error("Loading model", code=503), id="llama.cpp while it loads"),
         pytest.param(SILENT, 502, b"Bad Gateway", id="a proxy"),

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.upstreams.http_errors import http_error
+from partstream.upstreams.key_advice import is_about_the_key
 from partstream.upstreams.missing_paths import says_path_is_missing
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def _sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) ->
     if status in _NOTHING_SAID:
         return Sign(Presence.SILENT, said)
     error = http_error(status, answer.headers, answer.body, _ANY_MOMENT, errors)
+    if is_about_the_key(error):  # with 400, as Gemini and LiteLLM do: nobody has looked at the path
+        return Sign(Presence.SILENT, said)
     return Sign(_presence(answer, error, text), said)
 
 
