@@ -162,6 +162,29 @@ def test_a_server_that_lists_no_models_is_fine_where_its_endpoint_is_there(tmp_p
     run(test())
 
 
+NO_MODELS = {
+    "a list without models": ({"/v1/models": {"object": "list", "data": []}}, 0, "lists no language models"),
+    "no list at all": ({}, 3, "its models answer there all the same"),
+}
+
+
+@pytest.mark.parametrize(("documents", "code", "says"), NO_MODELS.values(), ids=NO_MODELS)
+def test_where_no_model_is_listed_it_is_said_to_name_models(
+    tmp_path: Path, documents: dict[str, object], code: int, says: str
+):
+    async def test() -> None:
+        server = ModelServer(documents, {CHAT: 422})
+        async with serving(server):
+            doctor = await call("doctor", "--base-url", server.url, **_nowhere(tmp_path))
+            models = await call("models", "--base-url", server.url, **_nowhere(tmp_path))
+        assert "warning server: it answers, and lists no models\n         name those that you" in doctor.output
+        assert models.code == code, models.output
+        assert says in models.output + models.errors
+        assert "name those that you want in `models`" in models.output + models.errors
+
+    run(test())
+
+
 # ---- asking the model ----
 
 

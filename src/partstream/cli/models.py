@@ -85,7 +85,7 @@ def command(
     if as_json:
         click.echo(dumps(rows))
     else:
-        _show(rows, make_console())
+        _show(rows, make_console(), _NONE_LEFT if selection.allow or selection.deny else _NONE_LISTED)
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
@@ -129,12 +129,20 @@ _COLUMNS: Final = ("id", "name", "family", "version", "input", "output", "tools"
 _NUMBERS: Final = frozenset({"input", "output"})
 _LEGEND: Final = "Unmarked: from the server's list. *: from its details about the model. ?: assumed."
 _GAP: Final = 2
+_NONE_LISTED: Final = "The server lists no language models; name those that you want in `models`."
+_NONE_LEFT: Final = "The server lists no language models that pass the filters."
 
 
-def _show(rows: Sequence[dict[str, Any]], console: Console) -> None:
-    """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is."""
+def _show(rows: Sequence[dict[str, Any]], console: Console, none: str) -> None:
+    """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is.
+
+    Args:
+        rows: The models.
+        console: Where they are shown.
+        none: What is said where there are none.
+    """
     if not rows:
-        console.print("The server lists no language models that pass the filters.", soft_wrap=True)
+        console.print(none, soft_wrap=True)
         return
     cells = [_cells(row) for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(_COLUMNS, *cells, strict=True)]

@@ -213,6 +213,8 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     except UpstreamError:
         return [Finding("server", Verdict.PROBLEM, "its answer is not a list of models", GENERAL_ADVICE)]
     listed = catalogue.entries.keys()
+    if not listed and not _named(gateway):
+        return [_LISTS_NOTHING]
     says = f"it answers, and lists {len(listed)} language model{'' if len(listed) == 1 else 's'}"
     findings = [Finding("server", Verdict.FINE, says, _NOT_ASKED)]
     missing = sorted(_named(gateway) - listed)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.models.discovery import Fetch
     from partstream.upstreams.configuration import GatewayConfiguration
 
-__all__ = ["GENERAL_ADVICE", "advice_on_missing_list", "says_path_is_missing"]
+__all__ = ["GENERAL_ADVICE", "NO_LIST_ADVICE", "advice_on_missing_list", "says_path_is_missing"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -29,6 +29,9 @@ _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 _SECONDS: Final = 3.0
 """For one look: an error is shown behind it."""
 GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
+
+NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
+"""Where the list of models is missing, and the endpoint of the protocol is there."""
 
 
 def says_path_is_missing(error: LanguageModelError) -> bool:

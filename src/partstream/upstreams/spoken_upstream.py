@@ -15,7 +15,7 @@ from partstream.upstreams.detection.finding import advice_on_protocol
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.http import UpstreamHTTP
 from partstream.upstreams.known_upstream import KnownUpstream
-from partstream.upstreams.missing_paths import says_path_is_missing
+from partstream.upstreams.missing_paths import NO_LIST_ADVICE, says_path_is_missing
 from partstream.upstreams.model_list import ModelList
 from partstream.upstreams.refusals import RefusedFields
 from partstream.upstreams.request_sender import RequestSender
@@ -88,7 +88,12 @@ class SpokenUpstream:
         if not self._configuration.discovers:  # nor here
             upstream = self._upstream or self._made(None)
             return await upstream.models.information()
-        return await self._tried(lambda upstream: upstream.models.information(), lambda: True)
+        try:
+            return await self._tried(lambda upstream: upstream.models.information(), lambda: True)
+        except UpstreamError as error:
+            if self.detected is not None and says_path_is_missing(error):
+                error.advise(NO_LIST_ADVICE)
+            raise
 
     async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
         """Asks a model and reports its answer.

@@ -72,6 +72,13 @@ def test_a_server_without_a_list_is_said_beside_the_group():
         assert "no list of models at /v1/models" in result["errors"][0]["message"]
 
 
+def test_a_server_without_a_list_whose_endpoint_is_there_wants_its_models_named():
+    server = ModelServer({}, {"/v1/chat/completions": 422})
+    with serving(server), running() as sidecar:
+        (error,) = sidecar.information(group_of(server))["errors"]
+        assert "its models answer there all the same: name those that you want in `models`" in error["message"]
+
+
 def test_a_key_that_the_server_refuses_is_said_beside_its_group_and_hides_behind_no_other():
     server = ModelServer({LIST: VERCEL})
     with serving(server), running() as sidecar:

@@ -10,6 +10,7 @@ from partstream.errors import UpstreamError
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.detection.finding import detect
 from partstream.upstreams.http import UpstreamHTTP
+from partstream.upstreams.missing_paths import NO_LIST_ADVICE, says_path_is_missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -41,7 +42,8 @@ class OpenUpstream:
 async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[OpenUpstream]:
     """Finds out what an upstream speaks, unless it is set, and keeps its connections for the block.
 
-    An error of the upstream in the block gets the advice that belongs to a guess.
+    An error of the upstream in the block gets the advice that belongs to a guess, and a missing list of models what
+    helps where the endpoint is there.
 
     Raises:
         CredentialError: The key cannot be had.
@@ -56,4 +58,6 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
         except UpstreamError as error:
             if detected is not None and not detected.is_certain:
                 error.advise(detected.advice)
+            elif detected is not None and says_path_is_missing(error):
+                error.advise(NO_LIST_ADVICE)
             raise
