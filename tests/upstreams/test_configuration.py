@@ -112,6 +112,31 @@ def test_a_password_in_the_url_is_refused_and_not_repeated(scheme: str):
     assert "hunter2" not in str(caught.value)
 
 
+URLS_MEANT = {
+    "localhost": "http://localhost",
+    "127.0.0.1:1234": "http://127.0.0.1:1234",
+    "127.0.0.1:1234/v1": "http://127.0.0.1:1234/v1",
+    "box:8080": "https://box:8080",
+    "models.example.com/v1": "https://models.example.com/v1",
+    " https://models.example.com/v1\n": "https://models.example.com/v1",
+    "http://localhost:1234 /v1": "http://localhost:1234/v1",
+    f"https://models.example.com/v1?k={KEY} ": "https://models.example.com/v1?k=***",
+    "": "https://host/v1",
+    "nonsense": "https://host/v1",
+    KEY: "https://host/v1",
+    f"{KEY}.part": "https://host/v1",
+    "http:/localhost": "https://host/v1",
+}
+
+
+@pytest.mark.parametrize(("given", "meant"), URLS_MEANT.items())
+def test_a_base_url_that_lacks_its_scheme_or_holds_a_space_is_answered_with_the_url_to_use(given: str, meant: str):
+    with pytest.raises(ConfigurationError) as caught:
+        GatewayConfiguration(given)
+    assert caught.value.expected == f"an http or https URL such as {meant}"
+    assert KEY not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["api_key", "headers"])
 def test_what_no_header_can_hold_is_refused_however_the_configuration_is_made(name: str):
     value = {"api_key": Secret(f"{KEY}\n"), "headers": {"x-key": f"{KEY}\n"}}[name]

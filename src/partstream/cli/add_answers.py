@@ -16,7 +16,7 @@ from partstream.configuration.table import SETTINGS
 from partstream.protocols.known_servers import KeyNeed, server_at
 from partstream.settings.errors import ConfigurationError, shown_name
 from partstream.settings.secrecy import shown_variable
-from partstream.upstreams.addresses import is_loopback
+from partstream.upstreams.addresses import is_loopback, url_meant_by
 from partstream.upstreams.presets import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 from partstream.upstreams.secret import Secret
 
@@ -31,8 +31,6 @@ __all__ = ["AddAnswers", "KeySource", "Place", "key_of", "moved", "place_of"]
 _INSECURE: Final = "allowInsecureHttp"
 _PLAIN: Final = frozenset({"api-version"})
 """The fields of a query that hold no key: Azure's names the version of its interface."""
-_HOST: Final = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/\S*)?", re.ASCII)
-"""A host with a dot or a port, and a path: no name of a server that is known has them."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -190,7 +188,7 @@ def _typed(text: str) -> tuple[Preset, str | None]:
 
 def _is_address(text: str) -> bool:
     """Whether a text is meant as an address, with or without a scheme; what may be a key needs one."""
-    return "://" in text or (_HOST.fullmatch(text) is not None and shown_name(text) == text)
+    return "://" in text or url_meant_by(text) is not None
 
 
 def _by_start(titles: list[str]) -> Any:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
+from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["is_loopback", "url_on_host", "without_query"]
+from partstream.settings.errors import shown_name
+
+__all__ = ["is_loopback", "url_meant_by", "url_on_host", "without_query"]
+
+_HOST: Final = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII)
+"""A host with a dot or a port, and a path."""
 
 
 def is_loopback(host: str) -> bool:
@@ -16,6 +23,14 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:  # a name
         return False
+
+
+def url_meant_by(text: str) -> str | None:
+    """The URL that a host without a scheme means: https, or http on this machine; None for what may be a key."""
+    if _HOST.fullmatch(text) is None or shown_name(text) != text:
+        return None
+    host = urlsplit(f"//{text}").hostname or ""
+    return f"{'http' if is_loopback(host) else 'https'}://{text}"
 
 
 def url_on_host(base_url: str, path: str, query: str = "") -> str:

@@ -26,7 +26,8 @@ from partstream.settings.checks import fits_header, json_object, shortened, stri
 from partstream.settings.errors import ConfigurationError
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, Form, Kind, choice, text, whole
 from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place, Secrecy, Setting, by_name
-from partstream.settings.secrecy import hidden_url
+from partstream.settings.secrecy import HIDDEN, hidden_url
+from partstream.upstreams.addresses import url_meant_by
 from partstream.upstreams.connection_settings import CONNECTION_ROWS, FALLBACKS
 from partstream.upstreams.secret import Secret
 
@@ -44,19 +45,26 @@ def _url(value: str, where: str) -> str:
     Raises:
         ConfigurationError: It is none; the message shows no secret that may stand in it.
     """
-    expected = "an http or https URL such as https://host/v1"
+    expected = _expected(url_meant_by(value.strip()))
     if "@" in value.partition("://")[2].partition("/")[0]:
         raise ConfigurationError(where, "a URL with a user name or password in it", "a URL without them")
     if "://" not in value:
         raise ConfigurationError(where, "a text without http:// or https://", expected)
+    if any(map(str.isspace, value)):
+        raise ConfigurationError(where, "a URL with a space in it", _expected(hidden_url("".join(value.split()))))
     try:
         address = urlsplit(value)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError as error:  # a port that is not a number, a bracket that is not closed
         raise ConfigurationError(where, f"no URL ({error})", expected) from error
-    if not usable or not value.isprintable() or " " in value:
+    if not usable or not value.isprintable():
         raise ConfigurationError(where, repr(hidden_url(value)), expected)
     return value
+
+
+def _expected(url: str | None) -> str:
+    """What should stand in the place of a base URL: the one that is meant, as far as it can be told and shown."""
+    return f"an http or https URL such as {url if url and url != HIDDEN else 'https://host/v1'}"
 
 
 def _check_key(key: str, where: str) -> None:
