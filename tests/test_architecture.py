@@ -12,7 +12,7 @@ import pytest
 
 from offences import assert_none
 from partstream.protocols.protocol import Protocol
-from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.registry import _MODULES, PROTOCOLS
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGE = PROJECT / "src" / "partstream"
@@ -249,8 +249,8 @@ def _squeezed(word: str) -> str:
 
 
 def _folders(row: Protocol) -> set[str]:
-    """The folders that a row takes functions from."""
-    return {place.__module__.split(".")[2] for place in (row.read_response, row.read_response().claim)}
+    """The folder of a row, and that which its corner comes from."""
+    return {module.split(".")[2] for module in (_MODULES[row.name], row.read_response().claim.__module__)}
 
 
 def _spoken_in(folder: str) -> set[str]:

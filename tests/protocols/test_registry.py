@@ -9,7 +9,18 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
 from partstream.outputs import StreamOptions
-from partstream.protocols.protocol import Claim, KeyKind, Protocol
+from partstream.protocols.losses import Losses
+from partstream.protocols.protocol import (
+    Claim,
+    KeyKind,
+    OwnSettings,
+    Protocol,
+    ReadRequest,
+    ReadResponse,
+    SpokenAt,
+    WriteRequest,
+    WriteResponse,
+)
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import (
     DEFAULT_CHUNK_PROTOCOL,
@@ -30,6 +41,24 @@ def test_every_row_can_be_read(row: Protocol) -> None:
     for framing in row.framings:
         assert not StreamReader(row, framing=framing).finished
     assert corner.claim("no such type", {"type": "no such type"}) <= Claim.POSSIBLE
+
+
+LOADED = {
+    "read_response": ReadResponse,
+    "write_request": WriteRequest,
+    "read_request": ReadRequest,
+    "write_response": WriteResponse,
+    "own_settings": OwnSettings,
+    "loses": Losses,
+}
+
+
+@pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_every_row_loads_objects_of_the_classes_that_it_promises(row: Protocol) -> None:
+    for name, kind in LOADED.items():
+        load = getattr(row, name)
+        assert load is None or isinstance(load(), kind), name
+    assert row.spoken_at is None or all(isinstance(one, SpokenAt) for one in row.spoken_at())
 
 
 @pytest.mark.parametrize("name", asked_protocols())

@@ -11,7 +11,7 @@ from partstream.protocols.call_arguments import read_arguments
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Counts", "checked", "described", "object_in_text", "optional_text", "required_text"]
+__all__ = ["Counts", "checked", "described", "not_default", "object_in_text", "optional_text", "required_text"]
 
 
 class Counts:
@@ -85,3 +85,17 @@ def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str
     if value is None:
         raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
     return value
+
+
+def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that ask for something.
+
+    Args:
+        fields: The fields of a request.
+        defaults: By the names of those to look at, the value that asks for nothing; null never asks for anything.
+    """
+    return {
+        name: fields[name]
+        for name, default in defaults.items()
+        if fields.get(name) is not None and fields[name] != default
+    }

@@ -7,14 +7,15 @@
     read_request     WireRequest          ──► Asked                            being asked
     write_response   parts and a Finish   ──► events, or one document          being asked
 
-A corner is a function that imports its module and returns the typed object in it: a program that only reads answers
-loads no writer. docs/adding-a-protocol.md adds one, step by step.
+A corner is a function that imports its module and returns the typed object in it, see :func:`loaded`: a program that
+only reads answers loads no writer. docs/adding-a-protocol.md adds one, step by step.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -54,6 +55,7 @@ __all__ = [
     "WriteResponse",
     "bearer",
     "key_in_header",
+    "loaded",
 ]
 
 WireEvent: TypeAlias = dict[str, Any]
@@ -149,6 +151,14 @@ class WireRequest:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     query: str = ""
     method: str = "POST"
+
+
+def loaded(module: str, name: str) -> Callable[[], Any]:
+    """A function that imports a module when it is called, and returns the object that has the name in it.
+
+    Which class the object is of, mypy cannot know; a test checks it for every protocol of this project.
+    """
+    return lambda: getattr(import_module(module), name)
 
 
 def bearer(key: str, _kind: KeyKind) -> Mapping[str, str]:

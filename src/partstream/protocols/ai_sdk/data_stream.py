@@ -6,32 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.framings import Framing
-from partstream.protocols.protocol import Protocol
+from partstream.protocols.protocol import Protocol, loaded
 
 if TYPE_CHECKING:
-    from partstream.protocols.losses import Losses
-    from partstream.protocols.protocol import ReadResponse, WriteResponse
     from partstream.sse import EventDecoder
 
 __all__ = ["PROTOCOL"]
-
-
-def _read_response() -> ReadResponse:
-    from partstream.protocols.ai_sdk.dialects import DATA_STREAM  # noqa: PLC0415 - a corner loads when needed
-
-    return DATA_STREAM
-
-
-def _write_response() -> WriteResponse:
-    from partstream.protocols.ai_sdk.write_data_stream import WRITE_RESPONSE  # noqa: PLC0415
-
-    return WRITE_RESPONSE
-
-
-def _loses() -> Losses:
-    from partstream.protocols.ai_sdk.losses import DATA_STREAM  # noqa: PLC0415
-
-    return DATA_STREAM
 
 
 def _make_decoder() -> EventDecoder:
@@ -51,9 +31,9 @@ _LINES: Final = Framing(
 
 PROTOCOL: Final = Protocol(
     name="ai-sdk-data",
-    read_response=_read_response,
-    write_response=_write_response,
+    read_response=loaded("partstream.protocols.ai_sdk.dialects", "DATA_STREAM"),
+    write_response=loaded("partstream.protocols.ai_sdk.write_data_stream", "WRITE_RESPONSE"),
     framings=(_LINES,),
     has_chunks=True,
-    loses=_loses,
+    loses=loaded("partstream.protocols.ai_sdk.losses", "DATA_STREAM"),
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.outputs import Asked
-from partstream.protocols.asked_fields import Counts, checked, described, optional_text, required_text
+from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text, required_text
 from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.protocol import ReadRequest
 
@@ -51,7 +51,7 @@ def _read(request: WireRequest) -> Asked:
         messages=tuple(messages),
         options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
         stream=body.get("stream") is True,
-        unmapped={**_of_the_server(body), **counts.numbers},
+        unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
         body=body,
     )
 
@@ -93,15 +93,6 @@ _READ_FIELDS: Final = frozenset(
     }
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
-
-
-def _of_the_server(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that ask the server itself for something; no provider can do it."""
-    return {
-        name: body[name]
-        for name, nothing in _OF_THE_SERVER.items()
-        if body.get(name) is not None and body[name] != nothing
-    }
 
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
