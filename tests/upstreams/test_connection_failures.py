@@ -150,13 +150,27 @@ def test_a_dead_proxy_is_named_as_what_is_dead_with_who_named_it(scheme: str, mo
     run(test())
 
 
-@pytest.mark.parametrize("status", ["403 Forbidden", "407 Proxy Authentication Required"])
+def test_a_proxy_whose_name_has_no_host_is_named():
+    proxy = Proxy("http://nosuch.invalid:3128", "HTTPS_PROXY")
+    error = connection_error("https://h.example/v1", _raised_from(OSError("x"), _unknown_name()), proxy=proxy)
+    assert error.reason == "there is no host for the proxy nosuch.invalid:3128 (HTTPS_PROXY)"
+
+
+REFUSALS_OF_A_PROXY = {
+    "403 Forbidden": "does it let this host through?",
+    "404 Not Found": "is that a proxy",
+    "407 Proxy Authentication Required": "a proxy that wants a password gets it as",
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS_OF_A_PROXY)
 def test_a_proxy_that_refuses_is_named(status: str, monkeypatch: pytest.MonkeyPatch):
     async def test() -> None:
         async with port_of(answering(f"HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n".encode())) as port:
             monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{port}")
             error = await failure_of(configuration("https://models.example/v1", verify_certificates=False))
         assert f"the proxy 127.0.0.1:{port} (ALL_PROXY) refuses: {status}" in error.message
+        assert REFUSALS_OF_A_PROXY[status] in error.message
         assert isinstance(error, UpstreamConnectionError)
         assert error.lasts
 
@@ -178,6 +192,7 @@ UNUSABLE = {
     "a port that is too large": ("http://h:99999", "no URL"),
     "half an address": ("http://[::1", "no URL"),
     "no host": ("http://", "without a host"),
+    "a space": ("htp:/bro ken", "no URL"),
     "SOCKS": ("socks5://127.0.0.1:1080", "a SOCKS proxy"),
     "SOCKS with names": ("socks5h://127.0.0.1:1080", "a SOCKS proxy"),
 }

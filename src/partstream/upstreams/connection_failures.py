@@ -24,7 +24,7 @@ __all__ = ["RUNNING", "connection_error"]
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A row; its texts may hold `{peer}`, `{name}`, `{proxy}` and `{detail}`.
+    """A row; its texts may hold `{peer}`, `{name}`, `{host}`, `{proxy}` and `{detail}`.
 
     Attributes:
         kind: The type of one of the causes of the error.
@@ -63,6 +63,13 @@ _FAILURES: Final = (
         httpx2.ProxyError,
         "the proxy {proxy} refuses: {detail}",
         "a proxy that wants a password gets it as http://user:password@host:port; NO_PROXY names hosts that need none",
+        ("407",),
+        lasts=True,
+    ),
+    _Failure(
+        httpx2.ProxyError,
+        "the proxy {proxy} refuses: {detail}",
+        "is that a proxy, and does it let this host through? NO_PROXY names hosts that need none",
         lasts=True,
     ),
     _Failure(
@@ -91,7 +98,7 @@ _FAILURES: Final = (
         socket.gaierror, "the name of {name} cannot be looked up", _OFFLINE, ("Temporary failure",), of_proxy=True
     ),
     _Failure(
-        socket.gaierror, "there is no host {name}", f"is its name right, and {_OFFLINE}", of_proxy=True, lasts=True
+        socket.gaierror, "there is no host {host}", f"is its name right, and {_OFFLINE}", of_proxy=True, lasts=True
     ),
     _Failure(ConnectionRefusedError, "nothing listens at {peer}", RUNNING, of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
@@ -155,9 +162,11 @@ def _not_established(url: str, error: Exception, proxy: Proxy | None) -> Upstrea
         return UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
     if proxy is not None and row.of_proxy:
         peer = name = f"the proxy {_shown(proxy)}"
+        host = f"for {name}"
     else:
         peer, name = address.netloc, address.hostname or ""
-    texts = {"peer": peer, "name": name, "proxy": _shown(proxy), "detail": _detail(cause)}
+        host = name
+    texts = {"peer": peer, "name": name, "host": host, "proxy": _shown(proxy), "detail": _detail(cause)}
     advice = row.advice.format(**texts)
     if proxy is not None and row.of_proxy:
         advice = f"is the proxy right? {_NO_PROXY}"

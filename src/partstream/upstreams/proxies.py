@@ -92,6 +92,8 @@ def _checked(proxy: Proxy) -> Proxy:
         port = urlsplit(proxy.url).port
     except (httpx2.InvalidURL, ValueError) as error:
         raise ConnectionSetupError(proxy.where, "a proxy that is no URL", f"{scheme}://host:port") from error
+    if any(map(str.isspace, proxy.url)):  # the HTTP client would take it for a part of the path
+        raise ConnectionSetupError(proxy.where, "a proxy that is no URL", f"{scheme}://host:port")
     if not host or port == 0:
         raise ConnectionSetupError(proxy.where, "a proxy without a host and port", f"{scheme}://host:port")
     if scheme in _SOCKS and find_spec(_SOCKS_PACKAGE) is None:
