@@ -49,6 +49,19 @@ def test_every_value_is_shown_with_its_source_and_no_secret(tmp_path: Path):
     run(test())
 
 
+def test_in_a_pipe_every_setting_is_one_line():
+    async def test() -> None:
+        long = "x" * 100
+        shown = await call("config", "show", PARTSTREAM_DEFAULT_MODEL=long)
+        lines = [line.split("  ") for line in shown.output.splitlines()]
+        assert [line[0] for line in lines] == ["Setting", *(line[0] for line in lines[1:] if line[0])]
+        values = {name: [cell.strip() for cell in cells if cell] for name, *cells in lines}
+        assert values["defaultModel"] == [f'"{long}"', "environment: PARTSTREAM_DEFAULT_MODEL"]
+        assert values["logLevel"] == ["(info in VS Code, warning in a terminal)", "default"]
+
+    run(test())
+
+
 def test_a_command_is_shown_without_its_arguments_and_options_are_the_strongest(tmp_path: Path):
     async def test() -> None:
         path = _file(tmp_path)

@@ -21,12 +21,15 @@ from partstream.errors import CallerError, LanguageModelError
 from partstream.settings.errors import shown_name
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from partstream.configuration import Configuration, Setting
     from partstream.upstreams.detection import Detected
 
 __all__ = ["command"]
 
 
+_COLUMNS: Final = ("Setting", "Value", "Source")
 _SECONDS: Final = 10.0
 """For finding out what the server speaks, the key included."""
 
@@ -60,14 +63,7 @@ def show(*, as_json: bool, **options: Any) -> None:
         click.echo(json.dumps(_as_json(configuration, detected), ensure_ascii=False))
         return
     console = make_console()
-    table = Table("Setting", "Value", "Source", box=None, pad_edge=False)
-    for row in _rows(configuration):
-        is_default = row["place"] == Place.DEFAULT
-        shown = row["default"] if is_default else json.dumps(row["value"], ensure_ascii=False)
-        source = str(row["place"]) if is_default else f"{row['place']}: {row['where']}"
-        style = "dim" if is_default else ""
-        table.add_row(row["name"], Text(printable(shown), style), Text(printable(source), style))
-    console.print(table)
+    _show_settings([_cells(row) for row in _rows(configuration)], console)
     if detected is not None:
         shown = detected if isinstance(detected, str) else f"{detected.shown_url}: {detected.says}."
         console.print(Text(printable(shown), "dim"), soft_wrap=True)
@@ -75,6 +71,31 @@ def show(*, as_json: bool, **options: Any) -> None:
         console.print(Text(printable(_profiles_in_words(configuration)), "dim"), soft_wrap=True)
     for note in configuration.resolved.notes:
         console.print(Text(printable(note), "yellow"))
+
+
+def _cells(row: dict[str, Any]) -> tuple[Text, Text, Text]:
+    """One setting as the texts of its columns."""
+    is_default = row["place"] == Place.DEFAULT
+    shown = row["default"] if is_default else json.dumps(row["value"], ensure_ascii=False)
+    source = str(row["place"]) if is_default else f"{row['place']}: {row['where']}"
+    style = "dim" if is_default else ""
+    return Text(row["name"]), Text(printable(shown), style), Text(printable(source), style)
+
+
+def _show_settings(rows: list[tuple[Text, Text, Text]], console: Console) -> None:
+    """Shows the settings as a table, which in a terminal breaks what is too long, and nowhere else."""
+    if console.is_terminal:
+        table = Table(*_COLUMNS, box=None, pad_edge=False)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    lines = [tuple(map(Text, _COLUMNS)), *rows]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*lines, strict=True)]
+    for line in lines:
+        for cell, width in zip(line[:-1], widths, strict=False):
+            cell.pad_right(width - cell.cell_len)
+        console.print(Text("  ").join(line), soft_wrap=True)
 
 
 async def _detected(configuration: Configuration) -> Detected | str | None:
