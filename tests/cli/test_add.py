@@ -393,6 +393,23 @@ def test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_ent
 
 
 @POSIX
+def test_whoever_adds_a_second_server_of_the_same_name_is_asked_for_another(home: Home):
+    home.file.write_text('[profiles.ollama]\nbaseUrl = "http://h/v1"\n')
+
+    async def test() -> None:
+        options = ("ollama", "--base-url", "http://127.0.0.1:9/v1", "--key-from", "none", "--untested")
+        async with terminal("add", *options, controls=True, **home.variables) as person:
+            await person.until("Name of the profile [ollama-2]:")
+            person.type("\n")
+            assert await person.ended() == 0, person.plain
+            assert list(home.settings["profiles"]) == ["ollama", "ollama-2"]
+        replaced = await home.add(*options, "--replace")
+        assert replaced.code == 0, replaced.errors
+
+    run(test())
+
+
+@POSIX
 def test_whoever_presses_ctrl_c_changes_nothing(home: Home):
     async def test() -> None:
         async with server() as url, terminal("add", url, controls=True, **home.variables) as person:

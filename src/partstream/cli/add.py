@@ -138,9 +138,10 @@ class _Addition:
 
     def _name(self, place: Place) -> str:
         wanted, taken = place.name, self.file.profiles
+        is_open = self.given.server is None or (wanted in taken and not self.given.replaces)
         if self.given.profile is not None:
             wanted = check_profile_name(self.given.profile, "--profile")
-        elif self.given.server is None and self.questions.has_person:
+        elif is_open and self.questions.has_person:
             wanted = self.questions.line(
                 "Name of the profile",
                 "--profile",
