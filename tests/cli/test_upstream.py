@@ -102,6 +102,15 @@ def test_a_recording_is_served(tmp_path):
         assert running.post().content == recording.read_bytes()
 
 
+def test_it_speaks_only_the_protocol_that_is_named_as_most_servers_do():
+    with _running("--json", "--protocol", "chat-completions") as running:
+        assert json.loads(running.first_line)["base_urls"] == {"chat-completions": running.base_url}
+        assert running.post().status_code == 404
+        url = f"{running.base_url}/chat/completions"
+        asked = {"model": "text", "messages": [{"role": "user", "content": "Hi"}]}
+        assert httpx2.post(url, json=asked, trust_env=False).status_code == 200
+
+
 def test_the_token_comes_from_the_environment_and_is_never_shown():
     with _running("--token-env", "PARTSTREAM_TEST_TOKEN", PARTSTREAM_TEST_TOKEN=TOKEN) as running:
         assert running.post().status_code == 401

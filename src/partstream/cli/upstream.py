@@ -76,6 +76,13 @@ Faults:
 )
 @click.option("--fault", metavar="NAME[=VALUE],...", help="Faults of every answer.")
 @click.option("--token-env", metavar="VARIABLE", help="Demand the bearer token in this environment variable.")
+@click.option(
+    "--protocol",
+    "spoken",
+    multiple=True,
+    type=click.Choice(list(BASE_PATHS)),
+    help="Speak only this protocol, as most servers do; repeat for more. Default: all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
     *,
@@ -85,6 +92,7 @@ def command(
     pace_ms: int,
     fault: str | None,
     token_env: str | None,
+    spoken: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
@@ -96,6 +104,7 @@ def command(
             pace=pace_ms / 1000,
             fault=fault,
             token=None if token_env is None else check_variable("--token-env", token_env, "a token"),
+            protocols=spoken or None,
         )
     except CallerError as error:
         raise click.UsageError(str(error)) from error
@@ -104,7 +113,7 @@ def command(
     announce, report = _json_log() if as_json else _console_log()
     try:
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
-            asyncio.run(_run(upstream, announce, report))
+            asyncio.run(_run(upstream, spoken or tuple(BASE_PATHS), announce, report))
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
@@ -127,11 +136,14 @@ def _check_recording(path: Path) -> None:
 
 
 async def _run(
-    upstream: ReplayUpstream, announce: Callable[[dict[str, str]], None], report: Callable[[ServedExchange], None]
+    upstream: ReplayUpstream,
+    spoken: tuple[str, ...],
+    announce: Callable[[dict[str, str]], None],
+    report: Callable[[ServedExchange], None],
 ) -> None:
     upstream.on_did_finish_exchange(report)
     async with upstream:
-        announce({protocol: upstream.base_url_of(protocol) for protocol in BASE_PATHS})
+        announce({protocol: upstream.base_url_of(protocol) for protocol in spoken})
         await asyncio.Event().wait()
 
 
@@ -140,7 +152,11 @@ def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExcha
         click.echo(json.dumps(fields, ensure_ascii=False))
 
     def announce(base_urls: dict[str, str]) -> None:
-        write(type="listening", base_url=base_urls[DEFAULT_PROTOCOL], base_urls=base_urls)
+        write(
+            type="listening",
+            base_url=base_urls.get(DEFAULT_PROTOCOL, next(iter(base_urls.values()))),
+            base_urls=base_urls,
+        )
 
     def report(exchange: ServedExchange) -> None:
         write(type="exchange", **_facts(exchange))
