@@ -1,9 +1,7 @@
 // The AI SDK over a Chat Completions server: streamText over openai-compatible, whose fetch hands out the chunks.
-// Speaks the protocol of benchmarks/workers/worker.py over standard input and output.
-import { createInterface } from "node:readline";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { streamText } from "ai";
-import { load, processorTime } from "./worker.mjs";
+import { work } from "./worker.mjs";
 
 /** A response whose body is the chunks; no network is below it, in its favour. */
 function answering(chunks) {
@@ -31,34 +29,6 @@ async function read(chunks, take) {
   for await (const chunk of fullStream) take(chunk);
 }
 
-async function tally(chunks) {
-  const counts = { text: 0, thinking: 0, tool_calls: 0 };
-  await read(chunks, (chunk) => {
-    if (chunk.type === "text-delta") counts.text += chunk.text.length;
-  });
-  return counts;
-}
-
-async function run(chunks) {
-  let last;
-  const start = processorTime();
-  await read(chunks, (chunk) => {
-    last = chunk;
-  });
-  return { seconds: processorTime() - start, emitted: last !== undefined };
-}
-
-const loaded = new Map();
-const commands = {
-  load: ({ stream, path, sizes }) => {
-    loaded.set(stream, load(path, sizes));
-    return {};
-  },
-  tally: ({ stream }) => tally(loaded.get(stream)),
-  run: ({ stream }) => run(loaded.get(stream)),
-};
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify(await commands[command.command](command))}\n`);
-}
+await work(read, (counts, chunk) => {
+  if (chunk.type === "text-delta") counts.text += chunk.text.length;
+});

@@ -1,8 +1,6 @@
 // The JavaScript floor: the least that a reader in JavaScript does to turn the same bytes into the same parts.
-// Speaks the protocol of benchmarks/workers/worker.py over standard input and output.
-import { createInterface } from "node:readline";
 import { createParser } from "eventsource-parser";
-import { load, processorTime } from "./worker.mjs";
+import { work } from "./worker.mjs";
 
 class TextPart {
   constructor(value) {
@@ -74,36 +72,8 @@ function read(chunks, take) {
   }
 }
 
-function tally(chunks) {
-  const counts = { text: 0, thinking: 0, tool_calls: 0 };
-  read(chunks, (part) => {
-    if (part instanceof TextPart) counts.text += part.value.length;
-    else if (part instanceof ThinkingPart) counts.thinking += part.value.length;
-    else counts.tool_calls += 1;
-  });
-  return counts;
-}
-
-function run(chunks) {
-  let last;
-  const start = processorTime();
-  read(chunks, (part) => {
-    last = part;
-  });
-  return { seconds: processorTime() - start, emitted: last !== undefined };
-}
-
-const loaded = new Map();
-const commands = {
-  load: ({ stream, path, sizes }) => {
-    loaded.set(stream, load(path, sizes));
-    return {};
-  },
-  tally: ({ stream }) => tally(loaded.get(stream)),
-  run: ({ stream }) => run(loaded.get(stream)),
-};
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify(commands[command.command](command))}\n`);
-}
+await work(read, (counts, part) => {
+  if (part instanceof TextPart) counts.text += part.value.length;
+  else if (part instanceof ThinkingPart) counts.thinking += part.value.length;
+  else counts.tool_calls += 1;
+});

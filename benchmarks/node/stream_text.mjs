@@ -1,8 +1,6 @@
 // The AI SDK itself: streamText over a model that answers at once, its chunks read and let go.
-// Speaks the protocol of benchmarks/workers/worker.py over standard input and output.
 import { createRequire } from "node:module";
-import { createInterface } from "node:readline";
-import { load, processorTime } from "./worker.mjs";
+import { work } from "./worker.mjs";
 
 const require = createRequire(new URL("../../scripts/record_ai_sdk/package.json", import.meta.url));
 const { simulateReadableStream, streamText } = require("ai-6");
@@ -30,34 +28,8 @@ async function read(parts, take) {
   for await (const chunk of streamText({ model, prompt: "Tell me.", maxRetries: 0 }).fullStream) take(chunk);
 }
 
-async function tally(parts) {
-  const counts = { text: 0, thinking: 0, tool_calls: 0 };
-  await read(parts, (chunk) => {
-    if (chunk.type === "text-delta") counts.text += chunk.text.length;
-  });
-  return counts;
+function count(counts, chunk) {
+  if (chunk.type === "text-delta") counts.text += chunk.text.length;
 }
 
-async function run(parts) {
-  let last;
-  const start = processorTime();
-  await read(parts, (chunk) => {
-    last = chunk;
-  });
-  return { seconds: processorTime() - start, emitted: last !== undefined };
-}
-
-const loaded = new Map();
-const commands = {
-  load: ({ stream, path, sizes }) => {
-    loaded.set(stream, asModelSays(load(path, sizes)));
-    return {};
-  },
-  tally: ({ stream }) => tally(loaded.get(stream)),
-  run: ({ stream }) => run(loaded.get(stream)),
-};
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const command = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify(await commands[command.command](command))}\n`);
-}
+await work(read, count, asModelSays);

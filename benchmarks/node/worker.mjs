@@ -1,5 +1,7 @@
-// What every worker in JavaScript does beside reading: takes a stream apart into its chunks, and tells processor time.
+// What every worker in JavaScript does beside reading: takes a stream apart into its chunks, tells processor time,
+// and speaks the protocol of benchmarks/workers/worker.py over standard input and output.
 import { existsSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 
 /** The chunks of a stream. */
 export function load(path, sizesPath) {
@@ -26,4 +28,38 @@ export function processorTime() {
   }
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
+}
+
+/**
+ * Answers commands until the input ends.
+ *
+ * @param read Reads one stream; gives every part to its second argument. May be asynchronous.
+ * @param count Adds a part to what came of a stream: the letters of its text and thinking, and its tool calls.
+ * @param prepare Makes of the chunks what `read` takes; it is not measured.
+ */
+export async function work(read, count, prepare = (chunks) => chunks) {
+  const prepared = new Map();
+  const commands = {
+    load: ({ stream, path, sizes }) => {
+      prepared.set(stream, prepare(load(path, sizes)));
+      return {};
+    },
+    tally: async ({ stream }) => {
+      const counts = { text: 0, thinking: 0, tool_calls: 0 };
+      await read(prepared.get(stream), (part) => count(counts, part));
+      return counts;
+    },
+    run: async ({ stream }) => {
+      let last;
+      const start = processorTime();
+      await read(prepared.get(stream), (part) => {
+        last = part;
+      });
+      return { seconds: processorTime() - start, emitted: last !== undefined };
+    },
+  };
+  for await (const line of createInterface({ input: process.stdin })) {
+    const command = JSON.parse(line);
+    process.stdout.write(`${JSON.stringify(await commands[command.command](command))}\n`);
+  }
 }
