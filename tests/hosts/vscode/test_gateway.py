@@ -244,7 +244,7 @@ def test_a_failed_answer_is_logged_once_with_what_finds_it_at_its_server():
         request_id = sidecar.respond("text", "Hello", group=group)
         assert sidecar.wait(request_id).error["data"]["httpStatus"] == 429
         sidecar.until_logged("could not answer")
-        failures = [one for one in _logged(sidecar) if "429" in one["message"]]
+        failures = [one for one in _logged(sidecar) if "HTTP 429" in one["message"]]
         assert len(failures) == 1
         assert failures[0]["level"] == "error"
         message = failures[0]["message"]
@@ -258,7 +258,7 @@ def test_a_list_that_fails_is_logged_once():
         group = {"id": "g", "configuration": {"baseUrl": upstream.base_url, "apiKey": "another-key"}}
         assert sidecar.information(group)["errors"]
         sidecar.until_logged("could not list its models")
-        assert len([one for one in _logged(sidecar) if "401" in one["message"] and one["level"] == "error"]) == 1
+        assert len([one for one in _logged(sidecar) if "HTTP 401" in one["message"] and one["level"] == "error"]) == 1
 
 
 def test_the_log_says_the_tokens_that_an_answer_took_beside_those_that_were_expected():
