@@ -1,10 +1,7 @@
 """The short door to a model server: an address in, a model that answers out; over real HTTP."""
 
-import asyncio
-import gc
 import re
 import textwrap
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +39,13 @@ from partstream import (
 from partstream.models.filters import ModelSelection
 from partstream.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream
+from upstreams.upstreams import run
 
 README = Path(__file__).parent.parent / "README.md"
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = "sk-planted-0123456789"
 WEATHER = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
 TIME = Tool("get_time", "Tells the time.", {"type": "object", "properties": {"city": {"type": "string"}}})
-
-
-def run(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Runs a test within bounds; a task or a socket that it leaves behind is a failure."""
-
-    async def watched() -> None:
-        async with asyncio.timeout(30):
-            await coroutine
-            while asyncio.all_tasks() != {asyncio.current_task()}:
-                await asyncio.sleep(0)
-
-    asyncio.run(watched())
-    gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
 
 
 def _paths(upstream: ReplayUpstream) -> list[str]:
