@@ -6,15 +6,15 @@ It ends with code 1 when a client showed something else than the upstream said, 
 from __future__ import annotations
 
 import asyncio
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from servers.environments import ROOT, NotInstalledError
-from servers.results import Seen, ServerResult, Verdict, judged, merged, write
+from servers.environments import NotInstalledError
+from servers.results import Seen, ServerResult, Verdict, judged
+from servers.runs import COLOURS, try_all
 
 from clients.asking import BrokenClientError, ask, running
 from clients.jobs import JOBS
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _RESULTS: Final = FOLDER / "results.json"
 _PROTOCOL: Final = "chat-completions"
-_COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAILS: "red", Verdict.NOT_TRIED: "dim"}
 
 
 @click.command()
@@ -35,16 +34,7 @@ _COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAIL
 @click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
 def main(only: tuple[str, ...], is_written: bool) -> None:
     """Asks the replay upstream with official clients."""
-    console = Console()
-    chosen = [client for client in CLIENTS if not only or client.name in only]
-    if not chosen:
-        raise click.UsageError(f"--only: expected one of {', '.join(client.name for client in CLIENTS)}")
-    results = {client.name: _result(client, console) for client in chosen}
-    if is_written:
-        write(_RESULTS, merged(_RESULTS, results, [client.name for client in CLIENTS]))
-        console.print(f"written to {_RESULTS.relative_to(ROOT)}")
-    if any(result.fails for result in results.values()):
-        sys.exit(1)
+    try_all(CLIENTS, only, _result, Console(), _RESULTS if is_written else None)
 
 
 def _result(client: Client, console: Console) -> ServerResult:
@@ -65,7 +55,7 @@ async def _tried(client: Client, mode: str, console: Console) -> dict[str, Seen]
     async with ReplayUpstream() as upstream, running([*client.program(), upstream.base_url_of(_PROTOCOL), mode]) as run:
         for job in JOBS:
             seen[job.name] = one = await _seen(client, mode, job, run, upstream)
-            console.print(f"  [{_COLOURS[one.verdict]}]{one.verdict:10}[/] {job.name:23}", end="")
+            console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {job.name:23}", end="")
             console.print(one.says, markup=False, soft_wrap=True)
             if run.returncode is not None:
                 break

@@ -23,7 +23,8 @@ from partstream.protocols.registry import AUTO
 from servers.environments import ROOT, NotInstalledError
 from servers.foreign import FOREIGN_SERVERS, environment_of
 from servers.processes import NotStartedError, free_port, running
-from servers.results import Seen, ServerResult, Verdict, judged, merged, write
+from servers.results import Seen, ServerResult, Verdict, judged
+from servers.runs import COLOURS, try_all
 from servers.trials import TRIALS, Target, UnexpectedError, prove
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from servers.trials import Trial
 
 _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
-_COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAILS: "red", Verdict.NOT_TRIED: "dim"}
 
 
 @click.command()
@@ -40,16 +40,7 @@ _COLOURS: Final = {Verdict.WORKS: "green", Verdict.FAULT: "yellow", Verdict.FAIL
 def main(only: tuple[str, ...], is_written: bool) -> None:
     """Tries Partstream against servers that nobody here wrote."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every server is ended first
-    console = Console()
-    chosen = [server for server in FOREIGN_SERVERS if not only or server.name in only]
-    if not chosen:
-        raise click.UsageError(f"--only: expected one of {', '.join(server.name for server in FOREIGN_SERVERS)}")
-    results = {server.name: _result(server, console) for server in chosen}
-    if is_written:
-        write(_RESULTS, merged(_RESULTS, results, [server.name for server in FOREIGN_SERVERS]))
-        console.print(f"written to {_RESULTS.relative_to(ROOT)}")
-    if any(result.fails for result in results.values()):
-        sys.exit(1)
+    try_all(FOREIGN_SERVERS, only, _result, Console(), _RESULTS if is_written else None)
 
 
 def _result(server: ForeignServer, console: Console) -> ServerResult:
@@ -122,7 +113,7 @@ def _shown(trial: Trial, server: ForeignServer, target: Target, console: Console
             said, works = str(error), False
         address = target.base_url.removesuffix("/v1")
         seen = judged(said.replace(address, "http://127.0.0.1:PORT"), works=works, fault=next(faults, None))
-    console.print(f"  [{_COLOURS[seen.verdict]}]{seen.verdict:10}[/] {trial.name:16}", end="")
+    console.print(f"  [{COLOURS[seen.verdict]}]{seen.verdict:10}[/] {trial.name:16}", end="")
     console.print(seen.says, markup=False, soft_wrap=True)
     return seen
 
