@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator
 from contextlib import aclosing
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import HELLO, Request, answers, model_with, read_into, run, until
 
+from garbage import only_own_garbage
 from partstream import (
     ChatMessage,
     DataPart,
@@ -198,15 +198,6 @@ LEAVING = [
 ]
 
 
-@pytest.fixture
-def only_its_own_garbage() -> Iterator[None]:
-    """Keeps a collection of garbage from looking at what thousands of tests before have left."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("only_its_own_garbage")
 @pytest.mark.parametrize("leave", LEAVING)
 def test_leaving_early_cancels_the_provider(leave) -> None:
     async def scenario() -> None:
@@ -220,7 +211,8 @@ def test_leaving_early_cancels_the_provider(leave) -> None:
         assert response.is_cancelled
         assert await collect(response) == []
 
-    run(scenario())
+    with only_own_garbage():
+        run(scenario())
 
 
 def test_closing_an_iteration_waits_until_the_provider_is_gone() -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from garbage import only_own_garbage
 from listening import listening
 from partstream import (
     CancellationToken,
@@ -126,9 +127,6 @@ def run(coroutine: Coroutine[Any, Any, None], seconds: float = 30) -> None:
             while asyncio.all_tasks() != {asyncio.current_task()}:
                 await asyncio.sleep(0)
 
-    gc.freeze()  # what was there before is not looked at again: beside ten thousand tests that takes long
-    try:
+    with only_own_garbage():
         asyncio.run(watched())
         gc.collect()  # an unclosed socket warns when it is collected, and warnings are errors
-    finally:
-        gc.unfreeze()
