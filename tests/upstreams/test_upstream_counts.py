@@ -9,6 +9,7 @@ import pytest
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.json_codec import dumps, loads
 from partstream.models.discovery import FetchResponse
+from partstream.protocols.protocol import CountEndpoint, WireRequest
 from partstream.protocols.registry import asking
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
@@ -61,6 +62,7 @@ def test_a_server_that_does_not_count_answers_all_the_same_and_is_soon_not_asked
 
 
 COUNT = asking("openresponses").count
+ASKED = WireRequest("/responses", {"input": "Hi"})
 
 
 def answered(status: int, body: bytes) -> tuple[TokenCount | None, list[Any], int]:
@@ -73,7 +75,7 @@ def answered(status: int, body: bytes) -> tuple[TokenCount | None, list[Any], in
 
     counts = UpstreamCounts(fetch, "/v1", COUNT)
     whole = {"model": "m", "input": [], "tools": [], "stream": True, "store": False, "max_output_tokens": 9}
-    return asyncio.run(counts.count(whole, {})), asked, counts.failures
+    return asyncio.run(counts.count(WireRequest("/responses", whole), {})), asked, counts.failures
 
 
 @pytest.mark.parametrize(
@@ -109,10 +111,27 @@ def test_a_count_that_takes_too_long_is_not_waited_for(monkeypatch):
         await asyncio.Event().wait()
 
     counts = UpstreamCounts(fetch, "/v1", COUNT)
-    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
+    assert asyncio.run(counts.count(ASKED, {})) is None
+
+
+def test_an_endpoint_makes_its_own_question_and_headers_that_somebody_set_win():
+    asked: list[Any] = []
+
+    async def fetch(path, headers, content=None):
+        asked.append((path, headers, loads(content)))
+        return FetchResponse(200, {}, b'{"totalTokens": 31}')
+
+    def question(request: WireRequest) -> WireRequest:
+        return WireRequest(request.path.replace(":answer", ":count"), {"of": request.body}, request.headers)
+
+    counts = UpstreamCounts(fetch, "/v1", CountEndpoint(question, "totalTokens"))
+    whole = WireRequest("/models/m:answer", {"text": "Hi"}, {"x-version": "1", "x-team": "red"})
+    assert asyncio.run(counts.count(whole, {"x-team": "blue"})) == TokenCount(31, CountSource.COUNTED)
+    headers = {"x-version": "1", "x-team": "blue", "content-type": "application/json"}
+    assert asked == [("/v1/models/m:count", headers, {"of": {"text": "Hi"}})]
 
 
 def test_where_no_endpoint_counts_nothing_is_asked():
     counts = UpstreamCounts(None, "/v1", None)
-    assert asyncio.run(counts.count({"input": "Hi"}, {})) is None
+    assert asyncio.run(counts.count(ASKED, {})) is None
     assert counts.failures == 0

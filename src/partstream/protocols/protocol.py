@@ -13,7 +13,7 @@ only reads answers loads no writer. docs/adding-a-protocol.md adds one, step by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from importlib import import_module
 from types import MappingProxyType
@@ -54,6 +54,7 @@ __all__ = [
     "WriteRequest",
     "WriteResponse",
     "bearer",
+    "count_of_fields",
     "key_in_header",
     "loaded",
 ]
@@ -209,14 +210,24 @@ class CountEndpoint:
     """An endpoint that counts the tokens of a request before it is sent.
 
     Attributes:
-        path: The path below the base URL.
-        fields: The fields of a request's body that it takes; it refuses others.
+        question: Makes the request that asks for the count, given the request that is counted as it would be sent.
         answer_field: The field of its answer that holds the number of tokens.
     """
 
-    path: str
-    fields: frozenset[str]
+    question: Callable[[WireRequest], WireRequest]
     answer_field: str = "input_tokens"
+
+
+def count_of_fields(path: str, fields: frozenset[str]) -> Callable[[WireRequest], WireRequest]:
+    """A function for :attr:`CountEndpoint.question`: the same body at another path, without what is refused there.
+
+    Args:
+        path: The path below the base URL.
+        fields: The fields of a request's body that the endpoint takes; it refuses others.
+    """
+    return lambda request: replace(
+        request, path=path, body={name: value for name, value in request.body.items() if name in fields}
+    )
 
 
 @dataclass(frozen=True, slots=True)

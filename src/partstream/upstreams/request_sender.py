@@ -118,9 +118,7 @@ class RequestSender:
         carried = request.prepared.carries & self._upstream.carries
         if request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM:
             asked = request.prepared.request(carried)
-            request.tokens.counted(
-                await self._counts.count(self._upstream.write(asked).body, asked.settings.extra_headers)
-            )
+            request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
         request.tokens.before_sending()
         unset = self._completed(RequestSettings(), model)
         self._refused.say_what_is_left_out(self._upstream, request.prepared.request(carried), unset)

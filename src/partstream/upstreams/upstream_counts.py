@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.json_codec import JSONDecodeError, loads
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.models.discovery import Fetch, FetchResponse
-    from partstream.protocols.protocol import CountEndpoint
+    from partstream.protocols.protocol import CountEndpoint, WireRequest
 
 __all__ = ["COUNT_SECONDS", "UpstreamCounts"]
 
@@ -46,15 +46,21 @@ class UpstreamCounts:
         self._endpoint = endpoint
         self.failures = 0
 
-    async def count(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> TokenCount | None:
-        """The tokens of the request that `body` would make; None where the upstream does not say it in time."""
+    async def count(self, request: WireRequest, headers: Mapping[str, str]) -> TokenCount | None:
+        """The tokens of a request; None where the upstream does not say it in time.
+
+        Args:
+            request: The request as it would be sent.
+            headers: The headers that somebody set for it; they win over those of the protocol.
+        """
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
-        path = self._base_path + self._endpoint.path
-        question = body_document({name: value for name, value in body.items() if name in self._endpoint.fields})
+        question = self._endpoint.question(request)
+        path, body = self._base_path + question.path, body_document(question.body)
+        sent = {**question.headers, **headers, "content-type": "application/json"}
         try:
             async with asyncio.timeout(COUNT_SECONDS):
-                answer = await self._fetch(path, {**headers, "content-type": "application/json"}, question)
+                answer = await self._fetch(path, sent, body)
             tokens = _tokens_in(answer, path, self._endpoint.answer_field)
         except (UpstreamError, TimeoutError) as error:
             self.failures += 1
