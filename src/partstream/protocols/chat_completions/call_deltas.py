@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.protocols.chat_completions.fields import Wire, identifier, index, mapping
 from partstream.protocols.chat_completions.open_json import OpenJson
+from partstream.protocols.fields import Wire, identifier, index, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Unmapped
-from partstream.protocols.chat_completions.fields import Wire, identifier, index, mapping, objects
 from partstream.protocols.citations import Citation, Citations
+from partstream.protocols.fields import Wire, identifier, index, mapping, objects
 
 if TYPE_CHECKING:
     from partstream.outputs import CitationMode, StreamOutput

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from partstream.conversation.media import sniff
 from partstream.outputs import Unmapped
 from partstream.parts import DataPart, unchecked_part
-from partstream.protocols.chat_completions.fields import Wire, identifier, mapping
+from partstream.protocols.fields import Wire, identifier, mapping
 from partstream.protocols.linked_files import linked_file
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.chat_completions.citations import Sources
-from partstream.protocols.chat_completions.fields import Wire, mapping, objects
 from partstream.protocols.chat_completions.images import Images
 from partstream.protocols.chat_completions.texts import Texts
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS, REASONING_LISTS, STATE_FIELDS, Thinking
 from partstream.protocols.chat_completions.tool_calls import CompleteCall, ToolCalls
+from partstream.protocols.fields import Wire, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,12 +24,12 @@ from partstream.errors import (
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import tool_call_part
 from partstream.protocols.chat_completions.envelope import Envelope
-from partstream.protocols.chat_completions.fields import Wire, index, mapping, objects
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
 from partstream.protocols.chat_completions.short_way import FREQUENT, ShortWay
 from partstream.protocols.chat_completions.stream_errors import error_in, failure_of_word, overflow
 from partstream.protocols.chat_completions.usage import ReportedUsage
+from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
 from partstream.usage import FinishReason, UnifiedFinishReason

@@ -10,7 +10,7 @@ from partstream.protocols.chat_completions.finish import ABORTED, FAILURES
 
 if TYPE_CHECKING:
     from partstream.errors import UpstreamError
-    from partstream.protocols.chat_completions.fields import Wire
+    from partstream.protocols.fields import Wire
 
 __all__ = ["error_in", "failure_of_word", "overflow"]
 

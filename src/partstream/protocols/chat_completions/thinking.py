@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import thinking_part
 from partstream.protocols.chat_completions.carried_state import CarriedState
-from partstream.protocols.chat_completions.fields import Wire, objects, text
 from partstream.protocols.emitted_text import EmittedText
+from partstream.protocols.fields import Wire, objects, text
 
 if TYPE_CHECKING:
     from partstream.outputs import StreamOptions

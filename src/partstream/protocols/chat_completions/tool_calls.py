@@ -15,7 +15,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.chat_completions.call_deltas import CallDelta, OpenCall, OpenCalls
-from partstream.protocols.chat_completions.fields import Wire, identifier, mapping
+from partstream.protocols.fields import Wire, identifier, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Reads fields of chunks: what is missing, null or of another type is None, because no server keeps to a schema."""
+"""Reads fields of JSON objects as servers send them: what is missing, null or of another type is None or empty."""
 
 from __future__ import annotations
 
