@@ -17,7 +17,6 @@ from servers.results import Seen, ServerResult, Verdict, judged
 from servers.runs import COLOURS, try_all
 
 from clients.asking import BrokenClientError, ask, running
-from clients.jobs import JOBS
 from clients.official import CLIENTS, FOLDER
 from partstream.testing import ReplayUpstream
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from clients.official import Client
 
 _RESULTS: Final = FOLDER / "results.json"
-_PROTOCOL: Final = "chat-completions"
 
 
 @click.command()
@@ -52,8 +50,12 @@ def _result(client: Client, console: Console) -> ServerResult:
 async def _tried(client: Client, mode: str, console: Console) -> dict[str, Seen]:
     console.print(f"[bold]{escape(client.modes[mode])}")
     seen = {}
-    async with ReplayUpstream() as upstream, running([*client.program(), upstream.base_url_of(_PROTOCOL), mode]) as run:
-        for job in JOBS:
+    wire = client.wire
+    async with (
+        ReplayUpstream() as upstream,
+        running([*client.program(), upstream.base_url_of(wire.protocol), mode]) as run,
+    ):
+        for job in wire.jobs:
             seen[job.name] = one = await _seen(client, mode, job, run, upstream)
             console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {job.name:23}", end="")
             console.print(one.says, markup=False, soft_wrap=True)
@@ -66,7 +68,7 @@ async def _seen(client: Client, mode: str, job: Job, run: asyncio.subprocess.Pro
     if job.of_streams and mode in client.documents:
         return Seen(Verdict.NOT_TRIED, "a document has no end to miss")
     try:
-        shown = await ask(job, run, upstream)
+        shown = await ask(job, client.wire, run, upstream)
     except BrokenClientError as error:
         return Seen(Verdict.FAILS, str(error))
     faults = (one for one in client.faults if one.trial == job.name and mode in (one.protocols or (mode,)))

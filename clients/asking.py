@@ -7,17 +7,17 @@ import json
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from clients.jobs import judge, said_in_round
+from clients.jobs import ANSWER, judge, said_in_round
 from partstream.outputs import Finish
 from partstream.testing.directives import parse_choices
 from partstream.testing.scripted import play
 from partstream.testing.served import ENDPOINTS, reply_identity
-from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from clients.jobs import Job, Shown
+    from clients.wires import Wire
     from partstream.testing import ReplayUpstream
     from partstream.testing.upstream import ServedExchange
 
@@ -27,12 +27,6 @@ _LONGEST_ANSWER: Final = 60
 """Seconds that a client may take for a job; the first one includes its start."""
 _LONGEST_END: Final = 10
 _MODEL: Final = "text"
-_WORDS: Final = {
-    UnifiedFinishReason.STOP: "stop",
-    UnifiedFinishReason.TOOL_CALLS: "tool_calls",
-    UnifiedFinishReason.LENGTH: "length",
-    UnifiedFinishReason.CONTENT_FILTER: "content_filter",
-}
 
 
 class BrokenClientError(Exception):
@@ -56,8 +50,14 @@ async def running(command: Sequence[str]) -> AsyncIterator[asyncio.subprocess.Pr
             await process.wait()
 
 
-async def ask(job: Job, client: asyncio.subprocess.Process, upstream: ReplayUpstream) -> Shown:
+async def ask(job: Job, wire: Wire, client: asyncio.subprocess.Process, upstream: ReplayUpstream) -> Shown:
     """What the client shows, beside what the upstream said.
+
+    Args:
+        job: What is asked.
+        wire: The wire of the client, which has the job.
+        client: The running client.
+        upstream: The upstream that it asks.
 
     Raises:
         BrokenClientError: The client gives no result.
@@ -65,7 +65,7 @@ async def ask(job: Job, client: asyncio.subprocess.Process, upstream: ReplayUpst
     before = len(upstream.exchanges)
     result = await _result(json.dumps(job.line(_MODEL)).encode() + b"\n", client)
     exchanges = upstream.exchanges[before:]
-    return judge(job, result, [] if job.fails or job.breaks else [_said(one) for one in exchanges])
+    return judge(job, result, [] if job.fails or job.breaks else [_said(job, wire, one) for one in exchanges])
 
 
 async def _result(line: bytes, client: asyncio.subprocess.Process) -> dict[str, Any]:
@@ -87,13 +87,15 @@ async def _result(line: bytes, client: asyncio.subprocess.Process) -> dict[str, 
     return result
 
 
-def _said(exchange: ServedExchange) -> dict[str, Any]:
-    """What the upstream said to one request, played again."""
+def _said(job: Job, wire: Wire, exchange: ServedExchange) -> Any:
+    """What the upstream said to one request: what its document has to say, or the answer played again."""
     request = exchange.request
+    if job.asks != ANSWER:
+        return job.expects and job.expects(request)
     asked = ENDPOINTS[request.path].read(request.body, request.headers)
     (scenario,) = parse_choices(exchange.choice or "")
     outputs = list(play(scenario, asked, reply_identity(request.body, request.number)))
     finish = outputs[-1]
     if not isinstance(finish, Finish) or finish.reason is None:
         raise AssertionError(f"{scenario} ends without a reason")
-    return said_in_round(outputs, _WORDS[finish.reason.unified])
+    return said_in_round(outputs, wire.finish_words[finish.reason.unified])

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Final
 from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
 from servers.foreign import Fault
 
+from clients.chat_jobs import WIRE as CHAT_COMPLETIONS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from servers.environments import Environment
 
+    from clients.wires import Wire
+
 __all__ = ["CLIENTS", "FOLDER", "Client"]
 
 FOLDER: Final = Path(__file__).resolve().parent
 _NODE: Final = NodeEnvironment(FOLDER / "node")
-_PYTHON: Final = PythonEnvironment("openai-python", FOLDER / "python" / "requirements.lock")
+_PYTHON: Final = PythonEnvironment("clients-python", FOLDER / "python" / "requirements.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Client:
     Attributes:
         name: What it is called; `--only` takes it.
         package: Its package and version, as its registry has them.
+        wire: What it speaks.
         environment: Where it is installed.
         program: Gives the command that runs it, without its arguments: the base URL and a mode.
         modes: The ways in which programs ask with it, and what each is called.
@@ -38,6 +43,7 @@ class Client:
 
     name: str
     package: str
+    wire: Wire
     environment: Environment
     program: Callable[[], list[str]]
     modes: Mapping[str, str]
@@ -69,6 +75,7 @@ CLIENTS: Final = (
     Client(
         "openai-python",
         "openai 3.54.0",
+        CHAT_COMPLETIONS,
         _PYTHON,
         _python("openai_python.py"),
         {"chunks": "`create(stream=True)`", "helper": "`stream()`", "document": "`create()`"},
@@ -81,6 +88,7 @@ CLIENTS: Final = (
     Client(
         "openai-node",
         "openai 7.57.0",
+        CHAT_COMPLETIONS,
         _NODE,
         _node("openai_node.js"),
         {"chunks": "`create({ stream: true })`", "helper": "`stream()`", "document": "`create()`"},
@@ -94,6 +102,7 @@ CLIENTS: Final = (
     Client(
         "AI SDK",
         "@ai-sdk/openai-compatible 3.0.92",
+        CHAT_COMPLETIONS,
         _NODE,
         _node("ai_sdk.js"),
         {"streamText": "`streamText`", "generateText": "`generateText`"},

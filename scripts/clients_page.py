@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["clients_page"]
 
+_NOT_TRIED: Final = {"verdict": "not tried", "says": ""}
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
 _HEAD: Final = """\
@@ -48,7 +49,7 @@ def _errors(results: Mapping[str, Any]) -> Iterator[str]:
     yield row(("client", "asked with", *failing))
     yield row(("---",) * (len(failing) + 2))
     for name, way, seen in ways:
-        yield row((f"**{name}**", way, *(_kind(seen[job]) for job in failing)))
+        yield row((f"**{name}**", way, *(_kind(seen.get(job, _NOT_TRIED)) for job in failing)))
     yield ""
 
 

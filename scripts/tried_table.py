@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["row", "tried_table"]
+
+_NOT_TRIED: Final = {"verdict": "not tried", "says": "this wire has no such thing"}
 
 
 def tried_table(what: str, results: Mapping[str, Any]) -> Iterator[str]:
@@ -24,7 +26,7 @@ def tried_table(what: str, results: Mapping[str, Any]) -> Iterator[str]:
     yield row(("---",) * (len(trials) + 2))
     for name, protocol in columns:
         seen = results[name]["seen"][protocol]
-        yield row((f"**{name}**", protocol, *(_mark(name, seen[trial], faults) for trial in trials)))
+        yield row((f"**{name}**", protocol, *(_mark(name, seen.get(trial, _NOT_TRIED), faults) for trial in trials)))
     yield ""
     yield from (f"{number}. {name}: {fault}" for number, (name, fault) in enumerate(faults, 1))
     yield ""

@@ -3,20 +3,22 @@
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clients.__main__ import _result
 from clients.asking import BrokenClientError, ask, running
-from clients.jobs import JOBS, Job, judge
+from clients.chat_jobs import WIRE
+from clients.jobs import Job, judge
 from clients.official import CLIENTS, FOLDER, Client
 from rich.console import Console
 from servers.results import Seen, Verdict
 
 from partstream.testing import ReplayUpstream
 
-OF_NAME = {job.name: job for job in JOBS}
+OF_NAME = {job.name: job for job in WIRE.jobs}
 TEXT = {"text": "Hi", "thinking": "", "calls": [], "finish": "stop", "tokens": [3, 1], "sources": []}
 ERROR = {"kind": "APIError", "status": 500, "message": "It broke.", "code": None}
 ASKED_FOR = "The replay upstream was asked to answer with status 503."
@@ -35,6 +37,7 @@ class Installed:
 HERE = Client(
     "here",
     "openai 3",
+    replace(WIRE, jobs=(OF_NAME["two calls, then text"], OF_NAME["503"])),
     Installed(),
     lambda: [sys.executable, str(FOLDER / "python" / "openai_python.py")],
     {"chunks": "`create(stream=True)`"},
@@ -63,8 +66,7 @@ def test_what_a_client_shows_is_compared_with_what_was_said(
     assert judge(OF_NAME[job], {"rounds": rounds, "error": error}, [TEXT]) == (works, says)
 
 
-def test_a_result_names_the_package_and_what_each_way_of_asking_showed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("clients.__main__.JOBS", (OF_NAME["two calls, then text"], OF_NAME["503"]))
+def test_a_result_names_the_package_and_what_each_way_of_asking_showed():
     result = _result(HERE, Console(quiet=True))
     assert (result.package, result.left_out, result.fails) == ("openai 3", "", False)
     assert [*result.seen["`create(stream=True)`"].values()] == [
@@ -73,12 +75,19 @@ def test_a_result_names_the_package_and_what_each_way_of_asking_showed(monkeypat
     ]
 
 
+def test_a_document_besides_answers_is_compared_with_what_it_has_to_say():
+    job = Job("models", asks="models")
+    assert judge(job, {"told": ["text"], "error": None}, [["text"]]) == (True, "as it was said")
+    assert judge(job, {"told": [], "error": None}, [["text"]]) == (False, "[[]] instead of [['text']]")
+    assert judge(job, {"told": None, "error": ERROR}, [["text"]]) == (False, "APIError: It broke.")
+
+
 def _shown(job: Job, command: list[str], *arguments: str) -> tuple[bool, str]:
     async def run() -> tuple[bool, str]:
         async with ReplayUpstream() as upstream:
             base_url = upstream.base_url_of("chat-completions")
             async with running([*command, base_url, *arguments]) as client:
-                return await ask(job, client, upstream)
+                return await ask(job, WIRE, client, upstream)
 
     return asyncio.run(run())
 
@@ -92,7 +101,7 @@ def test_every_row_of_the_table_of_clients_fits():
     for client in CLIENTS:
         assert client.documents <= {*client.modes}
         for fault in client.faults:
-            assert fault.trial in OF_NAME
+            assert fault.trial in {job.name for job in client.wire.jobs}
             assert {*fault.protocols} <= {*client.modes}
         name, _, version = client.package.rpartition(" ")
         manifest = json.loads((FOLDER / "node" / "package.json").read_text(encoding="utf-8"))
