@@ -1,0 +1,43 @@
+"""What a server wants back of its answer: the shape of the items that carry blocks through the conversation.
+
+Thinking goes back verbatim and at its place, or the request is refused (facts 4.2); blocks of tools that the server ran
+itself go back in pairs or not at all (facts 5). So an item holds the whole block as the server would take it, with the
+fields in the order in which they came. The items of one answer stand, in order, in the metadata of its thinking
+(:data:`partstream.conversation.reasoning.ITEMS`), and come back in requests to the same upstream and model as the
+pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of these forms::
+
+    {"type": "content-block", "block": {"type": "thinking", "thinking": TEXT, "signature": SIGNATURE}}
+    {"type": "content-block", "block": BLOCK}                        any other block but `text` and `tool_use`
+    {"type": "content-block", "toolCallId": ID, "fields": {...}}     what the `tool_use` block with this id, as the
+                                                                     server knows it, has beside id, name and input
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["BLOCK", "FIELDS", "ITEM_TYPE", "TOOL_CALL_ID", "block_item", "block_of", "call_item"]
+
+ITEM_TYPE: Final = "content-block"
+BLOCK: Final = "block"
+FIELDS: Final = "fields"
+TOOL_CALL_ID: Final = "toolCallId"
+
+
+def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries a whole block."""
+    return {"type": ITEM_TYPE, BLOCK: dict(block)}
+
+
+def call_item(call_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries further fields of a `tool_use` block, such as its `caller` (facts 5)."""
+    return {"type": ITEM_TYPE, TOOL_CALL_ID: call_id, FIELDS: dict(fields)}
+
+
+def block_of(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The whole block that an item carries; None for an item of another form."""
+    block = item.get(BLOCK) if item.get("type") == ITEM_TYPE else None
+    return block if isinstance(block, dict) and isinstance(block.get("type"), str) else None
