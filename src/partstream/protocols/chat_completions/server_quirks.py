@@ -25,11 +25,11 @@ from partstream.protocols.chat_completions.quirks import (
     Quirks,
 )
 from partstream.protocols.chat_completions.reasoning_back import REASONING_CONTENT, ReasoningBack
-from partstream.protocols.chat_completions.schemas.gemini import gemini_schema
-from partstream.protocols.chat_completions.schemas.inlined import inlined
 from partstream.protocols.chat_completions.schemas.moonshot import moonshot_schema
 from partstream.protocols.chat_completions.schemas.open_objects import open_objects
 from partstream.protocols.chat_completions.settings import CacheControl, EmptyContent
+from partstream.protocols.schemas.inlined import inlined
+from partstream.protocols.schemas.openapi_subset import openapi_subset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
         ),
         "gemini": Quirks(
             tool_names=_LETTER_FIRST,  # 7.2
-            normalize_schema=gemini_schema,  # 7.3
+            normalize_schema=openapi_subset,  # 7.3
             names_results=True,  # 7.1
             fills_signatures=True,  # 2.5
         ),

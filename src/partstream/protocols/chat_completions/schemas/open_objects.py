@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partstream.protocols.chat_completions.schemas.walking import Schema, with_inner_schemas
+from partstream.protocols.schemas.walking import Schema, with_inner_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

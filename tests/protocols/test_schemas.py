@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copilot_requests import copilot_requests
-from partstream.protocols.chat_completions.schemas.gemini import gemini_schema
-from partstream.protocols.chat_completions.schemas.inlined import inlined
 from partstream.protocols.chat_completions.schemas.moonshot import moonshot_schema
 from partstream.protocols.chat_completions.schemas.open_objects import open_objects
+from partstream.protocols.schemas.inlined import inlined
+from partstream.protocols.schemas.openapi_subset import openapi_subset
 
 Schema = dict[str, Any]
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
@@ -127,7 +127,7 @@ TABLES: dict[str, tuple[Callable[[Schema], Schema], dict[str, tuple[Schema, Sche
     "inlined": (inlined, INLINED),
     "open": (open_objects, OPEN),
     "moonshot": (moonshot_schema, MOONSHOT),
-    "gemini": (gemini_schema, GEMINI),
+    "gemini": (openapi_subset, GEMINI),
 }
 CASES = [
     pytest.param(normalize, given_schema, expected, id=f"{name}: {case}")
@@ -205,7 +205,7 @@ SCHEMAS = grown(st.recursive(st.fixed_dictionaries({}, optional={"type": TYPES})
 
 @given(SCHEMAS)
 def test_any_schema_becomes_one_that_gemini_knows_every_word_of(schema: Schema) -> None:
-    check_gemini(gemini_schema(schema))
+    check_gemini(openapi_subset(schema))
 
 
 @given(SCHEMAS)
@@ -233,5 +233,5 @@ def test_definitions_that_double_each_other_end_soon() -> None:
 def test_the_tools_of_copilot_are_taken(request_: Any) -> None:
     for tool in request_.options.tools:
         if tool.input_schema:
-            check_gemini(gemini_schema(tool.input_schema))
+            check_gemini(openapi_subset(tool.input_schema))
             assert moonshot_schema(tool.input_schema)["type"] == "object"

@@ -1,4 +1,4 @@
-"""The subset of JSON Schema that Gemini takes; one unknown keyword anywhere fails the whole request.
+"""The subset of OpenAPI that Google takes as a protobuf message: one unknown keyword anywhere fails the whole request.
 
 Source: facts chat-completions.md 7.3; gemini.md, `parameters` is a protobuf Schema (the known keywords).
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from partstream.protocols.chat_completions.schemas.inlined import inlined
-from partstream.protocols.chat_completions.schemas.walking import Schema, with_inner_schemas
+from partstream.protocols.schemas.inlined import inlined
+from partstream.protocols.schemas.walking import Schema, with_inner_schemas
 
-__all__ = ["gemini_schema"]
+__all__ = ["openapi_subset"]
 
 _KEYWORDS: Final = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties"}
@@ -34,8 +34,8 @@ _ANYTHING: Final[Mapping[str, Any]] = {"type": "string"}
 """What stands for a schema that says nothing, where one has to stand."""
 
 
-def gemini_schema(schema: Mapping[str, Any]) -> Schema:
-    """The schema in the keywords that Gemini knows; what they cannot say is left out, so that it allows more."""
+def openapi_subset(schema: Mapping[str, Any]) -> Schema:
+    """The schema in the keywords that Google knows; what they cannot say is left out, so that it allows more."""
     return _subset(inlined(schema))
 
 

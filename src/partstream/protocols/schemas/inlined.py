@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from partstream.protocols.chat_completions.schemas.walking import Schema, with_inner_schemas
+from partstream.protocols.schemas.walking import Schema, with_inner_schemas
 
 __all__ = ["inlined"]
 

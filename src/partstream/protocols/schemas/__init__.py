@@ -1,0 +1,1 @@
+"""JSON Schema in the forms that servers of several wires take."""
