@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         stream_tool_loop,
     )
     from partstream.contract import CheckMode, CodePlace, ContractChecker, Evidence, Level, Rule, Violation
+    from partstream.conversation.capabilities import ContextEdit, ModelCapabilities, ThinkingForm
     from partstream.conversation.settings import Continuation, CountTokens, RequestSettings, SystemAs, ToolImages
     from partstream.error_text import ErrorMode
     from partstream.log_level import LogLevel
@@ -141,6 +142,7 @@ __all__ = [
     "CodePlace",
     "ConfigurationError",
     "ConsumerLimits",
+    "ContextEdit",
     "ContextLengthExceededError",
     "Continuation",
     "ContractChecker",
@@ -185,6 +187,7 @@ __all__ = [
     "LogLevel",
     "LoopFinished",
     "MessagePart",
+    "ModelCapabilities",
     "ModelFields",
     "ModelOverride",
     "ModelSelection",
@@ -213,6 +216,7 @@ __all__ = [
     "SystemAs",
     "TextPart",
     "ThinkTags",
+    "ThinkingForm",
     "ThinkingMode",
     "ThinkingPart",
     "TimeoutPhase",
@@ -292,6 +296,9 @@ _LAZY = {
     "Level": "partstream.contract",
     "Rule": "partstream.contract",
     "Violation": "partstream.contract",
+    "ContextEdit": "partstream.conversation.capabilities",
+    "ModelCapabilities": "partstream.conversation.capabilities",
+    "ThinkingForm": "partstream.conversation.capabilities",
     "Continuation": "partstream.conversation.settings",
     "CountTokens": "partstream.conversation.settings",
     "RequestSettings": "partstream.conversation.settings",

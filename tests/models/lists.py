@@ -256,3 +256,63 @@ ENDPOINTS = {
 
 def as_bytes(document: Any) -> bytes:
     return json.dumps(document).encode()
+
+
+ANTHROPIC: dict[str, Any] = {
+    "data": [
+        {
+            "type": "model",
+            "id": "claude-opus-5",
+            "display_name": "Claude Opus 5",
+            "created_at": "2026-07-01T00:00:00Z",
+            "max_input_tokens": 1_000_000,
+            "max_tokens": 128_000,
+            "capabilities": {
+                "batch": {"supported": True},
+                "image_input": {"supported": True},
+                "pdf_input": {"supported": True},
+                "thinking": {
+                    "supported": True,
+                    "types": {"adaptive": {"supported": True}, "enabled": {"supported": False}},
+                },
+                "effort": {
+                    "supported": True,
+                    **{level: {"supported": True} for level in ("low", "medium", "high", "xhigh", "max")},
+                },
+                "context_management": {
+                    "supported": True,
+                    "clear_tool_uses_20250919": {"supported": True},
+                    "clear_thinking_20251015": {"supported": True},
+                    "compact_20260112": {"supported": True},
+                },
+            },
+        },
+        {
+            "type": "model",
+            "id": "claude-haiku-4-5-20251001",
+            "display_name": "Claude Haiku 4.5",
+            "created_at": "2025-10-01T00:00:00Z",
+            "max_input_tokens": 200_000,
+            "max_tokens": 64_000,
+            "capabilities": {
+                "image_input": {"supported": True},
+                "thinking": {"supported": True, "types": {"enabled": {"supported": True}}},
+                "effort": {"supported": False},
+                "context_management": {"supported": False, "clear_tool_uses_20250919": {"supported": True}},
+            },
+        },
+        {
+            "type": "model",
+            "id": "claude-opus-4-20250514",
+            "display_name": "Claude Opus 4",
+            "created_at": "2025-05-22T00:00:00Z",
+            "max_input_tokens": None,
+            "max_tokens": None,
+            "capabilities": None,
+        },
+    ],
+    "has_more": False,
+    "first_id": "claude-opus-5",
+    "last_id": "claude-opus-4-20250514",
+}
+"""Facts anthropic-messages.md 12."""

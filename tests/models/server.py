@@ -23,7 +23,7 @@ class ModelServer:
     """What it serves, and what came.
 
     Attributes:
-        documents: By path: a JSON value, or a function of the request's body that gives one.
+        documents: By path and query: a JSON value, or a function of the request's body that gives one.
         statuses: What a path answers instead, by path; 0 resets the connection.
         gate: Answers wait until it is set.
         requests: What came, in order.
@@ -49,7 +49,7 @@ class ModelServer:
             await self.gate.wait()
         finally:
             self._at_once -= 1
-        status = self.statuses.get(request.path, 200 if request.path in self.documents else 404)
+        status = self.statuses.get(_target(request), 200 if _target(request) in self.documents else 404)
         if status == 0:
             return CLOSED
         if status != 200:
@@ -57,7 +57,7 @@ class ModelServer:
         return self._document(request)
 
     def _document(self, request: HTTPRequest) -> tuple[Step, ...]:
-        value = self.documents[request.path]
+        value = self.documents[_target(request)]
         if isinstance(value, Callable):
             value = value(request.body)
         body = value if isinstance(value, bytes) else as_bytes(value)
@@ -65,6 +65,10 @@ class ModelServer:
         if request.headers.get("if-none-match") == etag:
             return document(304, b"", headers=[("etag", etag)])[::2]
         return document(200, body, headers=[("etag", etag)])
+
+
+def _target(request: HTTPRequest) -> str:
+    return f"{request.path}?{request.query}" if request.query else request.path
 
 
 @asynccontextmanager

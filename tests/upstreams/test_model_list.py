@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from models.lists import ENDPOINTS, OPENAI, VERCEL
+from models.lists import ANTHROPIC, ENDPOINTS, OPENAI, VERCEL
 from models.server import ModelServer, serving
 from models.test_hosted_shapes import COPILOT
 from partstream import CancellationTokenSource, LanguageModelChatInformation
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ThinkingForm
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.registry import asked_protocols
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
+from partstream.upstreams.model_list import ModelList
 from upstreams.upstreams import run
 
 LIST = "/v1/models"
@@ -185,5 +187,23 @@ def test_the_models_of_the_replay_upstream_are_its_scenarios():
             provider = GatewayProvider(GatewayConfiguration(upstream.base_url))
             assert "text" in [model.id for model in await listed(provider)]
             await provider.aclose()
+
+    run(test())
+
+
+def test_what_the_list_and_a_person_say_of_a_model_is_known_to_who_writes_the_request():
+    async def test() -> None:
+        server = ModelServer({LIST: ANTHROPIC})
+        async with serving(server) as fetch:
+            settings = {"models": [{"id": "claude-opus-5", "maxOutputTokens": 9_000}], "discover": True}
+            configuration = GatewayConfiguration.from_json(
+                {"baseUrl": server.url, "protocol": "openresponses", **settings}
+            )
+            models = ModelList(configuration, fetch, lambda: None)
+            assert models.capabilities("claude-opus-5") == UNKNOWN_CAPABILITIES
+            await models.information()
+            known = models.capabilities("claude-opus-5")
+            assert (known.thinking_forms, known.max_output_tokens) == ((ThinkingForm.ADAPTIVE,), 9_000)
+            await models.aclose()
 
     run(test())

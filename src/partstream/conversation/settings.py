@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.redaction import HiddenValues
 from partstream.settings.checks import check_headers
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, choice
@@ -87,6 +88,8 @@ class RequestSettings:
         own: The settings that only the protocol itself has a place for: an object of the class that its folder
             defines, or the fields of several protocols while it is not known which of them is spoken; None for the
             defaults.
+        capabilities: What is known of the model; nobody sets it: whoever sends a request puts it in before the protocol
+            completes the settings.
 
     Raises:
         ConfigurationError: HTTP cannot hold one of the headers.
@@ -102,6 +105,7 @@ class RequestSettings:
     extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     own: Any = None
+    capabilities: ModelCapabilities = UNKNOWN_CAPABILITIES
 
     def __post_init__(self) -> None:
         check_headers(self.extra_headers, "extraHeaders")

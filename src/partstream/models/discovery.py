@@ -21,6 +21,7 @@ from partstream.errors import (
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.models.composition import compose, has_list, list_questions
 from partstream.models.kept_answers import Answer, Answers
+from partstream.models.paging import MOST_PAGES, joined_pages, next_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -64,7 +65,7 @@ class Fetch(Protocol):
     """Sends one request to the upstream, with its keys and within its time limits."""
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets `path`, from the root of the host, or posts `body` to it.
+        """Gets `path`, from the root of the host and with its query if it has one, or posts `body` to it.
 
         Raises:
             UpstreamError: The upstream gave no response.
@@ -343,11 +344,7 @@ class ModelDiscovery:
             headers["content-type"] = "application/json"
         if known is not None and known.etag is not None:
             headers["if-none-match"] = known.etag
-        try:
-            async with asyncio.timeout(self._settings.request_timeout):
-                response = await self._fetch(question.path, headers, question.body)
-        except TimeoutError as error:
-            raise UpstreamError(f"{question.path}: no answer within {self._settings.request_timeout:g} s") from error
+        response = await self._response(question.path, headers, question.body)
         now = self._clock()
         if response.status == 304 and known is not None:
             return replace(known, fetched_at=now)
@@ -359,7 +356,44 @@ class ModelDiscovery:
             document = _document(question, response.body)
         except JSONDecodeError as error:
             raise self._refusal(response) from error
-        return Answer(document, now, response.headers.get("etag"))
+        query = next_page(document)
+        if query is None:
+            return Answer(document, now, response.headers.get("etag"))
+        return Answer(await self._whole_list(question, document, query), now)  # an etag is that of one page
+
+    async def _whole_list(self, question: FactRequest, first: object, query: str | None) -> object:
+        """All pages of a list as one, however many requests that takes.
+
+        Raises:
+            UpstreamError: The upstream did not give one of the pages.
+        """
+        pages = [first]
+        while query is not None and len(pages) < MOST_PAGES:
+            response = await self._response(f"{question.path}?{query}", {"accept": "application/json"}, None)
+            if response.status != 200:
+                raise self._refusal(response)
+            try:
+                pages.append(_document(question, response.body))
+            except JSONDecodeError as error:
+                raise self._refusal(response) from error
+            query, before = next_page(pages[-1]), query
+            if query == before:  # it names the page that it just gave
+                break
+        if query is not None:
+            _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
+        return joined_pages(pages)
+
+    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
+        """The response to one request.
+
+        Raises:
+            UpstreamError: There is none, or not in time.
+        """
+        try:
+            async with asyncio.timeout(self._settings.request_timeout):
+                return await self._fetch(path, headers, body)
+        except TimeoutError as error:
+            raise UpstreamError(f"{path}: no answer within {self._settings.request_timeout:g} s") from error
 
     def _known(self) -> Answers:
         assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+
 __all__ = ["Fact", "ModelRecord", "Pricing", "Source", "merged"]
 
 T = TypeVar("T")
@@ -92,6 +94,8 @@ class ModelRecord:
         tool_calling: Whether the model calls tools.
         reasoning: Whether the model reasons before it answers.
         reasoning_efforts: The reasoning levels to choose from, lowest first.
+        thinking_forms: The ways in which the model can be asked to think.
+        context_edits: What the server can do to shorten a conversation with the model.
         pricing: The prices.
         endpoints: The paths of the only endpoints that serve the model, in lower case, such as `/chat/completions`.
     """
@@ -108,6 +112,8 @@ class ModelRecord:
     tool_calling: Fact[bool] | None = None
     reasoning: Fact[bool] | None = None
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
+    thinking_forms: Fact[tuple[ThinkingForm, ...]] | None = None
+    context_edits: Fact[tuple[ContextEdit, ...]] | None = None
     pricing: Fact[Pricing] | None = None
     endpoints: Fact[tuple[str, ...]] | None = None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.models.anthropic_shape import ANTHROPIC_SHAPE
 from partstream.models.hosted_shapes import HOSTED_SHAPES
 from partstream.models.local_shapes import LOCAL_SHAPES
 from partstream.models.prices import dollars_per_token, per_token_with_tiers
@@ -136,6 +137,7 @@ def _is_vercel(fields: Fields) -> bool:
 SHAPES: Final[tuple[Shape, ...]] = (
     *LOCAL_SHAPES,
     *HOSTED_SHAPES,
+    ANTHROPIC_SHAPE,
     Shape("Vercel", _is_vercel, _vercel, is_of_type("language", "chat"), details=DetailKind.ENDPOINTS),
     Shape(
         "Vercel, config",

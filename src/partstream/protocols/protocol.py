@@ -241,7 +241,8 @@ class WriteRequest:
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
         complete_settings: Completes the settings of a request with what the base URL and the model say, and with what
-            is known of the server; None for a server that nobody knows.
+            is known of the server; None for a server that nobody knows. What is known of the model from its list stands
+            in :attr:`partstream.conversation.settings.RequestSettings.capabilities` already.
         conversation_rules: What the server of a model accepts in a conversation, given the completed settings and the
             model's id.
         continues: Whether a request can go on from a stored response.

@@ -36,7 +36,7 @@ class DocumentFetcher:
         self._http = http
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets a path of the upstream's host, or posts `body` to it.
+        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -45,7 +45,10 @@ class DocumentFetcher:
             UpstreamProtocolError: The answer is larger than 8 MiB.
         """
         method = "GET" if body is None else "POST"
-        request = HTTPRequest(method, path, content=body, headers=self._http.document_headers, own_headers=headers)
+        path, _, query = path.partition("?")
+        request = HTTPRequest(
+            method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
+        )
         async with aclosing(await self._http.send(request)) as answer:
             content = await _bounded(answer, path)
         response = answer.response

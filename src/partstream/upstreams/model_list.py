@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.json_codec import dumps
 from partstream.models.discovery import ModelDiscovery
 from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
+from partstream.models.known_capabilities import known_capabilities, stated_capabilities
 from partstream.protocols.registry import asking
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.key_advice import advise_on_key
@@ -25,6 +27,7 @@ from partstream.upstreams.missing_paths import advice_on_missing_list, says_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from partstream.conversation.capabilities import ModelCapabilities
     from partstream.models.discovery import Fetch, FetchResponse
     from partstream.models.filters import OfferedModel
     from partstream.models.records import ModelRecord, Pricing
@@ -50,6 +53,9 @@ class ModelList:
         self._configuration = configuration
         self._fetch = fetch
         self._pricing: Mapping[str, Pricing] = {}
+        self._capabilities: Mapping[str, ModelCapabilities] = {
+            model.id: stated_capabilities(model) for model in configuration.models
+        }
         self._path = asking(configuration.protocol).path
         folder, base_url = configuration.cache_folder, configuration.base_url
         corner = asking(configuration.protocol)
@@ -78,6 +84,7 @@ class ModelList:
         self._pricing = {
             model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
         }
+        self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
         return tuple(information_of(model, limits) for model in models)
 
     async def offered(self) -> Sequence[OfferedModel]:
@@ -110,6 +117,10 @@ class ModelList:
     def pricing(self, model_id: str) -> Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""
         return self._pricing.get(model_id)
+
+    def capabilities(self, model_id: str) -> ModelCapabilities:
+        """What the last list says that a model can do."""
+        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
 
     async def settle(self) -> None:
         """Waits until no request about the models is running."""

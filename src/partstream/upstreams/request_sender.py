@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.answer import AnswerState
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
 from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.conversation.state_marker import Origin
@@ -31,6 +32,7 @@ from partstream.upstreams.upstream_counts import UpstreamCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from partstream.conversation.capabilities import ModelCapabilities
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.preparation import Preparation
     from partstream.conversation.turns import Note
@@ -77,6 +79,7 @@ class RequestSender:
         tokens: Makes what is known of the tokens of a question to a model.
         refused: What the models refused before; None for nothing.
         server: The known server that it was found out to be; None for the one that the base URL tells.
+        capabilities: Says what is known of a model by its id.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class RequestSender:
         tokens: Callable[[LanguageModelChatInformation, Question], RequestTokens],
         refused: RefusedFields | None = None,
         server: KnownServer | None = None,
+        capabilities: Callable[[str], ModelCapabilities] = lambda model_id: UNKNOWN_CAPABILITIES,
     ) -> None:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
@@ -98,6 +102,7 @@ class RequestSender:
         self._tokens = tokens
         self._refused = refused or RefusedFields()
         self._server = server or server_at(configuration.base_url)
+        self._capabilities = capabilities
         self._said: set[str] = set()
 
     async def send(self, model: LanguageModelChatInformation, question: Question) -> None:
@@ -145,7 +150,8 @@ class RequestSender:
         return _Request(question, origin, prepared, self._tokens(model, question), model)
 
     def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:
-        return self._upstream.complete_settings(settings, self._configuration.base_url, model, self._server)
+        known = replace(settings, capabilities=self._capabilities(model.id))
+        return self._upstream.complete_settings(known, self._configuration.base_url, model, self._server)
 
     async def _attempt(self, request: _Request, sending: Sending) -> None:
         """Sends the request once, in the given way.

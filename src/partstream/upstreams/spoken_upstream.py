@@ -186,12 +186,11 @@ class SpokenUpstream:
         fingerprint = fingerprint_of(configuration.protocol, self._configuration.base_url)
         http = UpstreamHTTP(configuration, self._connections)
         refused = RefusedFields(fingerprint, self._ledger)
-        return KnownUpstream(
-            configuration,
-            ModelList(configuration, DocumentFetcher(http), self._on_change),
-            RequestSender(configuration, http, fingerprint, self._tokens, refused, _server_of(found)),
-            found,
+        models = ModelList(configuration, DocumentFetcher(http), self._on_change)
+        sender = RequestSender(
+            configuration, http, fingerprint, self._tokens, refused, _server_of(found), models.capabilities
         )
+        return KnownUpstream(configuration, models, sender, found)
 
     async def _advice_on_setting(self) -> str:
         try:

@@ -1,0 +1,68 @@
+"""What is known of a model from Anthropic's list, and what the writer of a request is told of it."""
+
+from models.lists import ANTHROPIC
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.models.catalogue import read_catalogue
+from partstream.models.filters import ModelSelection, offered_models
+from partstream.models.information import information_of
+from partstream.models.known_capabilities import known_capabilities, stated_capabilities
+from partstream.models.limits import LimitSettings
+from partstream.models.records import Fact, ModelRecord, Source
+from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+
+CATALOGUE = read_catalogue(ANTHROPIC)
+RECORDS = {model_id: entry.record for model_id, entry in CATALOGUE.entries.items()}
+
+
+def test_every_ability_is_read_with_its_source():
+    record = RECORDS["claude-opus-5"]
+    assert (CATALOGUE.problems, CATALOGUE.shapes) == ((), {"Anthropic"})
+    assert record == ModelRecord(
+        "claude-opus-5",
+        name="Claude Opus 5",
+        context_window=Fact(1_000_000, Source.LIST, "max_input_tokens"),
+        max_output_tokens=Fact(128_000, Source.LIST, "max_tokens"),
+        image_input=Fact(True, Source.LIST, "image_input.supported"),
+        file_input=Fact(True, Source.LIST, "pdf_input.supported"),
+        reasoning=Fact(True, Source.LIST, "thinking.supported"),
+        reasoning_efforts=Fact(("low", "medium", "high", "xhigh", "max"), Source.LIST, "capabilities.effort"),
+        thinking_forms=Fact((ThinkingForm.ADAPTIVE,), Source.LIST, "capabilities.thinking"),
+        context_edits=Fact(
+            (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS, ContextEdit.SUMMARIZE),
+            Source.LIST,
+            "capabilities.context_management",
+        ),
+    )
+
+
+def test_an_ability_that_is_not_supported_as_a_whole_has_no_parts():
+    told = known_capabilities(RECORDS["claude-haiku-4-5-20251001"])
+    assert (told.reasoning_efforts, told.context_edits) == ((), ())
+    assert (told.thinking_forms, told.file_input) == ((ThinkingForm.BUDGET,), None)
+
+
+def test_without_capabilities_nothing_is_known_but_the_name():
+    assert RECORDS["claude-opus-4-20250514"] == ModelRecord("claude-opus-4-20250514", name="Claude Opus 4")
+    assert known_capabilities(RECORDS["claude-opus-4-20250514"]) == UNKNOWN_CAPABILITIES
+
+
+def test_a_person_may_choose_among_the_levels_that_the_model_takes():
+    models = offered_models(RECORDS.values(), ModelSelection())
+    opus, haiku, _ = (information_of(model, LimitSettings()) for model in models)
+    chosen = opus.extra["configurationSchema"]["properties"]["reasoningEffort"]
+    assert chosen["enum"] == ["low", "medium", "high", "xhigh", "max"]
+    assert "configurationSchema" not in haiku.extra
+
+
+def test_the_writer_is_told_the_facts_alone():
+    told = known_capabilities(RECORDS["claude-opus-5"])
+    assert (told.context_window, told.max_output_tokens, told.image_input) == (1_000_000, 128_000, True)
+    assert known_capabilities(ModelRecord("x")) == UNKNOWN_CAPABILITIES
+
+
+def test_of_a_configured_model_the_writer_is_told_what_a_person_states():
+    abilities = LanguageModelChatCapabilities(image_input=True, tool_calling=8)
+    model = LanguageModelChatInformation("x", "X", "x", "1", 9_000, 1_000, capabilities=abilities)
+    assert stated_capabilities(model) == ModelCapabilities(
+        max_input_tokens=9_000, max_output_tokens=1_000, image_input=True, tool_calling=True
+    )
