@@ -11,7 +11,7 @@ from clients.jobs import ANSWER, judge, said_in_round
 from partstream.outputs import Finish
 from partstream.testing.directives import parse_choices
 from partstream.testing.scripted import play
-from partstream.testing.served import ENDPOINTS, reply_identity
+from partstream.testing.served import endpoint_at, reply_identity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -92,7 +92,8 @@ def _said(job: Job, wire: Wire, exchange: ServedExchange) -> Any:
     request = exchange.request
     if job.asks != ANSWER:
         return job.expects and job.expects(request)
-    asked = ENDPOINTS[request.path].read(request.body, request.headers)
+    endpoint = endpoint_at(request.path)
+    asked = endpoint.reads.read(endpoint.request(request.path, request.body, request.headers))
     (scenario,) = parse_choices(exchange.choice or "")
     outputs = list(play(scenario, asked, reply_identity(request.body, request.number)))
     finish = outputs[-1]

@@ -8,11 +8,11 @@ from partstream import Finish, StreamOptions, TextPart, ThinkingPart, ToolCallPa
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Outcome
+from partstream.protocols.chat_completions.refusals import MOST_OF_AN_ID
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
-from partstream.testing.chat_refusals import MOST_OF_AN_ID
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.served import ENDPOINTS
+from partstream.testing.served import endpoint_at
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up
@@ -81,7 +81,8 @@ def test_the_state_of_thinking_comes_back_signed_as_it_went_out():
         history = [{"role": "user", "content": "Hi"}, message, *results]
         second = await client.post(PATH, json=_body(model="tools", messages=history, stream=False))
         assert "one: 42" in second.json()["choices"][0]["message"]["content"]
-        asked = ENDPOINTS[f"/v1{PATH}"].read(upstream.requests[-1].body, {})
+        endpoint = endpoint_at(f"/v1{PATH}")
+        asked = endpoint.reads.read(endpoint.request(f"/v1{PATH}", upstream.requests[-1].body, {}))
         thinking = asked.messages[1].content[0]
         assert isinstance(thinking, ThinkingPart)
         assert [set(item["providerOptions"]) for item in thinking.metadata[ITEMS]] == [{"anthropic"}, {"google"}]

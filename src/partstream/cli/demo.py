@@ -34,6 +34,7 @@ from partstream.consumer import (
 )
 from partstream.messages import ChatMessage, Tool
 from partstream.parts import TextPart
+from partstream.protocols.model_paths import path_for_model
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.testing import ReplayUpstream
@@ -119,7 +120,7 @@ async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
                 (model,) = await models.select_chat_models()
                 await narrator.step(f"A provider for it is registered: vendor {model.vendor}, model {model.name}.")
                 await narrator.step(f"Our tools: {', '.join(tool.tool.name for tool in _TOOLS)}.")
-                result = await _converse(model, narrator, base_url + asking(protocol).path)
+                result = await _converse(model, narrator, base_url + path_for_model(asking(protocol).path, _MODEL.id))
         finally:
             await provider.aclose()
         events = sum(exchange.delivery.events_sent for exchange in upstream.exchanges)

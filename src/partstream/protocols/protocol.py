@@ -24,6 +24,7 @@ from partstream.conversation.carried import Carried
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
+from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
+    from partstream.protocols.served_documents import ServedDocument
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
@@ -49,6 +51,7 @@ __all__ = [
     "ReadRequest",
     "ReadResponse",
     "SpokenAt",
+    "StreamForm",
     "WireEvent",
     "WireRequest",
     "WriteRequest",
@@ -135,25 +138,6 @@ class ReadResponse:
     events_of: Callable[[WireEvent], Sequence[WireEvent]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WireRequest:
-    """A request as it stands on the wire, without the key.
-
-    Attributes:
-        path: The path of the endpoint below the base URL, such as `/responses`.
-        body: The JSON object.
-        headers: The headers that the protocol itself has, names in lower case.
-        query: The query of the URL, without its question mark.
-        method: The HTTP method.
-    """
-
-    path: str
-    body: Mapping[str, Any]
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    query: str = ""
-    method: str = "POST"
-
-
 def loaded(module: str, name: str) -> Callable[[], Any]:
     """A function that imports a module when it is called, and returns the object that has the name in it.
 
@@ -236,7 +220,8 @@ class WriteRequest:
 
     Attributes:
         write: Writes a request down; raises :class:`partstream.errors.RequestNotExpressibleError`.
-        path: The path of the endpoint, as far as no request has to be known for it: for messages to people.
+        path: The path of the endpoint below the base URL, for messages and for finding the endpoint. Where it names the
+            model, it holds `{model}` in its place, see :mod:`partstream.protocols.model_paths`.
         authorize: The headers that carry a key, given the key and its kind.
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
@@ -280,10 +265,39 @@ class ReadRequest:
     """The corner that reads requests, as a server does.
 
     Attributes:
-        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand.
+        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand. The
+            path of the request is the one that was asked, with the model in it.
+        paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
+            the model; without any, :attr:`WriteRequest.path`.
+        refuse: Refuses what `read` understands and a real server does not take, in the server's words: raises
+            :class:`partstream.protocols.refused.RefusedRequestError`. None for a wire whose servers refuse no more.
     """
 
     read: Callable[[WireRequest], Asked]
+    paths: tuple[str, ...] = ()
+    refuse: Callable[[WireRequest], None] | None = None
+
+
+_EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamForm:
+    """How the events of an answer stand in the bytes of its stream.
+
+    Attributes:
+        frame: The bytes of one event.
+        start: The bytes before the first event.
+        separator: The bytes between two events.
+        end: The bytes behind the last event.
+        content_type: The media type.
+    """
+
+    frame: Callable[[WireEvent], bytes]
+    start: bytes = b""
+    separator: bytes = b""
+    end: bytes = b""
+    content_type: str = _EVENT_STREAM
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +311,9 @@ class WriteResponse:
         error: The JSON object of an HTTP error, given its status and message.
         end_of_stream: The bytes behind the last event.
         content_type: The media type of the stream.
+        documents: What a server has beside its answers, such as the list of models.
+        form_of: The form of the stream that a request wants, for a wire that has several; None for the one form that
+            `frame`, `end_of_stream` and `content_type` say.
     """
 
     open: Callable[[Asked, Reply], ResponseWriter]
@@ -304,7 +321,15 @@ class WriteResponse:
     document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
     error: Callable[[int, str], WireEvent]
     end_of_stream: bytes = b""
-    content_type: str = "text/event-stream; charset=utf-8"
+    content_type: str = _EVENT_STREAM
+    documents: tuple[ServedDocument, ...] = ()
+    form_of: Callable[[Asked], StreamForm] | None = None
+
+    def stream_form(self, asked: Asked) -> StreamForm:
+        """The form of the stream that answers a request."""
+        if self.form_of is not None:
+            return self.form_of(asked)
+        return StreamForm(self.frame, end=self.end_of_stream, content_type=self.content_type)
 
 
 @dataclass(frozen=True, slots=True)

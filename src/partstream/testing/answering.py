@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
+from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
-from partstream.testing.refusals import RefusedRequestError
+from partstream.testing.routing import NoRouteError, Routes
 from partstream.testing.scripted import choose_scenario, find_choice, play
-from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, MODEL_LISTS, reply_identity
+from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, reply_identity
+from partstream.testing.served_models import SERVED_MODELS
 from partstream.testing.steps import Send, Step, document, event_stream, paced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from partstream.outputs import Asked
     from partstream.testing.connection import HTTPRequest
+    from partstream.testing.routing import Route
     from partstream.testing.served import Endpoint
 
-__all__ = ["FAULT_HEADER", "PACE_HEADER", "Answering", "Moment", "Plan", "error_document"]
+__all__ = ["FAULT_HEADER", "PACE_HEADER", "Answering", "Moment", "Plan", "error_document", "refusal_body"]
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
@@ -87,12 +90,7 @@ class _Recording:
     events: Mapping[str, tuple[Send, ...]]
 
 
-_Handler: TypeAlias = "Callable[[HTTPRequest, Moment], Plan]"
-
-
-def _is_below(path: str, endpoints: Iterable[Endpoint]) -> bool:
-    """Whether a list of models stands where one of the endpoints does."""
-    return any(path.rpartition("/")[0] == endpoint.base_path for endpoint in endpoints)
+_HEALTH: Final = "/healthz"
 
 
 class Answering:
@@ -132,58 +130,52 @@ class Answering:
         self._token = token
         self._recording = None if replay is None else _read(replay)
         spoken = {path: one for path, one in ENDPOINTS.items() if protocols is None or one.protocol.name in protocols}
-        self._routes: dict[str, dict[str, _Handler]] = {
-            "/healthz": {"GET": _health},
-            **{path: {"GET": self._models} for path in MODEL_LISTS if _is_below(path, spoken.values())},
-            **{path: {"POST": self._answer} for path in spoken},
-        }
+        self._routes = Routes(spoken, (_HEALTH,))
 
     def plan(self, request: HTTPRequest, moment: Moment) -> Plan:
         """The reply to a request; a mistake in the request gives a reply with an error."""
+        endpoint = self._routes.nearest(request.path)
         try:
-            return self._route(request)(request, moment)
+            if request.path == _HEALTH:
+                return _health(request)
+            route = self._routes.find(request.method, request.path, request.headers)
+            endpoint = route.endpoint
+            return self._reply(route, request, moment)
         except _HTTPError as error:
-            return Plan(error_document(error.status, error.message, *error.headers, path=request.path))
-        except InvalidRequestError as error:
-            return Plan(error_document(400, str(error), path=request.path))
+            return Plan(_error_document(endpoint, error.status, error.message, *error.headers))
+        except NoRouteError as error:
+            allowed = ", ".join(error.allowed)
+            headers = (("allow", allowed),) if allowed else ()
+            return Plan(_error_document(endpoint, 405 if allowed else 404, str(error), *headers))
         except RefusedRequestError as error:
-            said = _endpoint(request.path).error(400, str(error))
-            blamed = {"param": error.param, "code": error.code}
-            return Plan(document(400, dumps({**said, "error": {**said["error"], **blamed}})))
-        except CallerError as error:  # an unknown scenario or fault, asked for in the request
-            return Plan(error_document(400, str(error), path=request.path))
+            return Plan(document(error.status, dumps(refusal_body(endpoint, error))))
+        except (InvalidRequestError, CallerError) as error:  # or it asks for an unknown scenario or fault
+            return Plan(_error_document(endpoint, 400, str(error)))
 
-    def _route(self, request: HTTPRequest) -> _Handler:
-        methods = self._routes.get(request.path)
-        if methods is None:
-            raise _HTTPError(404, f"got path {request.path}, expected one of {', '.join(self._routes)}")
-        if request.method not in methods:
-            allowed = ", ".join(methods)
-            raise _HTTPError(
-                405, f"got method {request.method} at {request.path}, expected {allowed}", ("allow", allowed)
-            )
-        return methods[request.method]
+    def _reply(self, route: Route, request: HTTPRequest, moment: Moment) -> Plan:
+        self._authorise(route.endpoint, request)
+        if route.document is None:
+            return self._answer(route.endpoint, request, moment)
+        body = _read_body(request) if request.body else {}
+        asked = route.endpoint.request(request.path, body, request.headers, request.query)
+        status, said = route.document.answer(asked, SERVED_MODELS)
+        return Plan(document(status, dumps(said)))
 
-    def _authorise(self, request: HTTPRequest) -> None:
+    def _authorise(self, endpoint: Endpoint, request: HTTPRequest) -> None:
         if self._token is None:
             return
-        for name, value in _endpoint(request.path).key_headers(self._token).items():
+        for name, value in endpoint.key_headers(self._token).items():
             got = request.headers.get(name, "")
             if not hmac.compare_digest(got.encode(), value.encode()):
                 what = f"another {name}" if got else f"no header {name}"
                 message = f"got {what}, expected {value.replace(self._token, 'TOKEN')} with the token of this upstream"
                 raise _HTTPError(401, message, ("www-authenticate", "Bearer"))
 
-    def _models(self, request: HTTPRequest, moment: Moment) -> Plan:
-        self._authorise(request)
-        return Plan(document(200, dumps(MODEL_LISTS[request.path]())))
-
-    def _answer(self, request: HTTPRequest, moment: Moment) -> Plan:
-        self._authorise(request)
-        endpoint = ENDPOINTS[request.path]
+    def _answer(self, endpoint: Endpoint, request: HTTPRequest, moment: Moment) -> Plan:
         body = _read_body(request)
-        asked = endpoint.read(body, request.headers, request.query)
-        endpoint.check(asked)
+        wire = endpoint.request(request.path, body, request.headers, request.query)
+        asked = endpoint.reads.read(wire)
+        endpoint.check(wire, asked)
         said = user_text(asked.messages)
         steps, choice = self._good_reply(endpoint, asked, reply_identity(body, moment.number), int(moment.now))
         faults = self._choose_faults(request, said)
@@ -195,13 +187,14 @@ class Answering:
         return Plan(paced(steps, self._choose_pace(request, said)), choice, faults)
 
     def _good_reply(self, endpoint: Endpoint, asked: Asked, identity: str, now: int) -> tuple[Iterable[Step], str]:
-        content_type = endpoint.writes.content_type
         if self._recording is not None:
-            return event_stream(self._recording.events[endpoint.path], content_type), self._recording.name
+            recorded = self._recording.events[endpoint.path]
+            return event_stream(recorded, endpoint.writes.content_type), self._recording.name
         scenario = choose_scenario(asked, self._scenario)
         reply = Reply(identity, now, ARGUMENT_SIZE)
         outputs = play(scenario, asked, identity)
         if asked.stream:
+            content_type = endpoint.writes.stream_form(asked).content_type
             return event_stream(endpoint.sends(asked, outputs, reply), content_type), str(scenario)
         status, whole = endpoint.writes.document(list(endpoint.events(asked, outputs, reply)))
         return document(status, dumps(whole)), str(scenario)
@@ -223,15 +216,21 @@ class Answering:
         return milliseconds / 1000
 
 
-def error_document(status: int, message: str, *headers: tuple[str, str], path: str = DEFAULT_PATH) -> tuple[Step, ...]:
-    """An HTTP error in the form of the protocol that `path` speaks."""
-    return document(status, dumps(_endpoint(path).error(status, message)), headers=headers)
+def error_document(status: int, message: str) -> tuple[Step, ...]:
+    """An HTTP error in the form of the default protocol, for what is no request."""
+    return _error_document(ENDPOINTS[DEFAULT_PATH], status, message)
 
 
-def _endpoint(path: str) -> Endpoint:
-    """The endpoint at a path; for other paths the endpoint with the same base path, else the default endpoint."""
-    near = (one for one in ENDPOINTS.values() if path.startswith(f"{one.base_path}/"))
-    return ENDPOINTS.get(path) or max(near, key=lambda one: len(one.base_path), default=ENDPOINTS[DEFAULT_PATH])
+def _error_document(endpoint: Endpoint, status: int, message: str, *headers: tuple[str, str]) -> tuple[Step, ...]:
+    return document(status, dumps(endpoint.error(status, message)), headers=headers)
+
+
+def refusal_body(endpoint: Endpoint, error: RefusedRequestError) -> Mapping[str, Any]:
+    """The body of a refusal; what the server blames stands in its error object, if it has one."""
+    said = endpoint.error(error.status, str(error))
+    blamed = {name: value for name, value in (("param", error.param), ("code", error.code)) if value is not None}
+    inner = said.get("error")
+    return {**said, "error": {**inner, **blamed, **error.fields}} if isinstance(inner, dict) else said
 
 
 def _read(replay: Path) -> _Recording:
@@ -240,7 +239,9 @@ def _read(replay: Path) -> _Recording:
     )
 
 
-def _health(request: HTTPRequest, moment: Moment) -> Plan:
+def _health(request: HTTPRequest) -> Plan:
+    if request.method != "GET":
+        raise NoRouteError(f"got method {request.method} at {request.path}, expected GET", ("GET",))
     return Plan(document(200, b'{"status":"ok"}'))
 
 

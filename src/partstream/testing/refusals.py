@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.reasoning import ITEMS
-from partstream.errors import CallerError, InvalidRequestError
+from partstream.errors import InvalidRequestError
 from partstream.parts import ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.testing.signing import signature
 
@@ -17,24 +17,10 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.outputs import Asked
 
-__all__ = ["RefusedRequestError", "check_calls", "check_request", "check_signatures"]
+__all__ = ["check_calls", "check_request", "check_signatures"]
 
 _STORED: Final = "previous_response_id"
 """The field of a request that continues a stored response: its results may belong to calls in that response."""
-
-
-class RefusedRequestError(CallerError):
-    """A request that a real server refuses, in its own words.
-
-    Attributes:
-        param: The field that the server blames.
-        code: The server's code, or None.
-    """
-
-    def __init__(self, message: str, param: str, code: str | None = None) -> None:
-        super().__init__(message)
-        self.param = param
-        self.code = code
 
 
 def check_request(asked: Asked) -> None:

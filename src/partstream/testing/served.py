@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Reply, Unmapped
+from partstream.protocols.model_paths import fits_path, literal_size
 from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
-from partstream.testing.chat_refusals import check_chat_messages
 from partstream.testing.directives import NamedValue
-from partstream.testing.model_lists import gateway_config, model_list
 from partstream.testing.refusals import check_request
 from partstream.testing.scripted import identifier, play
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
@@ -34,8 +32,8 @@ __all__ = [
     "BASE_PATHS",
     "DEFAULT_PATH",
     "ENDPOINTS",
-    "MODEL_LISTS",
     "Endpoint",
+    "endpoint_at",
     "endpoints_of",
     "reply_identity",
     "scenario_events",
@@ -52,45 +50,42 @@ class Endpoint:
     Attributes:
         protocol: The protocol.
         base_path: The path of a client's base URL.
-        asks: The corner that writes requests; it has the path below the base path, and the header for the key.
+        pattern: The path below that, with `{model}` where it names the model.
+        asks: The corner that writes requests; it has the header for the key.
         reads: The corner that reads requests.
         writes: The corner that writes responses.
     """
 
     protocol: Protocol
     base_path: str
+    pattern: str
     asks: WriteRequest
     reads: ReadRequest
     writes: WriteResponse
 
     @property
     def path(self) -> str:
-        """The whole path."""
-        return self.base_path + self.asks.path
+        """The pattern of the whole path."""
+        return self.base_path + self.pattern
 
     def key_headers(self, key: str) -> dict[str, str]:
         """The headers that carry a key in this protocol."""
         headers = self.asks.authorize(key, KeyKind.API_KEY)
         return {name: value for name, value in headers.items() if key in value}
 
-    def read(self, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> Asked:
-        """Reads a request.
+    def request(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> WireRequest:
+        """A request at the whole path `path` as the corners of this protocol get it."""
+        return WireRequest(path.removeprefix(self.base_path), body, headers, query, base_path=self.base_path)
 
-        Raises:
-            InvalidRequestError: The request is not valid in this protocol.
-        """
-        return self.reads.read(WireRequest(self.asks.path, body, headers, query))
-
-    def check(self, asked: Asked) -> None:
+    def check(self, request: WireRequest, asked: Asked) -> None:
         """Refuses a request as a real server of this protocol does.
 
         Raises:
             RefusedRequestError: It is refused, in that server's words.
             InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
         """
-        refuse = _REFUSALS.get(self.protocol.name)
-        if refuse is not None:
-            refuse(asked.body)
+        if self.reads.refuse is not None:
+            self.reads.refuse(request)
         check_request(asked)
 
     def error(self, status: int, message: str) -> WireEvent:
@@ -106,17 +101,15 @@ class Endpoint:
     def sends(self, asked: Asked, outputs: Iterable[StreamOutput], reply: Reply) -> Iterator[Send]:
         """The events of an answer as bytes; the first event of each part begins a piece of the answer."""
         writer = self.writes.open(asked, reply)
+        form = self.writes.stream_form(asked)
+        before = form.start
         for output in outputs:
             is_piece = not isinstance(output, Finish | Unmapped)
             for event in writer.write(output):
-                yield Send(self.writes.frame(event), self.protocol.kind(event) or UNNAMED, is_piece)
-                is_piece = False
-        if self.writes.end_of_stream:
-            yield Send(self.writes.end_of_stream, END_OF_STREAM)
-
-
-_REFUSALS: Final[Mapping[str, Callable[[Mapping[str, Any]], None]]] = {"chat-completions": check_chat_messages}
-"""What a real server refuses beyond what every wire demands, by protocol."""
+                yield Send(before + form.frame(event), self.protocol.kind(event) or UNNAMED, is_piece)
+                before, is_piece = form.separator, False
+        if form.end:
+            yield Send(form.end, END_OF_STREAM)
 
 
 def _nothing(_what: str) -> dict[str, Any]:
@@ -131,10 +124,11 @@ _BESIDE_ERRORS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 
 _USUAL_BASE_PATHS: Final = ("/v1",)
 
-# The base path of each major version of the published client, with the version of the specification that it speaks.
-_GATEWAY_PATHS: Final = {"/v3/ai": "3", "/v1/ai": "2", "/v4/ai": "4"}
-
-_BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {"ai-gateway": tuple(_GATEWAY_PATHS)}
+_BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ai-gateway": ("/v3/ai", "/v1/ai", "/v4/ai"),  # of each major version of the published client
+    "gemini": ("/v1beta", "/v1"),
+    "ollama": ("/api",),
+}
 """The base paths of protocols that do not use the usual one; clients get the first."""
 
 
@@ -148,13 +142,14 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
         asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
         if asks is not None and reads is not None and writes is not None:
             for base_path in _BASE_PATHS.get(protocol.name, _USUAL_BASE_PATHS):
-                endpoint = Endpoint(protocol, base_path, asks(), reads(), writes())
-                endpoints.setdefault(endpoint.path, endpoint)
+                for pattern in reads().paths or (asks().path,):
+                    endpoint = Endpoint(protocol, base_path, pattern, asks(), reads(), writes())
+                    endpoints.setdefault(endpoint.path, endpoint)
     return endpoints
 
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())
-"""All endpoints, by path."""
+"""All endpoints, by the patterns of their paths."""
 
 DEFAULT_PATH: Final = next(path for path, one in ENDPOINTS.items() if one.protocol.name == DEFAULT_PROTOCOL)
 
@@ -164,11 +159,17 @@ BASE_PATHS: Final[Mapping[str, str]] = {
 }
 """The path of the base URL for clients, by the protocol's name."""
 
-MODEL_LISTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
-    "/v1/models": model_list,
-    **{f"{path}/config": partial(gateway_config, version) for path, version in _GATEWAY_PATHS.items()},
-}
-"""The lists of models, by path."""
+
+def endpoint_at(path: str) -> Endpoint:
+    """The endpoint at the path of a request.
+
+    Raises:
+        KeyError: None is there.
+    """
+    fitting = [pattern for pattern in ENDPOINTS if fits_path(pattern, path)]
+    if not fitting:
+        raise KeyError(path)
+    return ENDPOINTS[max(fitting, key=literal_size)]
 
 
 def scenario_events(
@@ -184,15 +185,15 @@ def scenario_events(
         name: A name in :data:`partstream.testing.scenarios.SCENARIOS`.
         body: The JSON object of the request.
         value: The value of the scenario, such as `500` in `scenario:long=500`.
-        path: A path whose protocol the body and the events are in.
+        path: The path of a request whose protocol the body and the events are in.
         headers: The headers of the request, names in lower case.
 
     Raises:
         UnknownScenarioError: The scenario or its value is unknown.
         InvalidRequestError: The body is not a valid request.
     """
-    endpoint = ENDPOINTS[path]
-    asked = endpoint.read(body, headers)
+    endpoint = endpoint_at(path)
+    asked = endpoint.reads.read(endpoint.request(path, body, headers))
     reply = Reply(reply_identity(body, 0), 0, ARGUMENT_SIZE)
     return list(endpoint.events(asked, play(NamedValue(name, value), asked, reply.identity), reply))
 

@@ -13,7 +13,7 @@ from partstream.testing import ReplayUpstream
 from partstream.testing.directives import NamedValue
 from partstream.testing.scenarios import SCENARIOS
 from partstream.testing.scripted import play
-from partstream.testing.served import ENDPOINTS, scenario_events
+from partstream.testing.served import endpoint_at, scenario_events
 
 pytestmark = needs_ai_sdk
 
@@ -54,7 +54,8 @@ def _all_scenarios(kind: str) -> dict[tuple[int, str], tuple[dict[str, Any], Any
 def _said(exchange: Any) -> tuple[list[Any], dict[str, Any]]:
     """The answer of the scenario to the request that came, and the last event that was sent for it."""
     request = exchange.request
-    asked = ENDPOINTS[request.path].read(request.body, request.headers)
+    endpoint = endpoint_at(request.path)
+    asked = endpoint.reads.read(endpoint.request(request.path, request.body, request.headers))
     events = scenario_events(exchange.choice, request.body, path=request.path, headers=request.headers)
     return list(play(NamedValue(exchange.choice), asked, "any")), events[-1]
 

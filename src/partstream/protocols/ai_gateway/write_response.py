@@ -14,6 +14,7 @@ from partstream.json_codec import dumps
 from partstream.protocols.ai_gateway.documents import document_of
 from partstream.protocols.ai_gateway.ending import end_chunks
 from partstream.protocols.ai_gateway.errors import error_body
+from partstream.protocols.ai_gateway.served_documents import DOCUMENTS
 from partstream.protocols.ai_gateway.specification import LATEST
 from partstream.protocols.ai_sdk.chunks import (
     beside,
@@ -88,4 +89,6 @@ def _frame(chunk: Chunk) -> bytes:
 
 
 # The finish part ends the stream; the published client takes `[DONE]` and does not need it.
-WRITE_RESPONSE: Final = WriteResponse(open=_writer, frame=_frame, document=document_of, error=error_body)
+WRITE_RESPONSE: Final = WriteResponse(
+    open=_writer, frame=_frame, document=document_of, error=error_body, documents=DOCUMENTS
+)

@@ -18,6 +18,7 @@ from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
 from partstream.protocols.chat_completions.asked_messages import read_messages
 from partstream.protocols.chat_completions.asked_tools import read_tools
+from partstream.protocols.chat_completions.refusals import refuse
 from partstream.protocols.protocol import ReadRequest
 
 if TYPE_CHECKING:
@@ -115,4 +116,4 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, {"reasoning": reasoning} if beside else {}
 
 
-READ_REQUEST: Final = ReadRequest(read=_read)
+READ_REQUEST: Final = ReadRequest(read=_read, refuse=refuse)

@@ -24,6 +24,7 @@ from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
 from partstream.protocols.life import State
 from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.served_documents import MODEL_LIST
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -172,4 +173,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
+    documents=(MODEL_LIST,),
 )

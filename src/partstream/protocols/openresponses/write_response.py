@@ -33,6 +33,7 @@ from partstream.protocols.openresponses.written_items import (
     write_compaction,
 )
 from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.served_documents import MODEL_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,4 +209,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
+    documents=(MODEL_LIST,),
 )

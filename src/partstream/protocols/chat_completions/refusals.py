@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.testing.refusals import RefusedRequestError
+from partstream.protocols.refused import RefusedRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MOST_OF_AN_ID", "check_chat_messages"]
+    from partstream.protocols.protocol import WireRequest
+
+__all__ = ["MOST_OF_AN_ID", "refuse"]
 
 MOST_OF_AN_ID: Final = 40
 """The most characters of the id of a call."""
@@ -23,16 +25,16 @@ _STRAY_RESULT: Final = (
 )
 
 
-def check_chat_messages(body: Mapping[str, Any]) -> None:
+def refuse(request: WireRequest) -> None:
     """Refuses messages as OpenAI does.
 
     Args:
-        body: A request that the protocol itself can read.
+        request: A request that the protocol itself can read.
 
     Raises:
         RefusedRequestError: A message is refused.
     """
-    messages: Sequence[Mapping[str, Any]] = body["messages"]
+    messages: Sequence[Mapping[str, Any]] = request.body["messages"]
     waiting: list[str] = []
     for place, message in enumerate(messages):
         is_result = message["role"] == "tool"

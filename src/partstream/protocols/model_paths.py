@@ -1,0 +1,42 @@
+"""Paths that name the model: one pattern writes them and finds the model in them again.
+
+A pattern is a path below the base URL that holds :data:`MODEL` once, such as `/models/{model}:streamGenerateContent`,
+or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote, unquote
+
+__all__ = ["MODEL", "fits_path", "literal_size", "model_in_path", "path_for_model"]
+
+MODEL: Final = "{model}"
+"""What stands in a pattern for the model."""
+
+
+def path_for_model(pattern: str, model_id: str) -> str:
+    """The path of a pattern for one model, which is percent-encoded as one segment (RFC 3986 section 2.1)."""
+    return pattern.replace(MODEL, quote(model_id, safe=""))
+
+
+def model_in_path(pattern: str, path: str) -> str | None:
+    """The model that a path names: empty for a pattern without a model, None for a path that does not fit the pattern.
+
+    Slashes of a model may stand in the path as they are: some clients do not encode them.
+    """
+    before, place, behind = pattern.partition(MODEL)
+    if not place:
+        return "" if path == pattern else None
+    fits = path.startswith(before) and path.endswith(behind) and len(path) > len(before) + len(behind)
+    return unquote(path[len(before) : len(path) - len(behind)]) if fits else None
+
+
+def fits_path(pattern: str, path: str) -> bool:
+    """Tells whether a path fits a pattern."""
+    return model_in_path(pattern, path) is not None
+
+
+def literal_size(pattern: str) -> int:
+    """The number of characters of a pattern that stand for themselves: of two that fit, the larger one says more."""
+    return len(pattern.replace(MODEL, ""))

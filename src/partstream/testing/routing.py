@@ -1,0 +1,108 @@
+"""Finds what stands at a path of the replay upstream: where models answer, and the documents of the protocols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partstream.errors import CallerError
+from partstream.protocols.model_paths import fits_path, literal_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from partstream.protocols.served_documents import ServedDocument
+    from partstream.testing.served import Endpoint
+
+__all__ = ["NoRouteError", "Route", "Routes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What stands at a path.
+
+    Attributes:
+        method: The HTTP method.
+        path: The pattern of the whole path, see :mod:`partstream.protocols.model_paths`.
+        endpoint: The endpoint whose protocol is spoken here.
+        document: The document, or None where a model answers.
+    """
+
+    method: str
+    path: str
+    endpoint: Endpoint
+    document: ServedDocument | None = None
+
+    @property
+    def is_for_everybody(self) -> bool:
+        """Whether no header is needed to mean it."""
+        return self.document is None or self.document.is_for_everybody
+
+    def is_meant(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request with these headers asks for it."""
+        return self.document is None or self.document.is_meant(headers)
+
+
+class NoRouteError(CallerError):
+    """Nothing stands at a path, or nothing for this method.
+
+    Attributes:
+        allowed: The methods that the path takes; empty where the path is unknown.
+    """
+
+    def __init__(self, message: str, allowed: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.allowed = allowed
+
+
+class Routes:
+    """What stands at the paths of a server.
+
+    Args:
+        endpoints: Where models answer, by the patterns of their paths; one at least.
+        others: Further paths that the server has, for the message of an unknown one.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
+        self._endpoints = tuple(endpoints.values())
+        self._others = tuple(others)
+        self._routes = tuple(_routes(self._endpoints))
+
+    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
+        """What a request asks for.
+
+        Of several patterns that fit the path, the one with the most characters of its own counts. Of several protocols
+        with a document there, the one that the headers mean, then the first.
+
+        Raises:
+            NoRouteError: Nothing is there, or nothing for this method.
+        """
+        fitting = [one for one in self._routes if fits_path(one.path, path)]
+        if not fitting:
+            known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
+            raise NoRouteError(f"got path {path}, expected one of {', '.join(known)}")
+        closest = max(literal_size(one.path) for one in fitting)
+        there = [one for one in fitting if literal_size(one.path) == closest]
+        answering = [one for one in there if one.method == method]
+        if not answering:
+            allowed = tuple(dict.fromkeys(one.method for one in there))
+            raise NoRouteError(f"got method {method} at {path}, expected {', '.join(allowed)}", allowed)
+        meant = [one for one in answering if one.is_meant(headers)]
+        return min(meant or answering, key=lambda one: one.is_for_everybody)
+
+    def nearest(self, path: str) -> Endpoint:
+        """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
+        there = [one for one in self._endpoints if fits_path(one.path, path)]
+        if there:
+            return max(there, key=lambda one: literal_size(one.path))
+        below = (one for one in self._endpoints if path.startswith(f"{one.base_path}/"))
+        return max(below, key=lambda one: len(one.base_path), default=self._endpoints[0])
+
+
+def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
+    of_bases = {(one.protocol.name, one.base_path): one for one in endpoints}
+    for endpoint in endpoints:
+        yield Route("POST", endpoint.path, endpoint)
+    for endpoint in of_bases.values():
+        for document in endpoint.writes.documents:
+            yield Route(document.method, endpoint.base_path + document.path, endpoint, document)

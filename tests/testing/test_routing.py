@@ -1,0 +1,94 @@
+"""What stands at a path of the replay upstream, for protocols that share paths and for paths that name the model."""
+
+from dataclasses import replace
+
+import pytest
+
+from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
+from partstream.protocols.served_documents import MODEL_LIST, ServedDocument
+from partstream.testing.answering import refusal_body
+from partstream.testing.routing import NoRouteError, Routes
+from partstream.testing.served import endpoints_of
+
+OWN = PROTOCOLS[DEFAULT_PROTOCOL]
+HEADER = "x-their-version"
+
+
+def _answer(_request, _models):
+    return 200, {}
+
+
+def _protocol(name: str, path: str, *documents: ServedDocument, paths: tuple[str, ...] = ()):
+    asks, reads, writes = OWN.write_request(), OWN.read_request(), OWN.write_response()
+    return replace(
+        OWN,
+        name=name,
+        write_request=lambda: replace(asks, path=path),
+        read_request=lambda: replace(reads, paths=paths),
+        write_response=lambda: replace(writes, documents=documents),
+    )
+
+
+FIRST = _protocol("first", "/say", MODEL_LIST)
+THEIRS = ServedDocument("GET", "/models", _answer, lambda headers: HEADER in headers)
+SECOND = _protocol(
+    "second",
+    "/models/{model}:stream",
+    THEIRS,
+    ServedDocument("GET", "/models/{model}", _answer),
+    ServedDocument("POST", "/models/{model}:count", _answer),
+    paths=("/models/{model}:stream", "/models/{model}:answer"),
+)
+
+
+def _found(method, path, headers=()):
+    route = Routes(endpoints_of([FIRST, SECOND])).find(method, path, dict(headers))
+    return route.endpoint.protocol.name, route.path
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "found"),
+    [
+        ("POST", "/v1/say", {}, ("first", "/v1/say")),
+        ("POST", "/v1/models/a%2Fb:stream", {}, ("second", "/v1/models/{model}:stream")),
+        ("POST", "/v1/models/a:answer", {}, ("second", "/v1/models/{model}:answer")),
+        ("POST", "/v1/models/a:count", {}, ("second", "/v1/models/{model}:count")),
+        ("GET", "/v1/models/a", {}, ("second", "/v1/models/{model}")),
+        ("GET", "/v1/models", {}, ("first", "/v1/models")),
+        ("GET", "/v1/models", {HEADER: "1"}, ("second", "/v1/models")),
+    ],
+)
+def test_a_request_finds_what_it_means(method, path, headers, found):
+    assert _found(method, path, headers) == found
+
+
+def test_a_document_alone_at_its_path_needs_no_header():
+    assert Routes(endpoints_of([SECOND])).find("GET", "/v1/models", {}).document is THEIRS
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("GET", "/v1/models/a:stream", ("POST",)), ("POST", "/v1/models", ("GET",)), ("POST", "/v2/say", ())],
+)
+def test_what_is_not_there_is_told_with_what_is(method, path, allowed):
+    with pytest.raises(NoRouteError) as refused:
+        _found(method, path)
+    assert refused.value.allowed == allowed
+    assert (", ".join(allowed) or "/v1/models/{model}:answer") in str(refused.value)
+
+
+def test_the_corners_get_the_path_with_the_model_and_the_base_path_where_it_was_asked():
+    endpoint = Routes(endpoints_of([FIRST, SECOND])).find("POST", "/v1/models/a:stream", {}).endpoint
+    request = endpoint.request("/v1/models/a:stream", {}, {}, "alt=sse")
+    assert (request.base_path, request.path, request.query) == ("/v1", "/models/a:stream", "alt=sse")
+
+
+def test_a_refusal_stands_in_the_error_object_of_the_protocol():
+    (endpoint,) = endpoints_of([FIRST]).values()
+    error = RefusedRequestError("No.", "messages", "bad", fields={"details": [1]})
+    said = refusal_body(endpoint, error)["error"]
+    assert (said["message"], said["param"], said["code"], said["details"]) == ("No.", "messages", "bad", [1])
+    assert (
+        refusal_body(endpoint, RefusedRequestError("No."))["error"] == OWN.write_response().error(400, "No.")["error"]
+    )
