@@ -7,10 +7,12 @@ import pytest
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.answer import AnswerState
+from partstream.conversation.media import MediaKind
+from partstream.conversation.places import AnswerPlace
 from partstream.conversation.reasoning import carried_reasoning, place_reasoning, usable_items
 from partstream.conversation.state_marker import Origin, StateMarker, read_marker
 from partstream.conversation.tool_names import ToolNames
-from partstream.conversation.turns import Call, Reasoning, Text
+from partstream.conversation.turns import Attachment, Call, Reasoning, Text
 
 ITEM = {"id": "rs_1", "encrypted_content": "e"}
 
@@ -82,7 +84,60 @@ PLACES: dict[str, tuple[list[Any], list[tuple[str, Any]], list[Any]]] = {
 def test_where_items_stand(content: list[Any], items: list[tuple[str, Any]], placed: list[Any]):
     given = [{"id": name, "after": place} if place is not None else {"id": name} for name, place in items]
     expected = tuple(Reasoning({"id": piece}) if isinstance(piece, str) else piece for piece in placed)
-    assert place_reasoning(content, given) == expected
+    assert place_reasoning(content, given, lambda _item: False) == expected
+
+
+LONG, JSON = Text("one two"), Text("[1, 2]", is_json=True)
+IMAGE = Attachment(MediaKind.IMAGE, "image/png", b"x", "")
+
+# Content and the places of items with characters of text: what comes out.
+INSIDE: dict[str, tuple[list[Any], list[tuple[str, Any]], list[Any]]] = {
+    "before the text": ([LONG], [("x", [0, 0])], ["x", LONG]),
+    "inside the text": ([LONG, ONE], [("x", [0, 4])], [Text("one "), "x", Text("two"), ONE]),
+    "twice inside": ([LONG], [("x", [0, 1]), ("y", [0, 4])], [Text("o"), "x", Text("ne "), "y", Text("two")]),
+    "two in one place": ([LONG], [("x", [0, 4]), ("y", [0, 4])], [Text("one "), "x", "y", Text("two")]),
+    "not in order": ([LONG], [("x", [0, 4]), ("y", [0, 0])], ["y", Text("one "), "x", Text("two")]),
+    "at the end": ([LONG, ONE], [("x", [0, 7])], [LONG, "x", ONE]),
+    "between two texts": ([A, LONG], [("x", [0, 1])], [A, "x", LONG]),
+    "in the second text": ([A, LONG], [("x", [0, 2])], [A, Text("o"), "x", Text("ne two")]),
+    "behind an image": ([A, IMAGE, LONG], [("x", [0, 2])], [A, IMAGE, Text("o"), "x", Text("ne two")]),
+    "behind a call": ([A, ONE, LONG, TWO], [("x", [1, 3])], [A, ONE, Text("one"), "x", Text(" two"), TWO]),
+    "at the end of a message": ([ONE, LONG], [("x", [1, 7])], [ONE, LONG, "x"]),
+    "behind more text than there is": ([A, ONE], [("x", [0, 9])], [A, "x", ONE]),
+    "in a text that hosts moved before the calls": ([LONG, ONE, TWO], [("x", [1, 3])], [LONG, ONE, "x", TWO]),
+    "behind white space that the host kept": ([Text("\n\none")], [("x", [0, 1])], [Text("\n\no"), "x", Text("ne")]),
+    "white space behind a call": ([ONE, Text("\n\no")], [("x", [1, 1])], [ONE, Text("\n"), "x", Text("\no")]),
+    "in a JSON text": ([JSON], [("x", [0, 1])], [Text("["), "x", Text("1, 2]")]),
+}
+
+
+@pytest.mark.parametrize(("content", "items", "placed"), INSIDE.values(), ids=INSIDE)
+def test_a_text_is_split_where_an_item_stood_inside_it(
+    content: list[Any], items: list[tuple[str, Any]], placed: list[Any]
+):
+    expected = tuple(Reasoning({"id": piece}) if isinstance(piece, str) else piece for piece in placed)
+    result = place_reasoning(content, [{"id": name, "after": place} for name, place in items], lambda _item: True)
+    assert result == expected
+    is_json = {piece.value for piece in result if isinstance(piece, Text) and piece.is_json}
+    assert is_json <= {piece.value for piece in content if isinstance(piece, Text) and piece.is_json}
+
+
+def test_the_protocol_says_which_items_may_stand_at_the_end():
+    items = [{"type": "lead"}, {"type": "sign"}]
+    placed = place_reasoning([], items, lambda item: item["type"] == "sign")
+    assert placed == (Reasoning({"type": "sign"}),)
+
+
+def test_a_place_counts_the_characters_behind_the_last_call_and_no_white_space_before_the_answer():
+    place = AnswerPlace()
+    assert place.value == [0, 0]
+    for text in ("\n", " \n", " one", " two"):
+        place.add_text(text)
+    assert place.value == [0, 7]
+    place.add_call()
+    assert place.value == [1, 0]
+    place.add_text(" three")
+    assert place.value == [1, 6]
 
 
 def test_each_metadata_lists_all_items_so_far_with_their_places_and_the_marker_holds_them():

@@ -14,18 +14,24 @@ from upstreams.upstreams import Answer
 
 RESPONSE = UpstreamHTTPError(404, provider_code="response")
 REASONING = UpstreamHTTPError(400, provider_code="reasoning")
+EARLIER = UpstreamHTTPError(400, provider_code="earlier")
 BOTH = UpstreamHTTPError(400, provider_code="both")
 OTHER = UpstreamHTTPError(400, provider_code="something else")
 TOO_LONG = ContextLengthExceededError("Text", provider_code="both")
 
 
 def _refused(error: UpstreamError) -> Carried:
-    kinds = {"response": Carried.RESPONSE, "reasoning": Carried.REASONING, "both": Carried.EVERYTHING}
+    kinds = {
+        "response": Carried.RESPONSE,
+        "reasoning": Carried.REASONING,
+        "earlier": Carried.EARLIER,
+        "both": Carried.RESPONSE | Carried.REASONING,
+    }
     return kinds.get(error.provider_code or "", Carried.NOTHING)
 
 
 def _less_of(error: UpstreamError, sending: Sending) -> Sending:
-    return Sending(sending.carried & ~_refused(error))
+    return Sending(sending.carried.without_first(_refused(error)))
 
 
 def _sent(
@@ -53,13 +59,21 @@ def _sent(
 
 
 ALL, NONE = Carried.EVERYTHING, Carried.NOTHING
+NO_EARLIER = Carried.RESPONSE | Carried.REASONING
 SENDINGS = {
     "nothing is refused": (ALL, [], [ALL], None),
-    "the stored response": (ALL, [RESPONSE], [ALL, Carried.REASONING], None),
-    "the reasoning": (ALL, [REASONING], [ALL, Carried.RESPONSE], None),
-    "one after the other": (ALL, [RESPONSE, REASONING], [ALL, Carried.REASONING, NONE], None),
-    "both at once": (ALL, [BOTH], [ALL, NONE], None),
-    "what was left out already": (ALL, [RESPONSE, RESPONSE], [ALL, Carried.REASONING], RESPONSE),
+    "the stored response": (ALL, [RESPONSE], [ALL, Carried.ALL_REASONING], None),
+    "the reasoning": (ALL, [REASONING, REASONING], [ALL, NO_EARLIER, Carried.RESPONSE], None),
+    "the reasoning of finished turns": (ALL, [REASONING], [ALL, NO_EARLIER], None),
+    "the reasoning of finished turns alone": (ALL, [EARLIER], [ALL, NO_EARLIER], None),
+    "one after the other": (
+        ALL,
+        [RESPONSE, REASONING, REASONING],
+        [ALL, Carried.ALL_REASONING, Carried.REASONING, NONE],
+        None,
+    ),
+    "both at once": (ALL, [BOTH], [ALL, Carried.REASONING], None),
+    "what was left out already": (ALL, [RESPONSE, RESPONSE], [ALL, Carried.ALL_REASONING], RESPONSE),
     "what was not carried": (Carried.RESPONSE, [REASONING], [Carried.RESPONSE], REASONING),
     "something else": (ALL, [OTHER], [ALL], OTHER),
     "an input that is too long": (ALL, [TOO_LONG], [ALL], TOO_LONG),

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partstream.conversation.digest import answer_digest
-from partstream.conversation.reasoning import ITEMS, ORIGIN, PLACE, usable_items
+from partstream.conversation.places import PLACE, AnswerPlace, follows_text
+from partstream.conversation.reasoning import ITEMS, ORIGIN, usable_items
 from partstream.conversation.state_marker import StateMarker, marker_part
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, tool_call_part
 
@@ -33,18 +34,18 @@ class AnswerState:
         self._names = names
         self._texts: list[str] = []
         self._calls: list[ToolCallPart] = []
-        self._text_after_call = False
+        self._place = AnswerPlace()
         self._reasoning: list[dict[str, Any]] = []
 
     def see(self, part: ResponsePart) -> ResponsePart:
         """Takes a part of the answer; returns the part for the consumer."""
         if type(part) is TextPart:
             self._texts.append(part.value)
-            self._text_after_call = True
+            self._place.add_text(part.value)
         elif isinstance(part, ToolCallPart):
             part = tool_call_part(part.call_id, self._names.from_upstream(part.name), part.input)
             self._calls.append(part)
-            self._text_after_call = False
+            self._place.add_call()
         elif isinstance(part, ThinkingPart) and part.metadata is not None:
             return self._see_thinking(part, part.metadata.get(ITEMS))
         return part
@@ -52,7 +53,7 @@ class AnswerState:
     def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:
         if not isinstance(items, list | tuple) or part.metadata is None:
             return part
-        place = [len(self._calls), self._text_after_call]
+        place = self._place.value
         self._reasoning += [{**item, PLACE: place} for item in items[len(self._reasoning) :]]
         return replace(part, metadata={**part.metadata, ITEMS: list(self._reasoning), ORIGIN: self._origin.key})
 
@@ -69,6 +70,13 @@ class AnswerState:
             return None
         marker = StateMarker(self._origin, response_id, reasoning=reasoning)
         if response_id is not None:
-            parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
-            marker = replace(marker, history=history(), answer=answer_digest(parts))
+            marker = replace(marker, history=history(), answer=self._answer)
+        elif any(map(follows_text, reasoning)):
+            marker = replace(marker, answer=self._answer)
         return marker_part(model_id, marker)
+
+    @property
+    def _answer(self) -> str:
+        """The digest of the answer."""
+        parts: list[ResponsePart] = [TextPart("".join(self._texts)), *self._calls]
+        return answer_digest(parts)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Turn
     from partstream.messages import ChatMessage
 
-__all__ = ["find_continuation", "history_digest"]
+__all__ = ["find_continuation", "history_digest", "is_answer"]
 
 
 def history_digest(messages: Iterable[ChatMessage]) -> str:
@@ -50,7 +50,7 @@ def find_continuation(
     usable = {
         number: marker
         for number, marker in markers.items()
-        if marker.origin == origin and marker.response_id and _is_answer(messages[number], marker)
+        if marker.origin == origin and marker.response_id and is_answer(messages[number], marker)
     }
     found = None
     digest = HistoryDigest()
@@ -62,7 +62,7 @@ def find_continuation(
     return found if found is not None and _can_follow(turns, found[0], ids) else None
 
 
-def _is_answer(message: ChatMessage, marker: StateMarker) -> bool:
+def is_answer(message: ChatMessage, marker: StateMarker) -> bool:
     """Whether a message still holds exactly the response."""
     if any(isinstance(part, ToolResultPart) for part in message.content):
         return False

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
-from partstream.conversation.continuation import find_continuation
+from partstream.conversation.continuation import find_continuation, is_answer
 from partstream.conversation.digest import short_digest
 from partstream.conversation.normal_form import read_turns
 from partstream.conversation.pairing import pair
@@ -44,6 +46,9 @@ class Preparation:
     Attributes:
         whole: The request with the whole conversation.
         reasoning: The reasoning items to put back, by the number of the message.
+        current: The number of the message that began the current turn: the last of the user that is not only results
+            of tools.
+        rules: What the server accepts in a conversation.
         continuation: The number of the message and the id of the stored response to continue, or None.
         names: The sent and given names of tools.
         ids: The sent and given call ids.
@@ -52,6 +57,8 @@ class Preparation:
 
     whole: ChatRequest
     reasoning: Mapping[int, tuple[Mapping[str, Any], ...]]
+    current: int
+    rules: ConversationRules
     continuation: tuple[int, str] | None
     names: ToolNames
     ids: CallIds
@@ -61,7 +68,7 @@ class Preparation:
     def carries(self) -> Carried:
         """The state that the request can carry."""
         response = Carried.RESPONSE if self.continuation else Carried.NOTHING
-        return response | (Carried.REASONING if self.reasoning else Carried.NOTHING)
+        return reduce(or_, map(self._kind, self.reasoning), response)
 
     def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
         """The request, with at most the state in `carried`."""
@@ -70,17 +77,23 @@ class Preparation:
             last, response_id = self.continuation
             turns = tuple(turn for turn in turns if turn.message > last)
             request = replace(request, previous_response_id=response_id)
-        if Carried.REASONING in carried:
-            turns = tuple(self._with_reasoning(turns))
-        return replace(request, turns=turns, has_reasoning=bool(self.reasoning) and Carried.REASONING in carried)
+        reasoning = {number: items for number, items in self.reasoning.items() if self._kind(number) in carried}
+        turns = tuple(self._with_reasoning(turns, reasoning))
+        return replace(request, turns=turns, has_reasoning=bool(reasoning))
 
-    def _with_reasoning(self, turns: Iterable[Turn]) -> Iterable[Turn]:
+    def _kind(self, number: int) -> Carried:
+        """The kind of the reasoning in a message."""
+        return Carried.EARLIER if number < self.current else Carried.REASONING
+
+    def _with_reasoning(
+        self, turns: Iterable[Turn], reasoning: Mapping[int, tuple[Mapping[str, Any], ...]]
+    ) -> Iterable[Turn]:
         done: set[int] = set()
         for turn in turns:
-            items = self.reasoning.get(turn.message)
+            items = reasoning.get(turn.message)
             if items and turn.role is TurnRole.ASSISTANT and turn.message not in done:
                 done.add(turn.message)
-                yield replace(turn, content=place_reasoning(turn.content, items))
+                yield replace(turn, content=place_reasoning(turn.content, items, self.rules.may_end))
             else:
                 yield turn
 
@@ -133,12 +146,27 @@ def prepare(
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:
         continuation = find_continuation(messages, markers, turns, origin, ids)
-    reasoning = {
-        number: items
-        for number, message in enumerate(messages)
-        if message.role is Role.ASSISTANT and (items := carried_reasoning(message, markers.get(number), origin))
-    }
-    return Preparation(request, reasoning, continuation, names, ids, (*notes, *pairing_notes))
+    current = max((turn.message for turn in turns if turn.role is TurnRole.USER), default=0)
+    reasoning = _reasoning(messages, markers, origin, current)
+    return Preparation(request, reasoning, current, rules, continuation, names, ids, (*notes, *pairing_notes))
+
+
+def _reasoning(
+    messages: Sequence[ChatMessage], markers: Mapping[int, StateMarker], origin: Origin, current: int
+) -> dict[int, tuple[Mapping[str, Any], ...]]:
+    """The reasoning items to put back, by the number of the message.
+
+    Where the text of a finished turn was edited, nobody knows any more where items inside it stood: they stay out.
+    Servers demand those of the current turn, whatever became of its text.
+    """
+    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    for number, message in enumerate(messages):
+        marker = markers.get(number)
+        if message.role is not Role.ASSISTANT or not (items := carried_reasoning(message, marker, origin)):
+            continue
+        if number >= current or marker is None or not marker.answer or is_answer(message, marker):
+            found[number] = items
+    return found
 
 
 def _markers(messages: Sequence[ChatMessage]) -> dict[int, StateMarker]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.turns import Call, Reasoning, Text
+from partstream.conversation.places import PLACE, Spot, split_text, spot_of
+from partstream.conversation.turns import Reasoning, Text
 from partstream.parts import ThinkingPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from partstream.conversation.state_marker import Origin, StateMarker
     from partstream.conversation.turns import Piece
     from partstream.messages import ChatMessage
 
-__all__ = ["ITEMS", "MOST_ITEMS", "ORIGIN", "PLACE", "carried_reasoning", "place_reasoning", "usable_items"]
+__all__ = ["ITEMS", "MOST_ITEMS", "ORIGIN", "carried_reasoning", "place_reasoning", "usable_items"]
 
 ITEMS: Final = "reasoning_items"
 """The metadata field of thinking that lists the items of the answer."""
@@ -28,13 +29,6 @@ MOST_ITEMS: Final = 1000
 """The most items of one answer: each metadata lists all before it, so that twice as many take four times the space."""
 ORIGIN: Final = "origin"
 """The metadata field that names the origin of the items."""
-PLACE: Final = "after"
-"""The field of an item that tells its place: `[number of calls before it, whether text came after the last call]`."""
-
-_REASONING: Final = "reasoning"
-_LEADING: Final = frozenset({_REASONING, "tool-call"})
-"""Types of items that lead to the piece after them; an item without a type is reasoning."""
-
 _NAMES: Final = frozenset({"type", "id", "status", "text", "summary", "content", "toolCallId", PLACE})
 """Fields with the identity, the place and the shown text of an item; all other fields are its state."""
 
@@ -65,33 +59,34 @@ def carried_reasoning(
     return ()
 
 
-def place_reasoning(content: Sequence[Piece], items: Iterable[Mapping[str, Any]]) -> tuple[Piece, ...]:
-    """The pieces of an assistant turn with its reasoning items at their places.
+def place_reasoning(
+    content: Sequence[Piece], items: Iterable[Mapping[str, Any]], may_end: Callable[[Mapping[str, Any]], bool]
+) -> tuple[Piece, ...]:
+    """The pieces of an assistant turn with its items at their places; a text is split where an item stood inside it.
 
-    Reasoning without a following piece is dropped: servers refuse it without the item that it led to. Other items, such
-    as an upstream's summary of the conversation, need no following piece.
+    Args:
+        content: The pieces.
+        items: The items, each with its place.
+        may_end: Whether an item may stand behind the last piece, see
+            :attr:`partstream.conversation.rules.ConversationRules.may_end`. One that may not is dropped there.
     """
-    placed: list[list[Reasoning]] = [[] for _ in range(len(content) + 1)]
+    placed: dict[Spot, list[Mapping[str, Any]]] = {}
     for item in items:
-        wire = {name: value for name, value in item.items() if name != PLACE}
-        placed[_index(content, item.get(PLACE))].append(Reasoning(wire))
+        placed.setdefault(spot_of(content, item), []).append(item)
     result: list[Piece] = []
-    for before, piece in zip(placed, content, strict=False):
-        result += before
-        result.append(piece)
-    result += (piece for piece in placed[-1] if piece.item.get("type", _REASONING) not in _LEADING)
+    for index, piece in enumerate(content):
+        rest = piece
+        done = 0
+        for spot in sorted(spot for spot in placed if spot.index == index):
+            if spot.characters and isinstance(rest, Text):
+                before, rest = split_text(rest, spot.characters - done)
+                done = spot.characters
+                result.append(before)
+            result += map(_piece, placed[spot])
+        result.append(rest)
+    result += (_piece(item) for item in placed.get(Spot(len(content)), ()) if may_end(item))
     return tuple(result)
 
 
-def _index(content: Sequence[Piece], place: Any) -> int:
-    """The index of the piece before which an item stood; 0 if the item does not tell."""
-    if not (isinstance(place, list | tuple) and len(place) == 2 and type(place[0]) is int):
-        return 0
-    calls, after_text = place
-    index = 0
-    while calls > 0 and index < len(content):
-        calls -= isinstance(content[index], Call)
-        index += 1
-    while after_text and index < len(content) and isinstance(content[index], Text):
-        index += 1
-    return index
+def _piece(item: Mapping[str, Any]) -> Reasoning:
+    return Reasoning({name: value for name, value in item.items() if name != PLACE})

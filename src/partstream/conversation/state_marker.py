@@ -53,7 +53,8 @@ class StateMarker:
         origin: The upstream and model that answered.
         response_id: The server's id of the response if the server was asked to store it, otherwise None.
         history: The digest of the answered messages.
-        answer: The digest of the answer.
+        answer: The digest of the answer where something depends on it: a stored response, or the place of reasoning
+            in a text; otherwise empty.
         reasoning: The reasoning items of the answer, in the form that its protocol wants back.
     """
 

@@ -257,7 +257,7 @@ class WriteRequest:
     @property
     def carries(self) -> Carried:
         """Which state of earlier answers its requests can carry."""
-        return Carried.EVERYTHING if self.continues else Carried.REASONING
+        return Carried.EVERYTHING if self.continues else Carried.ALL_REASONING
 
 
 @dataclass(frozen=True, slots=True)

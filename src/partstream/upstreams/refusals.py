@@ -124,9 +124,10 @@ def less_of(
         error: The refusal.
         sending: How the request was sent.
     """
-    if refused := upstream.errors.refused(error) & sending.carried:
+    carried = sending.carried.without_first(upstream.errors.refused(error))
+    if carried != sending.carried:
         _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
-        return replace(sending, carried=sending.carried & ~refused)
+        return replace(sending, carried=carried)
     sent = written(upstream, asked, sending.left_out)
     fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
     less = upstream.leave_out(sent, fields)

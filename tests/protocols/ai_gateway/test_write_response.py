@@ -179,7 +179,7 @@ def test_the_state_of_another_protocol_comes_back_whole_with_the_next_request() 
     first, _, second, _ = message.content
     kept = {**foreign, "after": [0, False]}
     assert first == listing(kept, value="hm", origin="https://example.com/v1/small")
-    assert second == listing(kept, {**SIGNED_CALL, "after": [0, True]}, origin="https://example.com/v1/small")
+    assert second == listing(kept, {**SIGNED_CALL, "after": [0, 3]}, origin="https://example.com/v1/small")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

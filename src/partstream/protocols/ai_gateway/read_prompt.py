@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conversation.media import file_name
-from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.conversation.places import PLACE, AnswerPlace
+from partstream.conversation.reasoning import ITEMS
 from partstream.messages import ChatMessage, Role
 from partstream.outputs import FileMode, Unmapped
 from partstream.parts import (
@@ -121,7 +122,7 @@ class _Answer:
         self.calls: dict[str, Mapping[str, Any]] = {}
         self._unmapped = unmapped
         self._items: list[Mapping[str, Any]] = []
-        self._text_after_call = False
+        self._place = AnswerPlace()
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
         """Takes the next part."""
@@ -139,7 +140,7 @@ class _Answer:
             return
         _collect_options(part, where, self._unmapped)
         if part["text"]:
-            self._text_after_call = True
+            self._place.add_text(part["text"])
             self.parts.append(TextPart(part["text"]))
 
     def file(self, part: Mapping[str, Any], where: str) -> None:
@@ -155,7 +156,7 @@ class _Answer:
         """A call, and before it what its provider said about it."""
         self._carry({"type": TOOL_CALL, "toolCallId": part["toolCallId"]}, part.get(_OPTIONS) or {}, "")
         self.calls[part["toolCallId"]] = part
-        self._text_after_call = False
+        self._place.add_call()
         self.parts.append(tool_call_part(part["toolCallId"], part["toolName"], part["input"]))
 
     def _carry(self, item: dict[str, Any], options: Mapping[str, Any], text: str) -> None:
@@ -164,8 +165,7 @@ class _Answer:
         new = [dict(foreign)] if foreign is not None else []
         if any(own.values()):
             new.append({**item, _OPTIONS: own})
-        place = [len(self.calls), self._text_after_call]
-        self._items += [{**one, PLACE: place} for one in new]
+        self._items += [{**one, PLACE: self._place.value} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:
             self.parts.append(thinking_part(text, thought_id, metadata or None))

@@ -20,6 +20,7 @@ from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.ai_gateway.specification import complete_settings, specification_version
 from partstream.protocols.ai_sdk.media_forms import PROMPT_FORMS
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
+from partstream.protocols.ai_sdk.replay import RULES
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.protocol import WireRequest, WriteRequest
 
@@ -108,5 +109,6 @@ WRITE_REQUEST: Final = WriteRequest(
     document_headers=DOCUMENT_HEADERS,
     find_model_lists=model_lists,
     complete_settings=complete_settings,
+    conversation_rules=lambda _settings, _model_id: RULES,
     errors=ERRORS,
 )

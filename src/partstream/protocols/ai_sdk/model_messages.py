@@ -17,6 +17,7 @@ from partstream.errors import CallerError
 from partstream.messages import RequestOptions, Role
 from partstream.protocols.ai_sdk.media_forms import MESSAGE_FORMS
 from partstream.protocols.ai_sdk.prompt_messages import prompt_messages
+from partstream.protocols.ai_sdk.replay import RULES
 from partstream.protocols.ai_sdk.thinking_items import thinking_items
 
 if TYPE_CHECKING:
@@ -68,11 +69,11 @@ def to_model_messages(
     """
     if version not in MESSAGE_FORMS:
         raise CallerError(f"version: got {version!r}, expected one of {', '.join(map(str, VERSIONS))}")
-    prepared = prepare(_NOBODY, messages, RequestOptions(), RequestSettings(), call_id_prefix)
+    prepared = prepare(_NOBODY, messages, RequestOptions(), RequestSettings(), call_id_prefix, RULES)
     reasoning = {
         number: items
         for number, message in enumerate(messages)
         if message.role is Role.ASSISTANT and (items := thinking_items(message.content))
     }
-    request = replace(prepared, reasoning=reasoning).request(Carried.REASONING)
+    request = replace(prepared, reasoning=reasoning).request(Carried.ALL_REASONING)
     return ModelMessages(request.instructions, prompt_messages(request.turns, MESSAGE_FORMS[version]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.rules import ConversationRules
 from partstream.conversation.turns import Call, Reasoning
 
 if TYPE_CHECKING:
@@ -18,11 +19,19 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Piece
 
-__all__ = ["REASONING", "SUMMARY", "TOOL_CALL", "is_own_part", "options_by_call"]
+__all__ = ["REASONING", "RULES", "SUMMARY", "TOOL_CALL", "is_own_part", "options_by_call"]
 
 REASONING: Final = "reasoning"
 SUMMARY: Final = "text"
 TOOL_CALL: Final = "tool-call"
+
+
+def _may_end(item: Mapping[str, Any]) -> bool:
+    """Reasoning and the marks of a call lead to what follows; a summary stands for itself."""
+    return item.get("type", REASONING) not in {REASONING, TOOL_CALL}
+
+
+RULES: Final = ConversationRules(may_end=_may_end)
 
 
 def is_own_part(item: Mapping[str, Any]) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS, PLACE, usable_items
+from partstream.conversation.places import PLACE, AnswerPlace
+from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.conversation.texts import well_formed
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.ai_sdk.replay import REASONING
@@ -38,8 +39,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.items: list[Mapping[str, Any]] = []
-        self._calls = 0
-        self._after_text = False
+        self._place = AnswerPlace()
         self._shown: dict[str | None, str] = {}
         self._taken: dict[str | None, list[Mapping[str, Any]]] = {}
         self._last_id: str | None = None
@@ -51,23 +51,18 @@ class _Reader:
             return
         if isinstance(part, TextPart) and part.value:
             self.close()
-            self._after_text = True
+            self._place.add_text(part.value)
         elif isinstance(part, ToolCallPart):
             self.close()
-            self._calls += 1
-            self._after_text = False
+            self._place.add_call()
 
     def close(self) -> None:
         """Ends what is open: what was shown of it and no item says is reasoning without options."""
         for block, shown in self._shown.items():
             self.items += self._taken.get(block, ())
             if text := well_formed(shown):
-                self.items.append({"type": REASONING, "text": text, PLACE: self._place})
+                self.items.append({"type": REASONING, "text": text, PLACE: self._place.value})
         self._shown, self._taken = {}, {}
-
-    @property
-    def _place(self) -> list[Any]:
-        return [self._calls, self._after_text]
 
     def _thinking(self, part: ThinkingPart) -> None:
         block = self._last_id if part.id is None else part.id
@@ -90,4 +85,4 @@ class _Reader:
             blocks = [block for block, shown in self._shown.items() if said in shown]
             block = min(blocks, key=lambda block: self._shown[block] != said, default=block)
             self._shown[block] = self._shown[block].replace(said, "", 1)
-        self._taken.setdefault(block, []).append({PLACE: self._place, **item})
+        self._taken.setdefault(block, []).append({PLACE: self._place.value, **item})

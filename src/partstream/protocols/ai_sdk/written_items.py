@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.conversation.places import PLACE
+from partstream.conversation.reasoning import ITEMS
 from partstream.protocols.ai_sdk.fields import is_summary
 from partstream.protocols.ai_sdk.replay import REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.wrapping import PROVIDER, wrap

@@ -190,10 +190,15 @@ def _said(turns: Iterable[Turn]) -> str:
     runs = (
         "".join(piece.value for piece in run if isinstance(piece, Text))
         for turn in turns
-        for is_text, run in groupby(turn.content, lambda piece: isinstance(piece, Text))
+        for is_text, run in groupby(_visible(turn.content), lambda piece: isinstance(piece, Text))
         if is_text
     )
     return joined_texts(runs)
+
+
+def _visible(pieces: Iterable[Piece]) -> Iterable[Piece]:
+    """The pieces without what goes back beside them: the two parts of a text around it are one text."""
+    return (piece for piece in pieces if not isinstance(piece, Reasoning))
 
 
 def _call(call: Call, extra: Mapping[str, object] | None) -> Wire:

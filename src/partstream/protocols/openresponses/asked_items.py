@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS, PLACE
+from partstream.conversation.places import PLACE, AnswerPlace
+from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart, thinking_part
@@ -149,20 +150,18 @@ class _Answer:
     def __init__(self) -> None:
         self.parts: list[MessagePart] = []
         self.ends_with_text = False
-        self._calls = 0
-        self._text_after_call = False
+        self._place = AnswerPlace()
         self._items: list[dict[str, Any]] = []
 
     def say(self, content: tuple[MessagePart, ...]) -> None:
         self.parts += content
         self.ends_with_text = True
-        self._text_after_call = True
+        self._place.add_text("".join(part.value for part in content if isinstance(part, TextPart)))
 
     def call(self, call: ToolCallPart) -> None:
         self.parts.append(call)
         self.ends_with_text = False
-        self._calls += 1
-        self._text_after_call = False
+        self._place.add_call()
 
     def think(self, shown: str, part_id: str | None, state: dict[str, str]) -> None:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
@@ -172,7 +171,7 @@ class _Answer:
         if sealed is not None:
             item, beside = sealed
         if item is not None:
-            self._items.append({**item, PLACE: [self._calls, self._text_after_call]})
+            self._items.append({**item, PLACE: self._place.value})
             own = item if item.keys() <= _OWN else {}
             beside = {**own, **beside, ITEMS: list(self._items)}
         self.parts.append(thinking_part(shown, part_id, beside))

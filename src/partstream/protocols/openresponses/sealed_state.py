@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from partstream.conversation.reasoning import ITEMS, PLACE, usable_items
+from partstream.conversation.places import PLACE
+from partstream.conversation.reasoning import ITEMS, usable_items
 from partstream.conversation.sealing import seal, unseal
 from partstream.json_codec import is_json
 

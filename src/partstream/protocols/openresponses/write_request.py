@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.rules import ConversationRules
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
 from partstream.protocols.openresponses.count import COUNT
@@ -19,6 +20,8 @@ from partstream.protocols.openresponses.settings import OWN_SETTINGS, EncryptedR
 from partstream.protocols.protocol import NO_FIELDS, WireRequest, WriteRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.conversation.chat_request import ChatRequest
     from partstream.messages import Tool
 
@@ -115,9 +118,17 @@ def _write(request: ChatRequest) -> WireRequest:
     return WireRequest(PATH, build_request(request))
 
 
+def _may_end(item: Mapping[str, Any]) -> bool:
+    """Reasoning is refused without the item that it led to; a summary of the conversation stands for itself."""
+    return item.get("type") not in {None, "reasoning"}
+
+
+_RULES: Final = ConversationRules(may_end=_may_end)
+
 WRITE_REQUEST: Final = WriteRequest(
     write=_write,
     path=PATH,
+    conversation_rules=lambda _settings, _model_id: _RULES,
     continues=True,
     errors=ERRORS,
     leave_out=LEAVE_OUT,

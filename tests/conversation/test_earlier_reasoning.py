@@ -1,0 +1,125 @@
+"""Reasoning of the current turn and of finished turns: each kind can be left out, and an edited text loses its own."""
+
+from typing import Any
+
+import pytest
+
+from conversation.samples import ORIGIN, assistant, called, gave, prepared, system, user
+from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
+from partstream.conversation.answer import AnswerState
+from partstream.conversation.carried import Carried
+from partstream.conversation.chat_request import ChatRequest
+from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.state_marker import read_marker
+from partstream.conversation.tool_names import ToolNames
+from partstream.conversation.turns import Reasoning, Text
+from partstream.parts import ResponsePart
+
+
+def item(name: str) -> dict[str, Any]:
+    return {"name": name, "signature": "s"}
+
+
+def answered(*parts: ResponsePart | str, thinks: bool = False) -> ChatMessage:
+    """An answer as Copilot keeps it: the marker, the last metadata of thinking within a turn, the text, the calls.
+
+    Args:
+        parts: What came; the name of an item for thinking that brings it.
+        thinks: Whether the thinking is still there, as within a turn.
+    """
+    state, listed, seen = AnswerState(ORIGIN, ToolNames([])), [], []
+    for part in parts:
+        if isinstance(part, str):
+            listed.append(item(part))
+            seen.append(state.see(ThinkingPart("", None, {ITEMS: list(listed)})))
+        else:
+            seen.append(state.see(part))
+    marker = state.marker("small", None, lambda: pytest.fail("nothing is stored"))
+    text = "".join(part.value for part in seen if isinstance(part, TextPart))
+    thinking = [part for part in seen if isinstance(part, ThinkingPart)][-1:] if thinks else []
+    calls = [part for part in seen if not isinstance(part, TextPart | ThinkingPart)]
+    marks = [marker] if marker is not None else []
+    return assistant([*marks, *thinking, TextPart(text.strip()), *calls])
+
+
+def back(request: ChatRequest) -> list[Any]:
+    """The items of a request by their names, the texts of the assistant beside them."""
+    return [
+        piece.item["name"] if isinstance(piece, Reasoning) else piece.value
+        for turn in request.turns
+        if turn.role == "assistant"
+        for piece in turn.content
+        if isinstance(piece, Reasoning | Text)
+    ]
+
+
+HISTORY = (
+    system("Be brief."),
+    user("One?"),
+    answered("a", TextPart("One."), called()),
+    user([gave()]),
+    answered("b", TextPart("Done.")),
+    user("Two?"),
+    answered("c", called("gw-2"), thinks=True),
+    user([gave("gw-2")]),
+)
+
+
+def test_a_turn_begins_with_the_last_message_of_the_user_that_is_not_only_results():
+    whole = prepared(*HISTORY)
+    assert whole.carries == Carried.ALL_REASONING
+    assert back(whole.request(Carried.EVERYTHING)) == ["a", "One.", "b", "Done.", "c"]
+    assert back(whole.request(Carried.REASONING)) == ["One.", "Done.", "c"]
+    assert back(whole.request(Carried.EARLIER)) == ["a", "One.", "b", "Done."]
+    bare = whole.request(Carried.NOTHING)
+    assert (back(bare), bare.has_reasoning) == (["One.", "Done."], False)
+
+
+CARRIES = {
+    "the first answer": (HISTORY[:2], Carried.NOTHING),
+    "in the first turn": (HISTORY[:4], Carried.REASONING),
+    "after the first turn": (HISTORY[:6], Carried.EARLIER),
+    "results beside words of the user": ((*HISTORY[:3], user([gave(), TextPart("Go on")])), Carried.EARLIER),
+    "results beside a mark": ((*HISTORY[:3], user([gave(), DataPart(b"x", "cache_control")])), Carried.REASONING),
+    "without a message of the user": (HISTORY[2:4], Carried.REASONING),
+}
+
+
+@pytest.mark.parametrize(("history", "carries"), CARRIES.values(), ids=CARRIES)
+def test_what_a_request_carries(history: tuple[ChatMessage, ...], carries: Carried):
+    assert prepared(*history).carries == carries
+
+
+PARTS = ("a", TextPart("\n\nLet me "), "b", TextPart("see. "), called(), "c")
+LATER = (user([gave()]), user("And now?"))
+
+
+def test_items_inside_a_text_come_back_at_their_places_in_later_turns():
+    asked = user("Hi"), answered(*PARTS), *LATER
+    assert back(prepared(*asked).request()) == ["a", "Let me ", "b", "see.", "c"]
+
+
+def edited(message: ChatMessage, text: str) -> ChatMessage:
+    return assistant([TextPart(text) if isinstance(part, TextPart) else part for part in message.content])
+
+
+def test_an_edited_text_of_a_finished_turn_goes_without_the_items_that_stood_around_it():
+    other = edited(answered(*PARTS), "Let me think.")
+    assert back(prepared(user("Hi"), other, *LATER).request()) == ["Let me think."]
+
+
+@pytest.mark.parametrize("text", ["Let me think.", "Le", ""])
+def test_an_edited_text_of_the_current_turn_keeps_all_items(text: str):
+    other = edited(answered(*PARTS, thinks=True), text)
+    kept = back(prepared(user("Hi"), other, LATER[0]).request())
+    assert [one for one in kept if one in {"a", "b", "c"}] == ["a", "b", "c"]
+    assert "".join(one for one in kept if one not in {"a", "b", "c"}) == text
+
+
+def test_items_before_all_text_do_not_mind_an_edit():
+    message = answered("a", TextPart("One."), called(), "b")
+    (marker,) = (part for part in message.content if isinstance(part, DataPart))
+    read = read_marker(marker)
+    assert read is not None
+    assert read.answer == ""
+    assert back(prepared(user("Hi"), edited(message, "Other."), *LATER).request()) == ["a", "Other.", "b"]
