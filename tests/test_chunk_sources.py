@@ -78,7 +78,7 @@ def test_a_text_that_is_no_json_object_is_an_error_that_says_where_bytes_go(line
     ("events", "like", "advice"),
     [
         (RESPONSES, "openresponses", "; for those, give StreamAdapter dialect='openresponses'"),
-        (MESSAGES, "Anthropic Messages", ""),
+        (MESSAGES, "anthropic-messages", "; for those, give StreamAdapter dialect='anthropic-messages'"),
         (
             [{"choices": [{"delta": {"content": "x"}}]}],
             "chat-completions",

@@ -62,9 +62,9 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
         (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
         (b" \n\n", "-", "it is empty"),
         (
-            b'{"type":"message_start"}\n',
+            b'{"candidates":[]}\n',
             "a.jsonl",
-            "a stream of Anthropic Messages, which this version does not read; expected",
+            "a stream of Gemini, which this version does not read; expected",
         ),
         (b"hello\n", "a.jsonl", "nothing that is a JSON event"),
         (b'{"no":"type"}\n', "a.jsonl", "JSON objects without a type"),
@@ -146,7 +146,6 @@ def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
 
 
 FOREIGN = {
-    "Anthropic Messages": [{"type": "message_start", "message": {}}, {"type": "ping"}, {"type": "message_stop"}],
     "Gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}],
     "Ollama's own chat": [{"model": "m", "message": {"content": "Hi"}, "done": False}],
 }
@@ -182,7 +181,7 @@ def test_one_event_that_many_protocols_have_tells_nothing() -> None:
             list(read_recording(lines, "a.jsonl"))
 
 
-READ_NOWHERE = [path for folder in ("anthropic_messages", "gemini") for path in recordings(folder)]
+READ_NOWHERE = [path for folder in ("gemini",) for path in recordings(folder)]
 
 
 @pytest.mark.parametrize("recording", READ_NOWHERE)

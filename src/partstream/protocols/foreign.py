@@ -11,12 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["name_of_stream"]
 
-_MESSAGE_TYPES: Final = frozenset({"message_start", "content_block_start", "content_block_delta", "message_delta"})
-
-
-def _is_message_event(event: WireEvent) -> bool:
-    return event.get("type") in _MESSAGE_TYPES
-
 
 def _has_candidates(event: WireEvent) -> bool:
     return isinstance(event.get("candidates"), list)
@@ -27,7 +21,6 @@ def _is_done_or_not(event: WireEvent) -> bool:
 
 
 _SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
-    ("Anthropic Messages", _is_message_event),
     ("Gemini", _has_candidates),
     ("Ollama's own chat", _is_done_or_not),
 )

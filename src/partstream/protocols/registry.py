@@ -56,6 +56,7 @@ ENTRY_POINT_GROUP: Final = "partstream.protocols"
 _MODULES: Final[Mapping[str, str]] = {
     "openresponses": "partstream.protocols.openresponses",
     "chat-completions": "partstream.protocols.chat_completions",
+    "anthropic-messages": "partstream.protocols.anthropic_messages",
     "ai-sdk": "partstream.protocols.ai_sdk.full_stream",
     "ai-sdk-ui": "partstream.protocols.ai_sdk.ui_stream",
     "ai-sdk-data": "partstream.protocols.ai_sdk.data_stream",

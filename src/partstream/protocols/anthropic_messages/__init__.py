@@ -1,1 +1,22 @@
-"""Anthropic Messages: `POST /messages`, as Anthropic and the many servers beside it speak it."""
+"""Anthropic Messages: Anthropic's `POST /v1/messages`, as Claude and many other servers speak it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
+from partstream.protocols.protocol import EndMark, Ends, Protocol, loaded
+
+__all__ = ["PROTOCOL"]
+
+
+# Facts 1: the wire has no `[DONE]`; proxies add it behind `message_stop`, or in its place.
+PROTOCOL: Final = Protocol(
+    name="anthropic-messages",
+    read_response=loaded("partstream.protocols.anthropic_messages.read_response", "READ_RESPONSE"),
+    framings=(LENIENT_SSE, JSON_LINES),
+    ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    has_chunks=True,
+    title="Anthropic Messages",
+    says="Servers with `/messages`, such as Anthropic, Ollama, vLLM or llama.cpp",
+)

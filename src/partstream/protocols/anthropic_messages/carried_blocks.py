@@ -10,6 +10,11 @@ pieces :class:`partstream.conversation.turns.Reasoning`. Every item has one of t
     {"type": "content-block", "block": BLOCK}                        any other block but `text` and `tool_use`
     {"type": "content-block", "toolCallId": ID, "fields": {...}}     what the `tool_use` block with this id, as the
                                                                      server knows it, has beside id, name and input
+    {"type": "content-block", "container": {"id": ID}}               the container of the answer, whose id the next
+                                                                     request repeats (facts 5.3); the last one counts
+
+What stands before the last block of the type `fallback` is another model's: its thinking and the calls of its client
+tools do not go back (facts 10.4).
 """
 
 from __future__ import annotations
@@ -19,12 +24,26 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BLOCK", "FIELDS", "ITEM_TYPE", "TOOL_CALL_ID", "block_item", "block_of", "call_item"]
+__all__ = [
+    "BLOCK",
+    "CONTAINER",
+    "FALLBACK",
+    "FIELDS",
+    "ITEM_TYPE",
+    "TOOL_CALL_ID",
+    "block_item",
+    "block_of",
+    "call_item",
+    "container_item",
+]
 
 ITEM_TYPE: Final = "content-block"
 BLOCK: Final = "block"
 FIELDS: Final = "fields"
 TOOL_CALL_ID: Final = "toolCallId"
+CONTAINER: Final = "container"
+FALLBACK: Final = "fallback"
+"""The type of the block that stands where another model goes on."""
 
 
 def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +54,11 @@ def block_item(block: Mapping[str, Any]) -> dict[str, Any]:
 def call_item(call_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The item that carries further fields of a `tool_use` block, such as its `caller` (facts 5)."""
     return {"type": ITEM_TYPE, TOOL_CALL_ID: call_id, FIELDS: dict(fields)}
+
+
+def container_item(container: Mapping[str, Any]) -> dict[str, Any]:
+    """The item that carries the container of an answer."""
+    return {"type": ITEM_TYPE, CONTAINER: dict(container)}
 
 
 def block_of(item: Mapping[str, Any]) -> dict[str, Any] | None:

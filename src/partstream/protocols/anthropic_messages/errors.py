@@ -1,0 +1,52 @@
+"""What servers of this wire say when something goes wrong, beside what all servers say (facts 9)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.protocols.error_bodies import ErrorBody, read_error_body
+from partstream.protocols.error_kinds import ErrorKind
+from partstream.protocols.errors import Errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ERRORS"]
+
+_CODES: Final = MappingProxyType(
+    {
+        "billing_error": ErrorKind.NO_CREDIT,
+        "api_error": ErrorKind.UNAVAILABLE,
+        "timeout_error": ErrorKind.UNAVAILABLE,
+        "internal_error": ErrorKind.UNAVAILABLE,  # vLLM
+    }
+)
+
+_STATUSES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "invalid_request_error": 400,
+        "authentication_error": 401,
+        "billing_error": 402,
+        "permission_error": 403,
+        "not_found_error": 404,
+        "conflict_error": 409,
+        "request_too_large": 413,
+        "rate_limit_error": 429,
+        "api_error": 500,
+        "internal_error": 500,
+        "timeout_error": 504,
+        "overloaded_error": 529,
+    }
+)
+"""The status that each type stands for where it comes inside an answer of the status 200, as it does under load."""
+
+
+def _read_body(document: Any) -> ErrorBody:
+    read = read_error_body(document)
+    if read.status is not None:
+        return read
+    return read._replace(status=_STATUSES.get(read.type or ""))
+
+
+ERRORS: Final = Errors(codes=_CODES, read_body=_read_body)
