@@ -225,10 +225,23 @@ MAY_NAME_PROTOCOLS = {
 }
 
 # A server that is called like its protocol: its title, its host and the variable of its key hold the word.
+_OLLAMA = {"ollama"}
 SERVERS_CALLED_LIKE_PROTOCOLS = {
-    "partstream.protocols.known_servers": {"ai-gateway"},
-    "partstream.protocols.openresponses.servers": {"ai-gateway"},
-    "partstream.protocols.chat_completions.servers": {"ai-gateway"},
+    "partstream.protocols.known_servers": {"ai-gateway", *_OLLAMA},
+    "partstream.protocols.openresponses.servers": {"ai-gateway", *_OLLAMA},
+    "partstream.protocols.chat_completions.servers": {"ai-gateway", *_OLLAMA},
+    "partstream.protocols.openresponses": _OLLAMA,
+    "partstream.protocols.chat_completions.server_quirks": _OLLAMA,
+    "partstream.protocols.chat_completions.settings": _OLLAMA,
+    "partstream.protocols.overflow": _OLLAMA,
+    "partstream.upstreams.detection.signs": _OLLAMA,
+    **dict.fromkeys(
+        (
+            f"partstream.models.{module}"
+            for module in ("details", "discovery", "endpoints", "ollama", "shape", "shapes", "vocabulary")
+        ),
+        _OLLAMA,
+    ),
 }
 
 

@@ -71,6 +71,7 @@ def _recordings() -> list[Source]:
         "openresponses": "openresponses/*.jsonl",
         "ai-sdk": "ai_sdk/*/*.jsonl",
         "chat-completions": "chat_completions/*.jsonl",
+        "ollama": "ollama/*.jsonl",
     }
     found: list[Source] = []
     for protocol, pattern in folders.items():

@@ -147,7 +147,6 @@ def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
 
 FOREIGN = {
     "Gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}],
-    "Ollama's own chat": [{"model": "m", "message": {"content": "Hi"}, "done": False}],
 }
 
 

@@ -16,13 +16,8 @@ def _has_candidates(event: WireEvent) -> bool:
     return isinstance(event.get("candidates"), list)
 
 
-def _is_done_or_not(event: WireEvent) -> bool:
-    return isinstance(event.get("done"), bool) and isinstance(event.get("model"), str)
-
-
 _SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
     ("Gemini", _has_candidates),
-    ("Ollama's own chat", _is_done_or_not),
 )
 """The name of a wire, and whether an event is one of its events."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.outputs import StreamOutput, Unmapped
 from partstream.parts import text_part
 from partstream.protocols.chat_completions.carried_items import CONTENT
-from partstream.protocols.chat_completions.think_tags import Piece, ThinkTagSplitter
 from partstream.protocols.emitted_text import EmittedText
 from partstream.protocols.fields import Wire, identifier, objects, text
+from partstream.protocols.think_tags import Piece, ThinkTagSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Takes thinking in tags out of the text of an answer, however the text is cut into pieces (facts 2.3).
+"""Takes thinking in tags out of the text of an answer, however the text is cut into pieces; knows no protocol.
 
 A tag is known only where it can be nothing else: the opening one as the first thing of the answer that is not blank,
 the closing one once, at its first occurrence. Everywhere else a tag is text, as in an answer about tags.

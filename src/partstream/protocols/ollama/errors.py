@@ -1,0 +1,39 @@
+"""The errors of Ollama: the words that it has beside those of other servers (facts 5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.protocols.error_bodies import ErrorBody, read_error_body
+from partstream.protocols.errors import Errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ERRORS"]
+
+_MAX_URL: Final = 2000
+_STATUSES: Final = range(400, 600)
+
+
+def _read_body(document: Any) -> ErrorBody:
+    """Reads `{"error": TEXT}`, whose text may be the JSON of a runner's error, and what cloud models add:
+    `{"signin_url", "StatusCode", "Status"}`."""
+    read = read_error_body(document)
+    if not isinstance(document, dict):
+        return read
+    status = document.get("StatusCode")
+    if type(status) is int and status in _STATUSES:
+        read = read._replace(status=status)
+    if url := _signin_url(document):
+        read = read._replace(message=f"{read.message or 'unauthorized'}; sign in at {url}")
+    return read
+
+
+def _signin_url(document: Mapping[str, Any]) -> str | None:
+    url = document.get("signin_url")
+    is_shown = isinstance(url, str) and len(url) <= _MAX_URL and url.startswith("https://") and url.isprintable()
+    return url if is_shown else None
+
+
+ERRORS: Final = Errors(read_body=_read_body)

@@ -1,0 +1,118 @@
+"""Every recorded stream gives exactly what it is expected to give, however its bytes arrive."""
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from partstream.cli import main
+from partstream.outputs import Outcome, StreamOptions, ThinkTags
+from partstream.protocols.recording import read_recording
+from protocols.ollama.wire import read_bytes
+from protocols.openresponses.wire import Result, comparable
+from recordings import Recording, recordings
+
+RECORDINGS = recordings("ollama")
+all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+PLAIN = StreamOptions(call_id_prefix="", think_tags=ThinkTags.OFF)
+
+
+def _bodies(recording: Recording) -> Iterator[bytes]:
+    """The recording in each form in which it was kept."""
+    wire = recording.path.with_suffix(".ndjson")
+    yield recording.path.read_bytes()
+    if wire.exists():
+        yield wire.read_bytes()
+
+
+def _whole(data: bytes) -> Iterable[bytes]:
+    return [data]
+
+
+def _byte_by_byte(data: bytes) -> Iterator[bytes]:
+    """The lines of long answers are alike: of those, the bytes of the beginning and of the end are enough."""
+    single = 4000
+    yield from (data[at : at + 1] for at in range(min(single, len(data))))
+    if rest := data[single:]:
+        yield rest[:-single]
+        yield from (rest[at : at + 1] for at in range(max(0, len(rest) - single), len(rest)))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Pieces of any size, the same in each run."""
+    sizes = random.Random(len(data))  # noqa: S311 - guards nothing
+    at = 0
+    while at < len(data):
+        size = sizes.choice((1, 2, 7, 40, 300, 5000))
+        yield data[at : at + size]
+        at += size
+
+
+def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
+    """What is not in the expected file is not judged."""
+    finish = result.finish
+    found = {
+        "text": result.text,
+        "thinking": result.thinking,
+        "finish": finish.reason and finish.reason.raw,
+        "input_tokens": finish.usage and finish.usage.input_tokens,
+        "output_tokens": finish.usage and finish.usage.output_tokens,
+    }
+    judged = found.keys() & expected.keys()
+    assert {name: found[name] for name in judged} == {name: expected[name] for name in judged}
+    if "tool_calls" in expected:
+        wanted = [(one["call_id"], one["name"], one["input"]) for one in expected["tool_calls"]]
+        given = [(wish and one[0], *one[1:]) for one, (wish, *_) in zip(result.calls, wanted, strict=True)]
+        assert given == wanted
+    assert finish.outcome.value in expected.get("outcome", ["completed", "incomplete"])
+    if expected["error"]:
+        assert expected["error"] in str(finish.error)
+
+
+@all_recordings
+@pytest.mark.parametrize("feed", [_whole, _byte_by_byte, _pieces])
+def test_a_recording_gives_what_is_expected(recording: Recording, feed: Callable[[bytes], Iterable[bytes]]) -> None:
+    for data in _bodies(recording):
+        _assert_expected(read_bytes(feed(data), PLAIN), recording.expected)
+
+
+@all_recordings
+def test_a_recording_means_the_same_as_lines_and_as_it_came(recording: Recording) -> None:
+    lines, *wires = (read_bytes([data], PLAIN) for data in _bodies(recording))
+    for wire in wires:
+        assert comparable(wire) == comparable(lines)
+
+
+@all_recordings
+def test_a_cut_recording_is_truncated_and_begins_like_the_whole(recording: Recording) -> None:
+    """Decision 2: also behind a whole call."""
+    lines = recording.lines
+    whole = read_bytes([b"\n".join(lines)], PLAIN)
+    last = len(lines) - 1
+    for count in {0, 1, last // 2, last} - {last + 1}:
+        for cut in {0, 1, len(lines[count]) // 2, len(lines[count]) - 1}:
+            data = b"".join(line + b"\n" for line in lines[:count]) + lines[count][:cut]
+            result = read_bytes([data], PLAIN)
+            assert result.finish.outcome is Outcome.TRUNCATED
+            assert result.calls == whole.calls[: len(result.calls)]
+            assert whole.text.startswith(result.text)
+            assert whole.thinking.startswith(result.thinking)
+
+
+@all_recordings
+def test_a_recording_is_known_without_its_protocol(recording: Recording) -> None:
+    for data in _bodies(recording):
+        outputs = list(read_recording(data, "a.jsonl", None, PLAIN))
+        assert comparable(Result(outputs)) == comparable(read_bytes([data], PLAIN))
+
+
+@pytest.mark.parametrize("recording", RECORDINGS[::8])
+def test_the_commands_read_a_recording(recording: Recording) -> None:
+    path = str(recording.path)
+    replayed = CliRunner().invoke(main, ["replay", path, "--summary"])
+    assert replayed.exit_code == 0
+    assert json.loads(replayed.output)["usage"]["output_tokens"] == recording.expected["output_tokens"]
+    assert CliRunner().invoke(main, ["check", "-q", path]).exit_code == 0
