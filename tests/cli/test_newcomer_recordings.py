@@ -126,7 +126,7 @@ def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: P
     assert "nothing in it is an event of openresponses" in result.output
 
 
-OTHERS = [one for name in ("gemini", "ollama") for one in recordings(name)]
+OTHERS = recordings("gemini")
 
 
 @pytest.mark.parametrize("recording", OTHERS)
