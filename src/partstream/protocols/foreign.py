@@ -16,9 +16,7 @@ def _has_candidates(event: WireEvent) -> bool:
     return isinstance(event.get("candidates"), list)
 
 
-_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (
-    ("Gemini", _has_candidates),
-)
+_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Gemini", _has_candidates),)
 """The name of a wire, and whether an event is one of its events."""
 
 
