@@ -224,26 +224,28 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli.demo",
 }
 
-# A server that is called like its protocol: its title, its host and the variable of its key hold the word.
-_OLLAMA = {"ollama"}
-SERVERS_CALLED_LIKE_PROTOCOLS = {
-    "partstream.protocols.known_servers": {"ai-gateway", *_OLLAMA},
+# A server or a family of models that is called like a protocol: titles, hosts and names of models hold the word.
+_GEMINI, _OLLAMA = {"gemini"}, {"ollama"}
+CALLED_LIKE_PROTOCOLS = {
+    "partstream.protocols.known_servers": {"ai-gateway", *_GEMINI, *_OLLAMA},
     "partstream.protocols.openresponses.servers": {"ai-gateway", *_OLLAMA},
-    "partstream.protocols.chat_completions.servers": {"ai-gateway", *_OLLAMA},
+    "partstream.protocols.chat_completions.servers": {"ai-gateway", *_GEMINI, *_OLLAMA},
     "partstream.protocols.openresponses": _OLLAMA,
     "partstream.protocols.anthropic_messages": _OLLAMA,
     "partstream.protocols.anthropic_messages.servers": _OLLAMA,
     "partstream.protocols.anthropic_messages.settings": _OLLAMA,
-    "partstream.protocols.chat_completions.server_quirks": _OLLAMA,
-    "partstream.protocols.chat_completions.settings": _OLLAMA,
+    "partstream.protocols.chat_completions.server_quirks": _GEMINI | _OLLAMA,
+    "partstream.protocols.chat_completions.settings": _GEMINI | _OLLAMA,
     "partstream.protocols.overflow": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
+    "partstream.tokens.counting.files": _GEMINI,
+    "partstream.tokens.counting.image_costs": _GEMINI,
     **dict.fromkeys(
         (
             f"partstream.models.{module}"
             for module in ("details", "discovery", "endpoints", "ollama", "shape", "shapes", "vocabulary")
         ),
-        _OLLAMA,
+        _GEMINI | _OLLAMA,
     ),
 }
 
@@ -278,7 +280,7 @@ def _spoken_in(folder: str) -> set[str]:
 def _foreign_protocols(path: Path) -> Iterator[str]:
     module = _name(path)
     own = _spoken_in(module.split(".")[2]) if module.startswith("partstream.protocols.") else set()
-    called = SERVERS_CALLED_LIKE_PROTOCOLS.get(module, set())
+    called = CALLED_LIKE_PROTOCOLS.get(module, set())
     foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own | called}
     for word in _words(path):
         if any(protocol in _squeezed(word) for protocol in foreign):

@@ -84,7 +84,7 @@ def test_a_text_that_is_no_json_object_is_an_error_that_says_where_bytes_go(line
             "chat-completions",
             "; for those, give StreamAdapter dialect='chat-completions'",
         ),
-        ([{"candidates": []}], "Gemini", ""),
+        ([{"candidates": []}], "gemini", "; for those, give StreamAdapter dialect='gemini'"),
     ],
     ids=["openresponses", "messages", "chat completions", "gemini"],
 )

@@ -62,9 +62,9 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
         (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
         (b" \n\n", "-", "it is empty"),
         (
-            b'{"candidates":[]}\n',
+            b'{"event_type":"interaction.created"}\n',
             "a.jsonl",
-            "a stream of Gemini, which this version does not read; expected",
+            "a stream of Google Interactions, which this version does not read; expected",
         ),
         (b"hello\n", "a.jsonl", "nothing that is a JSON event"),
         (b'{"no":"type"}\n', "a.jsonl", "JSON objects without a type"),
@@ -146,7 +146,7 @@ def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
 
 
 FOREIGN = {
-    "Gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}],
+    "Google Interactions": [{"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hi"}}],
 }
 
 
@@ -180,14 +180,11 @@ def test_one_event_that_many_protocols_have_tells_nothing() -> None:
             list(read_recording(lines, "a.jsonl"))
 
 
-READ_NOWHERE = [path for folder in ("gemini",) for path in recordings(folder)]
-
-
-@pytest.mark.parametrize("recording", READ_NOWHERE)
-def test_no_recording_of_a_wire_that_is_not_read_passes_as_a_stream(recording: Recording) -> None:
+@pytest.mark.parametrize("recording", [path for folder in ("gemini", "ollama") for path in recordings(folder)])
+def test_no_recording_of_another_wire_passes_as_a_stream_of_the_named_protocol(recording: Recording) -> None:
     data = recording.path.read_bytes()
-    for protocol in (None, "openresponses", "ai-sdk"):
-        with pytest.raises(RecordingError, match="which this version does not read"):
+    for protocol in ("openresponses", "ai-sdk"):
+        with pytest.raises(RecordingError, match=f"nothing in it is an event of {protocol}"):
             list(read_recording(data, str(recording.path), protocol))
 
 

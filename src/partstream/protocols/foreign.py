@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["name_of_stream"]
 
 
-def _has_candidates(event: WireEvent) -> bool:
-    return isinstance(event.get("candidates"), list)
+def _is_step(event: WireEvent) -> bool:
+    return str(event.get("event_type")).startswith(("interaction.", "step."))
 
 
-_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Gemini", _has_candidates),)
+_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Google Interactions", _is_step),)
 """The name of a wire, and whether an event is one of its events."""
 
 

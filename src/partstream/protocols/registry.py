@@ -57,6 +57,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "openresponses": "partstream.protocols.openresponses",
     "chat-completions": "partstream.protocols.chat_completions",
     "anthropic-messages": "partstream.protocols.anthropic_messages",
+    "gemini": "partstream.protocols.gemini",
     "ollama": "partstream.protocols.ollama",
     "ai-sdk": "partstream.protocols.ai_sdk.full_stream",
     "ai-sdk-ui": "partstream.protocols.ai_sdk.ui_stream",

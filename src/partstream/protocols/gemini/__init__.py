@@ -1,1 +1,24 @@
-"""Gemini: Google's `generateContent` and `streamGenerateContent`, at the Gemini API and at Vertex AI."""
+"""Gemini: Google's `POST /models/{model}:streamGenerateContent`, on the Gemini API and on Vertex."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
+from partstream.protocols.protocol import Ends, Protocol, loaded
+
+__all__ = ["PROTOCOL"]
+
+
+# Facts 1: events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the
+# end: a finish reason, or a refusal of the prompt, shows that the answer is whole, which the adapter knows of.
+PROTOCOL: Final = Protocol(
+    name="gemini",
+    read_response=loaded("partstream.protocols.gemini.read_response", "READ_RESPONSE"),
+    framings=(LENIENT_SSE, JSON_LINES),
+    tag=None,
+    ends=Ends(),
+    has_chunks=True,
+    title="Gemini",
+    says="Google's own servers: the Gemini API and Vertex",
+)

@@ -1,0 +1,35 @@
+"""Ids for calls to which the server gives none: recognizable, and never written to the wire (facts 4, decision 4)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["is_own_id", "own_id"]
+
+_DIGITS: Final = 24
+_OWN_ID: Final = "gemini_call_"
+_OWN_IDS: Final = re.compile(rf"{_OWN_ID}[0-9a-f]{{{_DIGITS}}}")
+
+
+def own_id(response_id: str | None, number: int, name: str, arguments: Mapping[str, Any]) -> str:
+    """An id for a call without one, which no call of another answer has as far as the answers differ at all.
+
+    Args:
+        response_id: The server's id of the response, or None.
+        number: The number of the call in its answer.
+        name: The tool.
+        arguments: The arguments of the call.
+    """
+    said = json.dumps([response_id, number, name, arguments]).encode()
+    return _OWN_ID + hashlib.sha256(said).hexdigest()[:_DIGITS]
+
+
+def is_own_id(call_id: str) -> bool:
+    """Whether an id is one that :func:`own_id` made, so that the server does not know it."""
+    return _OWN_IDS.fullmatch(call_id) is not None

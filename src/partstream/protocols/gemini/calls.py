@@ -1,0 +1,162 @@
+"""The tool calls of an answer (facts 4): whole in one part, or streamed; some are run by the server itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from partstream.errors import ToolArgumentsError
+from partstream.outputs import StreamOutput, Unmapped
+from partstream.protocols.call_arguments import read_arguments
+from partstream.protocols.fields import Wire, identifier, objects
+from partstream.protocols.gemini.call_ids import own_id
+from partstream.protocols.gemini.partial_arguments import PartialArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CompleteCall", "ToolCalls"]
+
+
+class CompleteCall(NamedTuple):
+    """A call that is ready to be handed out.
+
+    Attributes:
+        call_id: The server's id; one of ours where it gave none.
+        name: The tool.
+        input: The arguments.
+        is_given: Whether the server gave the id.
+        signature: The signature of its part, or None.
+    """
+
+    call_id: str
+    name: str
+    input: dict[str, Any]
+    is_given: bool
+    signature: str | None
+
+
+class _Call:
+    """A call as it arrives.
+
+    Attributes:
+        id: The server's id, or None.
+        name: The tool.
+        arguments: The arguments as they came, where they came whole.
+        streamed: The arguments, where they come in pieces; else None.
+        signature: The signature of one of its parts, or None.
+    """
+
+    __slots__ = ("arguments", "id", "name", "signature", "streamed")
+
+    def __init__(self, name: str, wire: Wire, signature: str | None, *, is_streamed: bool) -> None:
+        self.id = identifier(wire, "id")
+        self.name = name
+        self.arguments = wire.get("args")
+        self.signature = signature
+        self.streamed = PartialArguments(read_arguments(self.arguments)) if is_streamed else None
+
+    @property
+    def input(self) -> dict[str, Any] | None:
+        """The arguments, or None where they are none. Without any, the call has none (facts 4)."""
+        if self.streamed is not None:
+            return self.streamed.value if self.streamed.unread is None else None
+        return {} if self.arguments is None else read_arguments(self.arguments)
+
+
+class ToolCalls:
+    """The calls of one answer. Each is held back until what follows shows that the server does not run it itself.
+
+    Attributes:
+        count: How many calls the client is to make, as far as known.
+    """
+
+    __slots__ = ("_held", "_number", "_open", "_taken", "_unreadable", "count")
+
+    def __init__(self) -> None:
+        self._held: list[_Call] = []
+        self._open: _Call | None = None  # the last one held, while its arguments arrive
+        self._number = 0
+        self._unreadable: ToolArgumentsError | None = None
+        self._taken: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self.count = 0
+
+    @property
+    def any_held(self) -> bool:
+        """Whether a whole call is held back."""
+        return bool(self._held) and self._held != [self._open]
+
+    def take(self, wire: Wire, signature: str | None, outputs: list[StreamOutput]) -> None:
+        """Takes a `functionCall`."""
+        name, pieces = identifier(wire, "name"), objects(wire, "partialArgs")
+        goes_on = wire.get("willContinue") is True
+        call = self._open
+        if name is not None and (call is None or call.id is None or call.id != wire.get("id")):
+            call = _Call(name, wire, signature, is_streamed=goes_on or bool(pieces))
+            self._held.append(call)
+            self.count += 1
+        elif call is not None:
+            call.signature = call.signature or signature
+        else:
+            if wire:
+                outputs.append(Unmapped(_NAMELESS, wire))
+            return
+        if call.streamed is not None:
+            call.streamed.add(pieces)
+        self._open = call if goes_on else None
+
+    def answer(self, wire: Wire) -> bool:
+        """Takes a `functionResponse`: the server has run the first call that it answers. Tells whether there is one."""
+        call_id, name = identifier(wire, "id"), identifier(wire, "name")
+        for call in self._held:
+            if call.name == name and (call_id is None or call.id is None or call.id == call_id):
+                self._held.remove(call)
+                self.count -= 1
+                if call is self._open:
+                    self._open = None
+                return True
+        return False
+
+    def release(self, response_id: str | None, *, is_end: bool = False, is_cut: bool = False) -> list[CompleteCall]:
+        """The calls that were held back and are whole.
+
+        Args:
+            response_id: The server's id of the response, or None: ids of ours differ by it.
+            is_end: Whether the answer ends: what is still open is whole then (facts 4.1).
+            is_cut: Whether a limit or a filter ended the answer: then it is not.
+
+        Raises:
+            ToolArgumentsError: The answer ends, and one of its calls is not whole.
+        """
+        waiting = self._open if not is_end else None
+        if is_end and is_cut and self._open is not None:
+            raise _unreadable(self._open, "the rest of the arguments")
+        released = [call for call in self._held if call is not waiting]
+        self._held = [call for call in self._held if call is waiting]
+        complete = [self._complete(call, response_id) for call in released]
+        if is_end and self._unreadable is not None:
+            raise self._unreadable
+        return [call for call in complete if call is not None]
+
+    def _complete(self, call: _Call, response_id: str | None) -> CompleteCall | None:
+        """A whole call; None for one that cannot be read, or that the server says a second time."""
+        value = call.input
+        if value is None:
+            self._unreadable = self._unreadable or _unreadable(call, "a JSON object")
+            return None
+        self._number += 1
+        call_id = call.id or own_id(response_id, self._number, call.name, value)
+        if call_id in self._taken:
+            if self._taken[call_id] == (call.name, value):
+                self.count -= 1
+                return None
+            call_id = own_id(response_id, self._number, call.name, value)
+        self._taken[call_id] = (call.name, value)
+        return CompleteCall(call_id, call.name, value, call_id == call.id, call.signature)
+
+
+_NAMELESS: Final = "functionCall (without a name)"
+
+
+def _unreadable(call: _Call, expected: str) -> ToolArgumentsError:
+    said = call.arguments if call.streamed is None else call.streamed.unread or call.streamed.value
+    return ToolArgumentsError(call_id=call.id or "", name=call.name, arguments=str(said), expected=expected)
