@@ -31,7 +31,7 @@ from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
 from protocols.answers import answers, requests
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
-SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None}
+SERVED = {name: row for name, row in WRITTEN.items() if row.read_request is not None and row.write_request is not None}
 DOCUMENTED = {name: row for name, row in WRITTEN.items() if row.read_response().events_of is not None}
 
 EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
@@ -59,7 +59,7 @@ def _recorded_by_servers() -> list[Any]:
     """Every answer that a model server gave."""
     return [
         pytest.param(one.values[0].path, id=f"{folder}/{one.id}", marks=one.marks)
-        for folder in ("openresponses", "chat_completions")
+        for folder in ("openresponses", "chat_completions", "anthropic_messages")
         for one in recordings.recordings(folder)
     ]
 

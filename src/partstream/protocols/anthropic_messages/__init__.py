@@ -14,6 +14,9 @@ __all__ = ["PROTOCOL"]
 PROTOCOL: Final = Protocol(
     name="anthropic-messages",
     read_response=loaded("partstream.protocols.anthropic_messages.read_response", "READ_RESPONSE"),
+    read_request=loaded("partstream.protocols.anthropic_messages.read_request", "READ_REQUEST"),
+    write_response=loaded("partstream.protocols.anthropic_messages.write_response", "WRITE_RESPONSE"),
+    loses=loaded("partstream.protocols.anthropic_messages.losses", "LOSES"),
     framings=(LENIENT_SSE, JSON_LINES),
     ends=Ends(data={b"[DONE]": EndMark(closes=True, completes=True)}),
     has_chunks=True,

@@ -19,10 +19,8 @@ tools do not go back (facts 10.4).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, Final
 
 __all__ = [
     "BLOCK",
@@ -33,8 +31,11 @@ __all__ = [
     "TOOL_CALL_ID",
     "block_item",
     "block_of",
+    "block_of_sdk",
     "call_item",
     "container_item",
+    "container_of",
+    "fields_of_call",
 ]
 
 ITEM_TYPE: Final = "content-block"
@@ -65,3 +66,31 @@ def block_of(item: Mapping[str, Any]) -> dict[str, Any] | None:
     """The whole block that an item carries; None for an item of another form."""
     block = item.get(BLOCK) if item.get("type") == ITEM_TYPE else None
     return block if isinstance(block, dict) and isinstance(block.get("type"), str) else None
+
+
+def fields_of_call(item: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The id of a call and its further fields, which an item carries; None for an item of another form."""
+    call_id, fields = item.get(TOOL_CALL_ID), item.get(FIELDS)
+    is_own = item.get("type") == ITEM_TYPE and isinstance(call_id, str) and isinstance(fields, Mapping)
+    return (call_id, fields) if is_own else None  # type: ignore[return-value]
+
+
+def container_of(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The container that an item carries; None for an item of another form."""
+    container = item.get(CONTAINER) if item.get("type") == ITEM_TYPE else None
+    return container if isinstance(container, Mapping) else None
+
+
+def block_of_sdk(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The block that an item of the AI SDK stands for, if it holds state of this wire alone; None for any other item.
+
+    Source: `@ai-sdk/anthropic` 4.0.105, `convert-to-anthropic-prompt.ts`.
+    """
+    options = item.get("providerOptions")
+    state = options.get("anthropic") if isinstance(options, Mapping) and len(options) == 1 else None
+    if not isinstance(state, Mapping) or len(state) != 1:
+        return None
+    text, signature, redacted = item.get("text"), state.get("signature"), state.get("redactedData")
+    if isinstance(signature, str) and isinstance(text, str):
+        return {"type": "thinking", "thinking": text, "signature": signature}
+    return {"type": "redacted_thinking", "data": redacted} if isinstance(redacted, str) else None
