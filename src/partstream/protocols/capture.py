@@ -10,6 +10,7 @@ from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
 from partstream.json_codec import dumps
+from partstream.protocols.begun_json import begun_object
 
 __all__ = ["CaptureError", "as_stream"]
 
@@ -27,7 +28,7 @@ class CaptureError(ValueError):
 def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
     """The bytes of a stream, and the name by whose ending its framing is told.
 
-    An array of events, or events on several lines each, become one event a line.
+    An array of events, or events on several lines each, become one event a line; the last may be cut.
 
     Args:
         data: The file.
@@ -38,10 +39,8 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
     """
     if data.startswith(_GZIP):
         data, path = _unpacked(data), path.removesuffix(".gz")
-    values = _json_values(data)
-    if values is None:
-        return data, path
-    return b"".join(dumps(value) + b"\n" for value in values), "events.jsonl"
+    lines = _lines(data)
+    return (data, path) if lines is None else (lines, "events.jsonl")
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -58,8 +57,11 @@ def _unpacked(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _json_values(data: bytes) -> list[dict[str, Any]] | None:
-    """The objects of an array, or of JSON that does not hold one event in each line; None for every other form."""
+def _lines(data: bytes) -> bytes | None:
+    """One event a line, of an array or of JSON that does not hold one event in each line; None for every other form.
+
+    What the data breaks off with is the last line, without its end.
+    """
     begins = data.removeprefix(_MARK).lstrip()
     if not begins.startswith((b"[", b"{")):
         return None
@@ -67,21 +69,54 @@ def _json_values(data: bytes) -> list[dict[str, Any]] | None:
     if begins.startswith(b"{") and first_line.rstrip().endswith(b"}"):
         return None  # one event a line
     try:
-        values = _sequence(begins.decode())
-    except (UnicodeDecodeError, JSONDecodeError, RecursionError):
+        values, rest = _sequence(begins.decode(errors="ignore" if _is_cut_character(begins) else "strict"))
+    except (UnicodeDecodeError, RecursionError):
         return None
-    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in flat if isinstance(one, dict)] or None
+    objects = [one for one in values if isinstance(one, dict)]
+    is_begun = rest.startswith("{") and begun_object(rest.encode()) is not None
+    if (rest and not is_begun) or not (objects or (is_begun and begins.startswith(b"["))):
+        return None
+    return b"".join(dumps(one) + b"\n" for one in objects) + _one_line(rest).encode()
 
 
-def _sequence(text: str) -> list[Any]:
-    """The JSON values of a text, one after the other, with or without commas between them."""
+def _one_line(text: str) -> str:
+    """The beginning of an object in one line, as events stand in a recording."""
+    return text[:1] + text[1:].lstrip().replace("\n", " ").replace("\r", " ")
+
+
+def _is_cut_character(data: bytes) -> bool:
+    """Whether the data ends inside a character, as bytes do that break off."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.end == len(data) and error.reason == "unexpected end of data"
+    return False
+
+
+def _sequence(text: str) -> tuple[list[Any], str]:
+    """The JSON values of a text, one after the other, with or without commas between them, and what is no value.
+
+    Of arrays, the elements.
+    """
     decoder = JSONDecoder()
     values: list[Any] = []
-    position = 0
-    while position < len(text):
-        value, position = decoder.raw_decode(text, position)
-        values.append(value)
-        while position < len(text) and text[position] in f"{_BLANKS},":
-            position += 1
-    return values
+    depth = position = 0
+    while (position := _after_blanks(text, position)) < len(text):
+        sign = text[position]
+        if sign == "[" and depth == 0:
+            depth, position = 1, position + 1
+        elif sign == "]" and depth:
+            depth, position = 0, position + 1
+        else:
+            try:
+                value, position = decoder.raw_decode(text, position)
+            except JSONDecodeError:
+                break
+            values.append(value)
+    return values, text[position:]
+
+
+def _after_blanks(text: str, position: int) -> int:
+    while position < len(text) and text[position] in f"{_BLANKS},":
+        position += 1
+    return position

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
-from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, StreamOptions, Unmapped
 from partstream.protocols.capture import CaptureError, as_stream
+from partstream.protocols.claims import claims_of, protocol_of
 from partstream.protocols.foreign import name_of_stream
 from partstream.protocols.framings import JSON_LINES, LENIENT_SSE, SSE
 from partstream.protocols.likeness import understood_nothing
-from partstream.protocols.protocol import Claim
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings, loadable_protocols
+from partstream.protocols.recording_start import RecordingStart, has_events, types_of
+from partstream.protocols.registry import PROTOCOLS, ProtocolLoadError, known_framings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordingError", "read_recording"]
 
-_LOOKED_AT: Final = 100
-"""Events, for telling the protocol."""
 _SHOWN_TYPES: Final = 3
 
 
@@ -76,12 +72,14 @@ def read_recording(
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     framing = _framing(data, name, known)
-    if framing in (SSE, JSON_LINES) and not _has_events(data, framing) and _has_events(data, LENIENT_SSE):
+    if framing in (SSE, JSON_LINES) and not has_events(data, framing) and has_events(data, LENIENT_SSE):
         framing = LENIENT_SSE
     row = _protocol(data, path, framing, protocol)
     framing = next((one for one in row.framings if one.name == framing.name), framing)
     reader = StreamReader(row, options, framing=framing)
-    yield from _understood(_outputs(reader, data, chunk_size), data, path, framing, row)
+    yield from _understood(
+        _outputs(reader, data, chunk_size), RecordingStart(data, framing, _framing(data, name, None)), path, row
+    )
 
 
 def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Iterator[StreamOutput]:
@@ -92,12 +90,12 @@ def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Itera
 
 
 def _understood(
-    outputs: Iterable[StreamOutput], data: bytes, path: str, framing: Framing, row: Protocol
+    outputs: Iterable[StreamOutput], start: RecordingStart, path: str, row: Protocol
 ) -> Iterator[StreamOutput]:
-    """The outputs, unless nothing of the recording was understood.
+    """The outputs, unless the recording is not of the protocol.
 
     Raises:
-        RecordingError: There is nothing but events without a part, and none of them is surely of the protocol.
+        RecordingError: It is not.
     """
     held: list[StreamOutput] = []
     waiting = iter(outputs)
@@ -105,26 +103,29 @@ def _understood(
         held.append(output)
         if not isinstance(output, Unmapped):
             break
-    if held and _means_nothing(held[-1]) and not _is_cut(data, framing) and not _is_surely(row, data, framing):
-        seen, _ = _seen(data, framing)
-        raise RecordingError(path, f"it holds {seen}; nothing in it is an event of {row.name}")
+    if not held or not _is_of(row, start, held[-1]):
+        raise RecordingError(path, f"it holds {_seen(row, start)}; nothing in it is an event of {row.name}")
     yield from held
     yield from waiting
 
 
-def _means_nothing(output: StreamOutput) -> bool:
-    """Tells whether an output is a Finish of a reader that understood nothing."""
-    return isinstance(output, Finish) and understood_nothing(output.error)
+def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
+    """Whether a recording is of a protocol, as far as its first events and the first output show.
 
-
-def _is_surely(row: Protocol, data: bytes, framing: Framing) -> bool:
-    """Whether one of the first events is of a protocol and of no other, and most of them may be."""
-    claim = row.read_response().claim
-    events = list(_first_events(data, framing))
-    if name_of_stream(event for _, event in events):
+    Parts alone do not: a reader takes much for an answer. An end alone neither: every wire has errors.
+    """
+    if start.is_framed_otherwise:
         return False
-    claims = [claim(row.kind(event) or name or None, event) for name, event in events]
-    return Claim.SURE in claims and claims.count(Claim.NO) * 2 <= len(claims)
+    claims = claims_of(row, start.shown)
+    if claims.sure and claims.most:
+        return True
+    if not isinstance(first, Finish):
+        return claims.most or start.stream_of_another(row) is None
+    if start.stream_of_another(row) is not None:
+        return False
+    if not start.events:
+        return start.is_cut
+    return claims.any and not understood_nothing(first.error)
 
 
 def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
@@ -150,68 +151,31 @@ def _known(name: str | None, path: str) -> str | None:
 
 
 def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Protocol:
-    """The named protocol.
+    """The named protocol; otherwise the one that the first events tell.
 
-    Otherwise the first one that is certain of one of the first events; otherwise the one that accepts most of them,
-    if it accepts at least half. A single event may belong to many protocols.
+    Raises:
+        RecordingError: They tell none.
     """
     if name is not None:
         return PROTOCOLS[name]
-    rows = [row for row in loadable_protocols()[0].values() if framing.name in {one.name for one in row.framings}]
-    claims: Counter[str] = Counter()
-    count = 0
-    for name_of_event, event in _first_events(data, framing):
-        count += 1
-        for row in rows:
-            kind = row.kind(event) or (name_of_event or None)
-            claim = row.read_response().claim(kind, event)
-            if claim is Claim.SURE:
-                return row
-            claims[row.name] += claim
-    best, claimed = claims.most_common(1)[0] if claims else ("", 0)
-    if claimed and claimed * 2 >= count:
-        return PROTOCOLS[best]
-    seen, has_types = _seen(data, framing)
-    if not has_types and _is_cut(data, framing):
-        return rows[0]
-    raise RecordingError(path, f"it holds {seen}; expected events of one of: {', '.join(PROTOCOLS)}")
+    start = RecordingStart(data, framing)
+    told = protocol_of(start.rows, start.shown)
+    if told is not None:
+        return told
+    if start.is_cut and not start.events and start.stream_of_another(start.rows[0]) is None:
+        return start.rows[0]
+    raise RecordingError(path, f"it holds {_seen(None, start)}; expected events of one of: {', '.join(PROTOCOLS)}")
 
 
-def _seen(data: bytes, framing: Framing) -> tuple[str, bool]:
-    """Describes the first events for a person who expected others."""
-    named = list(_first_events(data, framing))
-    if foreign := name_of_stream(event for _, event in named):
-        return f"a stream of {foreign}, which this version does not read", True
-    types = list(dict.fromkeys(kind for name, event in named if (kind := _type_of(event) or name)))
+def _seen(row: Protocol | None, start: RecordingStart) -> str:
+    """Describes the first events for a person who expected those of a protocol."""
+    unread = name_of_stream(event for _, event in start.shown)
+    if unread is not None:
+        return f"a stream of {unread}, which this version does not read"
+    other = None if row is None else start.stream_of_another(row)
+    if other is not None:
+        return f"a stream of {other}"
+    types = types_of(start.shown)
     if types:
-        return f"events of the types {', '.join(types[:_SHOWN_TYPES])}", True
-    return "JSON objects without a type" if named else "nothing that is a JSON event", False
-
-
-def _type_of(event: dict[str, Any]) -> str:
-    kind = event.get("type")
-    return kind if isinstance(kind, str) else ""
-
-
-def _first_events(data: bytes, framing: Framing) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects among the first events, each with the name in the line before it."""
-    decoder = framing.make_decoder()
-    for name, payload in islice((*decoder.feed(data), *decoder.end()), _LOOKED_AT):
-        try:
-            event = loads(payload)
-        except JSONDecodeError:
-            continue
-        if isinstance(event, dict):
-            yield name.decode(errors="replace"), event
-
-
-def _has_events(data: bytes, framing: Framing) -> bool:
-    return next(_first_events(data, framing), None) is not None
-
-
-def _is_cut(data: bytes, framing: Framing) -> bool:
-    """Tells whether the recording ends inside its first event, so that nothing shows its protocol."""
-    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    ends = data.endswith(framing.event_ends) or begins.rstrip().endswith(b"}")
-    is_begun = begins.startswith(framing.begins) or any(one.startswith(begins) for one in framing.begins)
-    return is_begun and not ends
+        return f"events of the types {', '.join(types[:_SHOWN_TYPES])}"
+    return "JSON objects without a type" if start.shown else "nothing that is a JSON event"
