@@ -83,6 +83,7 @@ Faults:
     type=click.Choice(list(BASE_PATHS)),
     help="Speak only this protocol, as most servers do; repeat for more. Default: all.",
 )
+@click.option("--bill-cache", "bills_cache", is_flag=True, help="Bill prompts by the rules of the vendors' caches.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
     *,
@@ -93,6 +94,7 @@ def command(
     fault: str | None,
     token_env: str | None,
     spoken: tuple[str, ...],
+    bills_cache: bool,
     as_json: bool,
 ) -> None:
     """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
@@ -105,6 +107,7 @@ def command(
             fault=fault,
             token=None if token_env is None else check_variable("--token-env", token_env, "a token"),
             protocols=spoken or None,
+            bills_cache=bills_cache,
         )
     except CallerError as error:
         raise click.UsageError(str(error)) from error

@@ -16,7 +16,7 @@ from partstream.json_codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CacheRule", "CachedPrompt", "PromptBlock", "block_of", "tokens_of"]
+__all__ = ["OPENAI_RULE", "CacheRule", "CachedPrompt", "PromptBlock", "block_of", "listed_blocks", "tokens_of"]
 
 _BYTES_PER_TOKEN: Final = 4
 
@@ -58,6 +58,13 @@ class CacheRule:
     read_price: float = 0.1
 
 
+OPENAI_RULE: Final = CacheRule(1024, is_automatic=True)
+"""What OpenAI keeps and takes, and servers that say so of themselves (xAI, Mistral); not all of them the same price.
+
+Source: OpenAI cookbook "Prompt Caching 201", for models before GPT-5.6.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class CachedPrompt:
     """The prompt of a request.
@@ -97,3 +104,18 @@ def block_of(value: Any, *beside: Any, ignored: Iterable[str] = (), is_marked: b
         value = {name: said for name, said in value.items() if name not in set(ignored)}
     digest = hashlib.sha256(dumps([value, *beside])).digest()
     return PromptBlock(digest, tokens_of(value), is_marked)
+
+
+def listed_blocks(body: Mapping[str, Any], names: Iterable[str]) -> tuple[PromptBlock, ...]:
+    """The blocks of a body in which everything stands in lists: one for each entry, and one for any other value.
+
+    Args:
+        body: The body.
+        names: The names of its fields, in the order of the prompt.
+    """
+    return tuple(
+        block_of(one, name)
+        for name in names
+        if (said := body.get(name))
+        for one in (said if isinstance(said, list) else [said])
+    )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
     from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
+    from partstream.protocols.cached_prompt import CachedPrompt
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
     from partstream.protocols.served_documents import ServedDocument
@@ -271,11 +272,14 @@ class ReadRequest:
             the model; without any, :attr:`WriteRequest.path`.
         refuse: Refuses what `read` understands and a real server does not take, in the server's words: raises
             :class:`partstream.protocols.refused.RefusedRequestError`. None for a wire whose servers refuse no more.
+        cached_prompt: The request as the prompt cache of a real server sees it; takes any body. None for a wire of
+            which no rule is known.
     """
 
     read: Callable[[WireRequest], Asked]
     paths: tuple[str, ...] = ()
     refuse: Callable[[WireRequest], None] | None = None
+    cached_prompt: Callable[[WireRequest], CachedPrompt] | None = None
 
 
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"

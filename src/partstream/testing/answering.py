@@ -22,13 +22,16 @@ from partstream.testing.scripted import choose_scenario, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, reply_identity
 from partstream.testing.served_models import SERVED_MODELS
 from partstream.testing.steps import Send, Step, document, event_stream, paced
+from partstream.testing.token_rule import PromptTokens
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from partstream.outputs import Asked
+    from partstream.protocols.protocol import WireRequest
     from partstream.testing.connection import HTTPRequest
+    from partstream.testing.prompt_cache import PromptCache
     from partstream.testing.routing import Route
     from partstream.testing.served import Endpoint
 
@@ -94,7 +97,7 @@ _HEALTH: Final = "/healthz"
 
 
 class Answering:
-    """Turns requests into plans; keeps its settings and no state of any request.
+    """Turns requests into plans; keeps its settings, and of requests only what they write into the prompt cache.
 
     Args:
         scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
@@ -103,6 +106,7 @@ class Answering:
         fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
         protocols: The names of the protocols that are spoken; None for all.
+        cache: The prompt cache that bills requests; None to bill none.
 
     Raises:
         UnknownScenarioError: The scenario is unknown.
@@ -119,6 +123,7 @@ class Answering:
         fault: str | None,
         token: str | None,
         protocols: Collection[str] | None = None,
+        cache: PromptCache | None = None,
     ) -> None:
         if not 0 <= pace <= _MAX_PACE_SECONDS:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
@@ -128,6 +133,7 @@ class Answering:
         apply_faults(event_stream(()), self._faults, Situation(1, 0.0, lambda *_: b"{}"))
         self._pace = pace
         self._token = token
+        self._cache = cache
         self._recording = None if replay is None else _read(replay)
         spoken = {path: one for path, one in ENDPOINTS.items() if protocols is None or one.protocol.name in protocols}
         self._routes = Routes(spoken, (_HEALTH,))
@@ -177,7 +183,8 @@ class Answering:
         asked = endpoint.reads.read(wire)
         endpoint.check(wire, asked)
         said = user_text(asked.messages)
-        steps, choice = self._good_reply(endpoint, asked, reply_identity(body, moment.number), int(moment.now))
+        identity, prompt = reply_identity(body, moment.number), self._billed(endpoint, wire)
+        steps, choice = self._good_reply(endpoint, asked, Reply(identity, int(moment.now), ARGUMENT_SIZE), prompt)
         faults = self._choose_faults(request, said)
         if faults:
             situation = Situation(
@@ -186,13 +193,22 @@ class Answering:
             steps = apply_faults(steps, faults, situation)
         return Plan(paced(steps, self._choose_pace(request, said)), choice, faults)
 
-    def _good_reply(self, endpoint: Endpoint, asked: Asked, identity: str, now: int) -> tuple[Iterable[Step], str]:
+    def _billed(self, endpoint: Endpoint, wire: WireRequest) -> PromptTokens | None:
+        """The tokens of a request as its vendor's cache bills them; None where nobody asked for it."""
+        if self._cache is None or endpoint.reads.cached_prompt is None:
+            return None
+        prompt = endpoint.reads.cached_prompt(wire)
+        bill = self._cache.bill(prompt)
+        return PromptTokens(bill.tokens, bill.read, None if prompt.rule.is_automatic else bill.written)
+
+    def _good_reply(
+        self, endpoint: Endpoint, asked: Asked, reply: Reply, prompt: PromptTokens | None
+    ) -> tuple[Iterable[Step], str]:
         if self._recording is not None:
             recorded = self._recording.events[endpoint.path]
             return event_stream(recorded, endpoint.writes.content_type), self._recording.name
         scenario = choose_scenario(asked, self._scenario)
-        reply = Reply(identity, now, ARGUMENT_SIZE)
-        outputs = play(scenario, asked, identity)
+        outputs = play(scenario, asked, reply.identity, prompt)
         if asked.stream:
             content_type = endpoint.writes.stream_form(asked).content_type
             return event_stream(endpoint.sends(asked, outputs, reply), content_type), str(scenario)

@@ -25,7 +25,15 @@ from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_pace, read_scenario
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError, find_scenario
 from partstream.testing.signing import signed
-from partstream.testing.token_rule import AnswerTokens, cost, count_message, count_prompt, count_tokens, usage
+from partstream.testing.token_rule import (
+    AnswerTokens,
+    PromptTokens,
+    cost,
+    count_message,
+    count_prompt,
+    count_tokens,
+    usage,
+)
 from partstream.usage import usage_part
 
 if TYPE_CHECKING:
@@ -76,19 +84,20 @@ def choose_scenario(asked: Asked, default: NamedValue) -> NamedValue:
     return NamedValue(asked.model) if asked.model in SCENARIOS else default
 
 
-def play(scenario: NamedValue, asked: Asked, identity: str) -> Outputs:
+def play(scenario: NamedValue, asked: Asked, identity: str, prompt: PromptTokens | None = None) -> Outputs:
     """The answer of a scenario, made on demand: parts, then a `Finish` with usage and price.
 
     Args:
         scenario: The scenario and its value.
         asked: The request.
         identity: The text from which call ids derive; the same identity gives the same ids.
+        prompt: The tokens of the request where a cache has billed them; None for those by the token rule.
 
     Raises:
         UnknownScenarioError: The scenario or its value is unknown; raised by the call, before the first part.
     """
     outputs = find_scenario(scenario.name)(asked, scenario.value)
-    return _with_costs(signed(_with_call_ids(outputs, identity)), asked, identity)
+    return _with_costs(signed(_with_call_ids(outputs, identity)), asked, identity, prompt or count_prompt(asked))
 
 
 def identifier(prefix: str, *what: str) -> str:
@@ -104,8 +113,8 @@ def _with_call_ids(outputs: Outputs, identity: str) -> Outputs:
             yield output
 
 
-def _with_costs(outputs: Outputs, asked: Asked, identity: str) -> Outputs:
-    prompt, answer = count_prompt(asked), AnswerTokens()
+def _with_costs(outputs: Outputs, asked: Asked, identity: str, prompt: PromptTokens) -> Outputs:
+    answer = AnswerTokens()
     for output in outputs:
         if isinstance(output, Finish):
             said = {

@@ -52,11 +52,14 @@ class PromptTokens(NamedTuple):
 
     Attributes:
         all: The tokens of the whole request.
-        cached: The tokens that the previous request of the conversation already contained.
+        cached: The tokens that the previous request of the conversation already contained, or that were read from the
+            cache.
+        written: The tokens that were written into the cache; None where nobody says.
     """
 
     all: int
     cached: int
+    written: int | None = None
 
 
 def count_tokens(text: str) -> int:
@@ -115,7 +118,8 @@ class AnswerTokens:
 
 def usage(prompt: PromptTokens, answer: AnswerTokens) -> Usage:
     """The usage of an exchange."""
-    return Usage(prompt.all, answer.all, prompt.all + answer.all, prompt.cached, answer.reasoning)
+    total = prompt.all + answer.all
+    return Usage(prompt.all, answer.all, total, prompt.cached, answer.reasoning, cache_write_tokens=prompt.written)
 
 
 def cost(prompt: PromptTokens, answer: AnswerTokens) -> str:

@@ -26,6 +26,7 @@ from partstream.testing.connection import (
     Outcome,
     ServerConnection,
 )
+from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.served import BASE_PATHS, ENDPOINTS
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class ReplayUpstream:
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
         limits: The limits of connections.
         protocols: The names of the protocols that it speaks, as a server that knows no others; None for all.
+        bills_cache: Whether it bills prompts by the rules of its vendors' caches, and says so in the usage.
 
     Raises:
         CallerError: An argument is invalid; the type of the error says which.
@@ -126,10 +128,12 @@ class ReplayUpstream:
         token: str | None = None,
         limits: Limits | None = None,
         protocols: Collection[str] | None = None,
+        bills_cache: bool = False,
     ) -> None:
         self._port = port
         self._limits = limits or Limits()
-        self._answering = Answering(scenario, replay, pace, fault, token, protocols)
+        cache = PromptCache() if bills_cache else None
+        self._answering = Answering(scenario, replay, pace, fault, token, protocols, cache)
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._exchanges: deque[ServedExchange] = deque(maxlen=_KEPT_EXCHANGES)

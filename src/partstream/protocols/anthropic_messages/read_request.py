@@ -17,6 +17,7 @@ from partstream.messages import RequestOptions
 from partstream.outputs import Asked
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
+from partstream.protocols.anthropic_messages.cached_prompt import cached_prompt
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.protocol import ReadRequest
 
@@ -136,4 +137,4 @@ def _conversation(request: WireRequest) -> str:
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 
-READ_REQUEST: Final = ReadRequest(read=read_request)
+READ_REQUEST: Final = ReadRequest(read=read_request, cached_prompt=cached_prompt)
