@@ -42,7 +42,34 @@ def test_a_value_is_an_event_however_it_is_written_and_cut(form: str, size: int 
 @pytest.mark.parametrize("size", [None, 1, 5])
 def test_values_and_events_follow_each_other(size: int | None) -> None:
     data = '{"a":1}\n{"b":\n2}data: {"c":3}\n\n[{"d":4}]\ndata: {"e":5}\n\n'
-    assert _values(data, size) == [{"a": 1}, {"b": 2}, {"c": 3}, [{"d": 4}], {"e": 5}]
+    assert _values(data, size) == [{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}, {"e": 5}]
+
+
+LISTS = {
+    "one line": json.dumps([DOCUMENT, {"b": []}]),
+    "many lines": json.dumps([DOCUMENT, {"b": []}], indent=2),
+    "as Gemini's servers write it": "[" + json.dumps(DOCUMENT, indent=1) + "\r\n,\r\n" + '{"b": []}\r\n]\r\n',
+    "blank lines between": "[\n\n" + json.dumps(DOCUMENT) + "\n\n,\n\n" + '{"b": []}\n\n]\n',
+    "without its end": "[" + json.dumps(DOCUMENT, indent=1) + "\n,\n" + '{"b": []}',
+    "events behind it": json.dumps([DOCUMENT]) + '\ndata: {"b": []}\n\n',
+    "events behind one without its end": "[" + json.dumps(DOCUMENT) + '\ndata: {"b": []}\n\n',
+}
+
+
+@pytest.mark.parametrize("size", [None, 1, 3])
+@pytest.mark.parametrize("form", LISTS.values(), ids=LISTS)
+def test_each_object_of_a_list_is_a_value(form: str, size: int | None) -> None:
+    assert _values(form, size) == [DOCUMENT, {"b": []}]
+
+
+def test_an_object_of_a_list_is_there_before_the_list_ends() -> None:
+    assert BareJSONDecoder().feed(b'[{"a":\n1}\n,') == [(b"", b'{"a":\n1}')]
+
+
+@pytest.mark.parametrize("size", [None, 1])
+def test_an_object_ends_the_event_before_it(size: int | None) -> None:
+    """An error that a server writes into the middle of its stream: facts of Gemini 1."""
+    assert _values('data: {"a":1}\n{"error":{}}\n', size) == [{"a": 1}, {"error": {}}]
 
 
 def test_a_mark_of_the_end_needs_no_name() -> None:
