@@ -68,10 +68,8 @@ class BareJSONDecoder(SSEDecoder):
             end = self._find_end(line, place)
             self._size += end - place + 1
             self._check_size(0)
-            if self.error is not None:
-                return
             self._value += line[place:end] + b"\n"
-            if self._depth:
+            if self._depth or self.error is not None:
                 return
             events.append((b"", bytes(self._value.strip())))
             self._close()
