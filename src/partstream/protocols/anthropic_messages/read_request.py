@@ -18,6 +18,7 @@ from partstream.outputs import Asked
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
 from partstream.protocols.anthropic_messages.cached_prompt import cached_prompt
+from partstream.protocols.anthropic_messages.refusals import refuse
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.protocol import ReadRequest
 
@@ -137,4 +138,4 @@ def _conversation(request: WireRequest) -> str:
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 
-READ_REQUEST: Final = ReadRequest(read=read_request, cached_prompt=cached_prompt)
+READ_REQUEST: Final = ReadRequest(read=read_request, refuse=refuse, cached_prompt=cached_prompt)
