@@ -82,6 +82,28 @@ def test_every_scenario_is_in_the_table_above():
     assert {row[0] for row in mark.args[1]} == set(SCENARIOS)
 
 
+def test_tools_with_a_number_goes_on_for_so_many_rounds():
+    body, counts = BODY, []
+    while calls := _calls(_answer("tools", body, "12")):
+        counts.append(len(calls))
+        assert len({call["arguments"] for call in calls}) == len(calls)
+        items = [{**item, "status": "completed"} for item in _answer("tools", body, "12")["output"]]
+        outputs = [
+            {"type": "function_call_output", "call_id": call["call_id"], "output": f"seen {len(counts)}"}
+            for call in calls
+        ]
+        said = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
+        body = body | {"input": [*said, *items, *outputs]}
+    assert counts == [1, 2, 3, 1, 2, 3, 1, 2, 3, 12, 2, 3]
+    assert "seen 12" in _text(_answer("tools", body, "12"))
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1001"])
+def test_a_number_of_rounds_that_is_none_is_refused(value):
+    with pytest.raises(UnknownScenarioError, match="a number of rounds from 0 to 1000"):
+        _answer("tools", BODY, value)
+
+
 def test_thinking_is_counted_as_reasoning():
     response = _answer("thinking")
     summary = response["output"][0]["summary"][0]["text"]

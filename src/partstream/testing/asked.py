@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import MessagePart
 
-__all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "tool_outputs", "user_text"]
+__all__ = ["ToolOutput", "describe_bytes", "images_in", "new_images", "rounds_of_calls", "tool_outputs", "user_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,13 @@ def tool_outputs(messages: Sequence[ChatMessage]) -> tuple[ToolOutput, ...]:
         for one in placed[_after_user_text(placed) :]
         if isinstance(one.part, ToolResultPart)
     )
+
+
+def rounds_of_calls(messages: Sequence[ChatMessage]) -> int:
+    """The number of answers with calls after the last user text."""
+    placed = _placed(messages)
+    calling = {one.message for one in placed[_after_user_text(placed) :] if isinstance(one.part, ToolCallPart)}
+    return len(calling)
 
 
 def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from partstream.errors import CallerError, UpstreamFailureError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
-from partstream.testing.asked import new_images, tool_outputs, user_text
+from partstream.testing.asked import new_images, rounds_of_calls, tool_outputs, user_text
 from partstream.testing.directives import AskedCall, read_calls, whole_number
 from partstream.usage import FinishReason, UnifiedFinishReason
 
@@ -31,6 +31,7 @@ DEFAULT_LONG_PIECES: Final = 300
 """The number of text parts in the scenario `long` without a value; `scenario:long=N` sets another number."""
 
 MAX_LONG_PIECES: Final = 1_000_000
+MAX_ROUNDS: Final = 1000
 
 
 Outputs: TypeAlias = "Iterator[ResponsePart | Finish]"
@@ -191,7 +192,17 @@ def _image_echo(asked: Asked, value: str) -> Outputs:
 
 
 def _tools(asked: Asked, value: str) -> Outputs:
-    """First round: thinking, text and parallel calls. Second round: an answer made from the tools' results."""
+    """First round: thinking, text and parallel calls. Second round: an answer made from the tools' results.
+
+    With a number, so many rounds of calls come first, as in the session of an agent: `scenario:tools=20`.
+    """
+    rounds = whole_number(value, MAX_ROUNDS) if value else 1
+    if rounds is None:
+        raise UnknownScenarioError(f"tools={value}", f"a number of rounds from 0 to {MAX_ROUNDS}")
+    return _work(asked, rounds) if value else _look_up(asked)
+
+
+def _look_up(asked: Asked) -> Outputs:
     calls: tuple[AskedCall, ...] = ()
     if outputs := tool_outputs(asked.messages):
         yield from _says(_report(outputs))
@@ -199,14 +210,48 @@ def _tools(asked: Asked, value: str) -> Outputs:
         names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in calls))
         yield from _thinks(f"I do not know this by heart. {names} can tell me.")
         yield from _says("Let me look that up.")
-        for number, call in enumerate(calls, start=1):
-            yield ToolCallPart(f"call_{number}", call.name, call.arguments)
+        yield from _calls(calls)
     else:
         yield from _says("I was offered no tools, so I can only guess.")
     yield _CALLED if calls else _STOPPED
 
 
+def _work(asked: Asked, rounds: int) -> Outputs:
+    """The next round of an agent's session: it depends on how many there were since the user spoke."""
+    done = rounds_of_calls(asked.messages)
+    calls = _calls_of_round(asked, done) if done < rounds and asked.options.tools else ()
+    yield from _thinks(_THOUGHT.format(round=done + 1, rounds=rounds) * (1 + done % _PARALLEL))
+    if calls:
+        yield from _says(f"Step {done + 1}: I look at the next {len(calls)} places.")
+        yield from _calls(calls)
+    else:
+        yield from _says(_report(tool_outputs(asked.messages)[-_PARALLEL:]))
+    yield _CALLED if calls else _STOPPED
+
+
+def _calls(calls: Iterable[AskedCall]) -> Iterator[ToolCallPart]:
+    return (ToolCallPart(f"call_{number}", call.name, call.arguments) for number, call in enumerate(calls, start=1))
+
+
 # ---- which tools, with which arguments ----
+
+
+_THOUGHT: Final = (
+    "**Step {round}**\n\nThis is step {round} of {rounds}. What I have read so far says where the value is made, not "
+    "why it is wrong. The next places to look at are those that call it, and the test that fails. "
+)
+_PARALLEL: Final = 3
+_WIDE_ROUNDS: Final = 10
+"""Each tenth round has so many calls that their blocks are more than a prompt cache looks back over."""
+_WIDE: Final = 12
+
+
+def _calls_of_round(asked: Asked, done: int) -> tuple[AskedCall, ...]:
+    """One to three calls, now and then many; of the offered tools in turn, each with arguments of its own."""
+    tools = asked.options.tools
+    count = _WIDE if done % _WIDE_ROUNDS == _WIDE_ROUNDS - 1 else 1 + done % _PARALLEL
+    chosen = [(tools[(done + place) % len(tools)], f"src/step_{done}/place_{place}.py") for place in range(count)]
+    return tuple(AskedCall(tool.name, _arguments(tool, text)) for tool, text in chosen)
 
 
 def _report(outputs: Iterable[ToolOutput]) -> str:
