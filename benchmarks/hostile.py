@@ -109,6 +109,14 @@ def _message(text: str, **fields: Any) -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "output_text", "text": text}], **fields}
 
 
+def _block(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "content_block_start", "index": 0, "content_block": {"type": kind, **fields}}
+
+
+def _block_delta(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": kind, **fields}}
+
+
 # ---- the streams ----
 
 
@@ -190,6 +198,41 @@ def _empty_data_lines(count: int) -> Iterable[bytes]:
     return chain((b"data:\n" * 4096 for _ in range(count // 4096 + 1)), (b"\n",))
 
 
+def _blocks_that_nobody_closes(count: int) -> Iterable[bytes]:
+    opened = (_block("thinking" if number else "text") for number in range(count))
+    return _sse(*opened, *(_block_delta("text_delta", text="x") for _ in range(count)))
+
+
+def _blocks_in_turn(count: int) -> Iterable[bytes]:
+    turns = ((_block_delta("thinking_delta", thinking="x"), _block_delta("text_delta", text="x")) for _ in range(count))
+    return _sse(*chain.from_iterable(turns), {"type": "message_stop"})
+
+
+def _signatures_in_turn(count: int) -> Iterable[bytes]:
+    turn = (
+        _block("redacted_thinking", data="x"),
+        {"type": "content_block_stop", "index": 0},
+        _block_delta("text_delta", text="x"),
+    )
+    return _sse(*chain.from_iterable(turn for _ in range(count)), {"type": "message_stop"})
+
+
+def _citations_of_one_block(count: int) -> Iterable[bytes]:
+    cited = ({"type": "char_location", "document_index": number, "cited_text": "x"} for number in range(count))
+    return _sse(*(_block_delta("citations_delta", citation=one) for one in cited), {"type": "message_stop"})
+
+
+def _calls_and_fallbacks(count: int) -> Iterable[bytes]:
+    turn = (
+        _block("tool_use", name="f", id="c", input={}),
+        _block_delta("text_delta", text="x"),
+        {"type": "content_block_stop", "index": 0},
+        _block("fallback"),
+        {"type": "content_block_stop", "index": 0},
+    )
+    return _sse(*chain.from_iterable(turn for _ in range(count)), {"type": "message_stop"})
+
+
 CASES: Final = (
     HostileCase("closing marks alone", "openresponses", _marks, 20_000),
     HostileCase("a snapshot of unknown items", "openresponses", _unknown_items, 8000),
@@ -202,6 +245,11 @@ CASES: Final = (
     HostileCase("arguments that end again and again", "openresponses", _arguments_done_again, 4000),
     HostileCase("calls and errors of tools", "ai-sdk", _tool_errors, 2000),
     HostileCase("a word of metadata with each delta", "ai-sdk", _growing_metadata, 4000),
+    HostileCase("blocks that nobody closes", "anthropic-messages", _blocks_that_nobody_closes, 4000),
+    HostileCase("thinking and text in turn", "anthropic-messages", _blocks_in_turn, 4000),
+    HostileCase("what goes back, and text in turn", "anthropic-messages", _signatures_in_turn, 4000),
+    HostileCase("many citations of one block", "anthropic-messages", _citations_of_one_block, 4000),
+    HostileCase("calls that other models void", "anthropic-messages", _calls_and_fallbacks, 2000),
     HostileCase("one event, byte by byte", "openresponses", _byte_by_byte, 500_000),
     HostileCase("one event of empty lines", "openresponses", _empty_data_lines, 500_000),
 )

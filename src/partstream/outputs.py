@@ -70,6 +70,7 @@ class Finish:
         error: The error of a failed or truncated response; None for other outcomes.
         provider_metadata: The provider's other facts about the whole response, by the provider's name; JSON values.
         edits: The upstream's own cuts to the conversation, a phrase each.
+        explanation: The upstream's own sentence for why the model stopped, such as that of a refusal; or None.
     """
 
     outcome: Outcome
@@ -80,6 +81,7 @@ class Finish:
     error: LanguageModelError | None = None
     provider_metadata: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[str, ...] = ()
+    explanation: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, _FINISH)

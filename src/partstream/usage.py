@@ -50,6 +50,8 @@ class Usage:
         reasoning_tokens: The part of `output_tokens` that was spent on reasoning.
         raw: The upstream's usage object, unchanged.
         cache_write_tokens: The part of `input_tokens` that was written to the upstream's prompt cache.
+        context_tokens: The prompt of the last call of the model, which fills its context window, where `input_tokens`
+            counts those of several calls, as of tools that the upstream runs; None where it is `input_tokens`.
     """
 
     input_tokens: int | None = None
@@ -59,6 +61,7 @@ class Usage:
     reasoning_tokens: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
     cache_write_tokens: int | None = None
+    context_tokens: int | None = None
 
 
 class UnifiedFinishReason(StrEnum):
@@ -97,6 +100,7 @@ _FINISH_REASON: Final = {
 def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = ()) -> DataPart | None:
     """The data part of media type `usage`, from which VS Code's context widget reads the numbers. None if the upstream
     did not report both input and output: VS Code ignores a part without them. A number that no count can be is unknown.
+    The prompt is the one that fills the window: the widget shows how full that is.
 
     Args:
         usage: The reported usage.
@@ -106,13 +110,15 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
     Source: observed in VS Code 1.139, Copilot 0.67: JSON with the field names of Chat Completions; all three counts are
     numbers.
     """
-    prompt, completion = as_count(usage.input_tokens), as_count(usage.output_tokens)
-    if prompt is None or completion is None:
+    given, completion = as_count(usage.input_tokens), as_count(usage.output_tokens)
+    if given is None or completion is None:
         return None
+    context = as_count(usage.context_tokens)
+    prompt = given if context is None else context
     payload: dict[str, Any] = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
-        "total_tokens": as_count(usage.total_tokens) or prompt + completion,
+        "total_tokens": (context is None and as_count(usage.total_tokens)) or prompt + completion,
     }
     details = {"cached_tokens": usage.cached_tokens, "cache_creation_input_tokens": usage.cache_write_tokens}
     counts = {name: as_count(count) for name, count in details.items()}

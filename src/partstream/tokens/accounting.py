@@ -223,7 +223,9 @@ class TokenAccounting:
             conversation: The host's id of the conversation; only its digest is kept.
             cost: The cost in US dollars, or None if unknown.
         """
-        if usage is not None and usage.input_tokens is not None and usage.input_tokens > 0:
+        # The tokens of several calls of the model say nothing of those of the request.
+        is_of_one_call = usage is not None and usage.context_tokens is None
+        if is_of_one_call and usage is not None and usage.input_tokens is not None and usage.input_tokens > 0:
             self._learn(estimate, usage.input_tokens)
         if usage is not None:
             self.record_usage(estimate.model_id, usage, conversation=conversation, cost=cost)

@@ -97,5 +97,5 @@ def _emptiness(finish: Finish) -> EmptyAnswerError:
         None if reason is None else reason.raw or reason.unified,
         None if usage is None else usage.output_tokens,
         None if usage is None else usage.reasoning_tokens,
-        advice="" if reason is None else _HELP.get(reason.unified, ""),
+        advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
     )

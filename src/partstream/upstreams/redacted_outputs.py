@@ -88,6 +88,7 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
         error=None if finish.error is None else redacted_error(finish.error, redactor),
         provider_metadata=redactor.redact_values(finish.provider_metadata, names=True),
         edits=redactor.redact_values(finish.edits),
+        explanation=redactor.redact_values(finish.explanation),
     )
 
 

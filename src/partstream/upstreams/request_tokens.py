@@ -101,7 +101,8 @@ class RequestTokens:
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:
-            self._check_limit(finish.usage.input_tokens or 0)
+            used = finish.usage
+            self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
         before = self._accounting.factor(self._model.family)
         self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
         self._say_how_good(finish.usage, before)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Finish, Outcome
-from partstream.protocols.ai_sdk.applied_edits import applied_edits
 from partstream.protocols.ai_sdk.fields import (
     TOTAL_USAGE,
     Chunk,
@@ -17,6 +16,7 @@ from partstream.protocols.ai_sdk.fields import (
     merge,
     metadata,
 )
+from partstream.protocols.applied_edits import applied_edits
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from partstream.protocols.emitted_text import FOLD_AT
 from partstream.protocols.fields import Wire, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from partstream.protocols.citations import RecentText
 
 __all__ = ["Block", "Blocks", "Channel"]
@@ -98,38 +96,55 @@ _TYPES: Final = {
 """The type of a block that no event has opened."""
 
 
+class _Place:
+    """What is open at one index: all blocks, and the last of each channel."""
+
+    __slots__ = ("blocks", "latest")
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.latest: dict[Channel, Block] = {}
+
+
 class Blocks:
-    """All blocks of one answer in the order of their opening."""
+    """All blocks of one answer.
+
+    Attributes:
+        all: The blocks in the order of their opening.
+    """
 
     __slots__ = ("_last", "_open", "all")
 
     def __init__(self) -> None:
         self.all: list[Block] = []
-        self._open: dict[int, list[Block]] = {}
+        self._open: dict[int, _Place] = {}
         self._last = 0
 
-    def open(self, place: int | None, block: Block) -> None:
+    def open(self, index: int | None, block: Block) -> None:
         """Adds a block that an event opens, or a delta.
 
         Args:
-            place: The index of the event; None where it has none, for the index that came last.
+            index: The index of the event; None where it has none, for the index that came last.
             block: The block.
         """
-        self._last = self._last if place is None else place
+        self._last = self._last if index is None else index
+        place = self._open.setdefault(self._last, _Place())
         self.all.append(block)
-        self._open.setdefault(self._last, []).append(block)
+        place.blocks.append(block)
+        place.latest[block.channel] = block
 
-    def find(self, place: int | None, channel: Channel) -> Block | None:
+    def find(self, index: int | None, channel: Channel) -> Block | None:
         """The open block at an index into which a channel streams: the one that was opened last."""
-        blocks = self._open.get(self._last if place is None else place, ())
-        return next((one for one in reversed(blocks) if one.channel is channel), None)
+        place = self._open.get(self._last if index is None else index)
+        return None if place is None else place.latest.get(channel)
 
-    def close(self, place: int | None) -> list[Block]:
+    def close(self, index: int | None) -> list[Block]:
         """Closes what is open at an index, and returns it."""
-        return self._open.pop(self._last if place is None else place, [])
+        place = self._open.pop(self._last if index is None else index, None)
+        return [] if place is None else place.blocks
 
-    def close_all(self) -> Iterator[Block]:
+    def close_all(self) -> list[Block]:
         """Closes what is still open, in the order of the opening."""
-        still_open = {id(one) for blocks in self._open.values() for one in blocks}
+        still_open = {id(one) for place in self._open.values() for one in place.blocks}
         self._open.clear()
-        return iter([one for one in self.all if id(one) in still_open])
+        return [one for one in self.all if id(one) in still_open]

@@ -70,10 +70,19 @@ class StopReason:
         return WORDS.get(self.word, UnifiedFinishReason.OTHER)
 
     @property
+    def is_cut(self) -> bool:
+        """Whether something stopped the model before it was done: a limit, a filter, or a pause."""
+        return self.unified in _CUT or self.word in _UNFINISHED
+
+    @property
     def outcome(self) -> Outcome:
         """How the response ended, if it is whole."""
-        is_cut = self.unified in _CUT or self.word in _UNFINISHED
-        return Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
+        return Outcome.INCOMPLETE if self.is_cut else Outcome.COMPLETED
+
+    @property
+    def explanation(self) -> str | None:
+        """What the server says of a refusal, or None."""
+        return identifier(self.details, "explanation")
 
     def reason(self, *, has_calls: bool) -> FinishReason:
         """The finish reason of an answer.

@@ -1,32 +1,32 @@
-"""The message of an answer, block by block: what becomes of each kind of block, and of each kind of delta."""
+"""The message of an answer: which handler each kind of block and of delta has."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.errors import ToolArgumentsError
-from partstream.outputs import StreamOutput, ThinkingMode, Unmapped
-from partstream.parts import text_part, thinking_part, tool_call_part
+from partstream.outputs import StreamOutput, Unmapped
 from partstream.protocols.anthropic_messages.blocks import Block, Blocks, Channel
-from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, block_item, call_item
+from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, container_item
 from partstream.protocols.anthropic_messages.carried_state import CarriedState
-from partstream.protocols.anthropic_messages.citations import citation_of, key_of
 from partstream.protocols.anthropic_messages.held_outputs import HeldOutputs
-from partstream.protocols.call_arguments import read_arguments
-from partstream.protocols.citations import Citations, RecentText
-from partstream.protocols.fields import Wire, identifier, mapping, objects, text
+from partstream.protocols.anthropic_messages.raw_content import raw_block
+from partstream.protocols.anthropic_messages.short_way import ShortWay
+from partstream.protocols.anthropic_messages.texts import Texts
+from partstream.protocols.anthropic_messages.thinking import Thinking
+from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
+from partstream.protocols.fields import Wire, identifier, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from partstream.outputs import StreamOptions
+    from partstream.errors import ToolArgumentsError
+    from partstream.outputs import Sink, StreamOptions
 
 __all__ = ["BLOCKS", "DELTAS", "Message"]
 
 _Outputs: TypeAlias = list[StreamOutput]
-_DIGITS: Final = 24
+
+_UNTYPED: Final = "a block without a type"
 
 
 class Message:
@@ -36,57 +36,76 @@ class Message:
         options: How it is rendered.
 
     Attributes:
-        blocks: Its blocks.
+        texts: Its text.
+        thinking: Its thinking.
+        calls: Its calls.
         state: What the server wants back of it.
         held: What waits behind a call.
+        was_compacted: Whether the server has summarised the conversation.
     """
 
-    __slots__ = ("_broken", "_call_ids", "_citations", "_prefix", "_said", "_shows_thinking", "blocks", "held", "state")
+    __slots__ = ("_blocks", "_short_way", "calls", "held", "state", "texts", "thinking", "was_compacted")
 
     def __init__(self, options: StreamOptions) -> None:
-        self.blocks = Blocks()
-        self.state = CarriedState(options.thinking)
         self.held = HeldOutputs()
-        self._citations = Citations(options.citations)
-        self._prefix = options.call_id_prefix
-        self._shows_thinking = options.thinking is not ThinkingMode.OFF
-        self._said = RecentText()
-        self._call_ids: set[str] = set()
-        self._broken: list[ToolArgumentsError] = []
+        self.state = CarriedState(options.thinking)
+        self.texts = Texts(options.citations, self.state)
+        self.thinking = Thinking(options.thinking, self.state)
+        self.calls = ToolCalls(options.call_id_prefix, self.state, self.held)
+        self.was_compacted = False
+        self._blocks = Blocks()
+        self._short_way = ShortWay(shows_thinking=self.thinking.is_shown)
 
     @property
-    def has_calls(self) -> bool:
-        """Whether it holds a whole call of the client's."""
-        return self.held.has_calls
+    def is_empty(self) -> bool:
+        """Whether no block has begun."""
+        return not self._blocks.all
 
-    # What events say
+    @property
+    def ran_tools(self) -> bool:
+        """Whether the server has run tools of its own: its tokens are those of several calls of the model then."""
+        return any(block.channel is Channel.INPUT and block.type != TOOL_USE for block in self._blocks.all)
+
+    @property
+    def content(self) -> list[Wire]:
+        """All its blocks, as the server would take them back."""
+        return [raw for block in self._blocks.all if (raw := raw_block(block)) is not None]
 
     def start(self, place: int | None, wire: Wire, outputs: _Outputs) -> None:
-        """Opens a block."""
-        row = BLOCKS.get(text(wire, "type"), _OTHER_BLOCK)
+        """Opens a block; one that does not say what it is opens none, and its deltas say what they are."""
+        kind = identifier(wire, "type")
+        if kind is None:
+            self.held.before(outputs).append(Unmapped(_UNTYPED, wire))
+            return
+        row = BLOCKS.get(kind, _OTHER_BLOCK)
         block = self._open(place, row.channel, wire)
         row.started(self, block, self.held.before(outputs))
+        if not self.held.has_calls:  # another model goes on, and what waits behind void calls waits no longer
+            self.held.release(outputs)
 
-    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> bool:
-        """Adds to a block; returns whether the delta is of a known kind.
+    def delta(self, place: int | None, delta: Wire, outputs: _Outputs) -> Sink | None:
+        """Adds to a block, and offers the short way for more of the same.
 
         A delta goes by its own kind, and not by that of the block at its index: LiteLLM streams thinking into a block
         of text, and claude-code-router into blocks that are closed (facts 2.2).
         """
-        row = DELTAS.get(text(delta, "type"))
+        kind = text(delta, "type")
+        row = DELTAS.get(kind)
         if row is None:
-            return False
-        block = self.blocks.find(place, row.channel)
+            self.held.before(outputs).append(Unmapped(f"delta:{kind or 'without a type'}", delta))
+            return None
+        block = self._blocks.find(place, row.channel)
         if block is None:
-            if row.is_empty(delta):  # LiteLLM before vLLM: in place of pieces of text
-                return True
+            if not delta.get(row.field):  # LiteLLM before vLLM sends empty arguments in place of text (facts 2.2)
+                return None
             block = self._open(place, row.channel, {})
-        row.read(self, block, delta, self.held.before(outputs))
-        return True
+        target = self.held.before(outputs)
+        row.read(self, block, delta, target)
+        return self._short_way.for_more(kind, place, block) if target is outputs else None
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
         """Closes what is open at an index."""
-        for block in self.blocks.close(place):
+        for block in self._blocks.close(place):
             self._close(block, outputs)
 
     def whole(self, wires: list[Wire], outputs: _Outputs) -> None:
@@ -95,152 +114,71 @@ class Message:
             self.start(place, wire, outputs)
             self.stop(place, outputs)
 
-    def end(self, outputs: _Outputs) -> ToolArgumentsError | None:
-        """Closes what is still open and hands out what waits; returns the error of a call that is not whole."""
-        for block in self.blocks.close_all():
+    def close(self, outputs: _Outputs) -> None:
+        """Closes what is still open: llama.cpp closes nothing before the end (facts 2.2)."""
+        for block in self._blocks.close_all():
             self._close(block, outputs)
-        self.state.hand_out(self.held.before(outputs))
+
+    def pause(self, outputs: _Outputs) -> None:
+        """The answer goes on in another response, whose blocks are counted anew."""
+        self.close(outputs)
+        self._blocks = Blocks()
+
+    def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
+        """Hands out what waits.
+
+        Args:
+            container: The container of the server's tools, or nothing.
+            outputs: Where all that is left goes.
+            is_cut: Whether a limit or a filter ended the answer: then half a call is no error.
+
+        Returns:
+            The error of a call that is not whole.
+        """
+        self.close(outputs)
+        waiting = self.held.before(outputs)
+        if is_cut:
+            self.calls.count_halves(waiting)
+        if container:
+            self.state.add(container_item(container), waiting)
+        self.texts.end(waiting)
+        self.state.hand_out(waiting)
         self.held.release(outputs)
-        outputs += self._citations.at_end()
-        return next(iter(self._broken), None)
+        return None if is_cut else self.calls.error
 
     def abandon(self, outputs: _Outputs) -> None:
-        """Hands out what waits of an answer that broke, but none of its calls."""
+        """Hands out what waits of an answer that broke, but no call: it cannot be gone on with."""
         self.held.drop_calls()
         self.held.release(outputs)
 
     def _open(self, place: int | None, channel: Channel, wire: Wire) -> Block:
-        block = Block(channel, wire, self._said if channel is Channel.TEXT else None)
-        self.blocks.open(place, block)
+        block = Block(channel, wire, self.texts.said if channel is Channel.TEXT else None)
+        self._blocks.open(place, block)
         return block
 
     def _close(self, block: Block, outputs: _Outputs) -> None:
-        CLOSED[block.channel](self, block, self.held.before(outputs))
-
-    # Text
-
-    def text_started(self, block: Block, outputs: _Outputs) -> None:
-        """Takes the text that a block begins with."""
-        for citation in objects(block.wire, "citations"):
-            block.citations.append(citation)
-        self.text(block, block.wire, outputs)
-
-    def text(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
-        """Takes a piece of text."""
-        if piece := text(delta, "text"):
-            self.state.hand_out(outputs)
-            block.add(piece)
-            outputs.append(text_part(piece))
-
-    def citation(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-        """Takes a citation; it is shown behind the text that it belongs to."""
-        if citation := mapping(delta, "citation"):
-            block.citations.append(citation)
-
-    def text_closed(self, block: Block, outputs: _Outputs) -> None:
-        """Shows the sources of a text."""
-        block.fold()
-        for citation in block.citations:
-            outputs += self._citations.render(citation_of(citation), self._said, key_of(citation, block))
-
-    # Thinking
-
-    def thinking_started(self, block: Block, outputs: _Outputs) -> None:
-        """Takes the thinking that a block begins with."""
-        self.thinking(block, block.wire, outputs)
-        self.signature(block, block.wire, outputs)
-
-    def thinking(self, block: Block, delta: Wire, outputs: _Outputs) -> None:
-        """Takes a piece of thinking."""
-        if piece := text(delta, "thinking"):
-            self.state.hand_out(outputs)
-            block.add(piece)
-            if self._shows_thinking:
-                outputs.append(thinking_part(piece))
-
-    def signature(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-        """Takes a signature: it replaces the one before it (facts 1.1)."""
-        if signature := text(delta, "signature"):
-            block.fields["signature"] = signature
-
-    def thinking_closed(self, block: Block, outputs: _Outputs) -> None:
-        """Keeps thinking that the server may want back: also without a text, and without a signature (facts 4.2)."""
-        said = block.text
-        if said or block.fields:
-            wire = {**block.wire, "type": "thinking", "thinking": said, **block.fields}
-            self.state.add(block_item(wire), outputs)
-
-    # Calls and their results
-
-    def nothing(self, _block: Block, _outputs: _Outputs) -> None:
-        """Opens a block that says nothing before it is closed."""
-
-    def input(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-        """Takes a piece of the arguments of a call."""
-        if piece := text(delta, "partial_json"):
-            block.add(piece)
-
-    def input_closed(self, block: Block, outputs: _Outputs) -> None:
-        """Hands out a call of the client's, keeps everything else."""
-        given = _input_of(block)
-        if block.wire and block.type != _TOOL_USE:
-            has_input = block.text or "input" in block.wire
-            self._keep(block.wire | ({"input": given} if has_input and given is not None else {}), outputs)
-            return
-        name = identifier(block.wire, "name")
-        call_id = identifier(block.wire, "id")
-        if given is None or name is None:
-            expected = "a JSON object" if name else "a name for these arguments"
-            self._broken.append(ToolArgumentsError(call_id=call_id, name=name, arguments=block.text, expected=expected))
-            return
-        call_id = call_id or _own_id(len(self._call_ids), name, given)
-        if call_id in self._call_ids:
-            return
-        self._call_ids.add(call_id)
-        extra = {field: value for field, value in block.wire.items() if field not in _OF_CALLS and value is not None}
-        if extra:
-            self.state.add(call_item(call_id, extra), outputs)
-        self.state.hand_out(outputs)
-        self.held.hold(tool_call_part(self._prefix + call_id, name, given))
-
-    def compaction(self, block: Block, delta: Wire, _outputs: _Outputs) -> None:
-        """Takes the summary of a compaction."""
-        block.fields |= {name: value for name, value in delta.items() if name != "type"}
-
-    def compaction_closed(self, block: Block, outputs: _Outputs) -> None:
-        """Keeps the summary."""
-        self._keep({**block.wire, **block.fields, "type": "compaction"}, outputs)
-
-    def fallback(self, _block: Block, _outputs: _Outputs) -> None:
-        """Another model goes on: the calls of the one before it are void (facts 10.4)."""
-        self.held.drop_calls()
-
-    def whole_closed(self, block: Block, outputs: _Outputs) -> None:
-        """Keeps a block that came whole."""
-        self._keep(block.wire, outputs)
-
-    def _keep(self, wire: Wire, outputs: _Outputs) -> None:
-        self.state.add(block_item(wire), outputs)
-        if text(wire, "type") != _REDACTED:
-            outputs.append(Unmapped(text(wire, "type") or "a block without a type", wire))
+        _CLOSED[block.channel](self, block, self.held.before(outputs))
 
 
-def _input_of(block: Block) -> dict[str, Any] | None:
-    """The arguments of a call: those of the deltas, else those of its start, else none at all (facts 3)."""
-    given, streamed = block.wire.get("input"), block.text
-    if streamed.strip():
-        return read_arguments(streamed) or (given if isinstance(given, dict) and given else read_arguments(streamed))
-    return read_arguments(given) if isinstance(given, dict) else {} if given in (None, "") else None
+def _nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
+    """Opens a block that says nothing before it is closed."""
 
 
-def _own_id(number: int, name: str, given: Any) -> str:
-    said = json.dumps([number, name, given]).encode()
-    return f"call_{hashlib.sha256(said).hexdigest()[:_DIGITS]}"
+def _summary(_message: Message, block: Block, delta: Wire, _outputs: _Outputs) -> None:
+    """Takes what the server made of the conversation; null where it could not."""
+    block.fields |= {name: value for name, value in delta.items() if name != "type"}
 
 
-_TOOL_USE: Final = "tool_use"
-_REDACTED: Final = "redacted_thinking"
-_OF_CALLS: Final = frozenset({"type", "id", "name", "input"})
+def _compacted(message: Message, block: Block, outputs: _Outputs) -> None:
+    """Keeps the summary of the conversation."""
+    raw = raw_block(block) or {}
+    message.was_compacted = message.was_compacted or any(raw.get(name) for name in ("content", "encrypted_content"))
+    message.calls.kept(block, outputs)
+
+
+def _other_model(message: Message, _block: Block, _outputs: _Outputs) -> None:
+    """Another model goes on: the calls of the one before it are void (facts 10.4)."""
+    message.held.drop_calls()
 
 
 class BlockRow(NamedTuple):
@@ -250,45 +188,42 @@ class BlockRow(NamedTuple):
     started: Callable[[Message, Block, _Outputs], None]
 
 
-_TOOL = BlockRow(Channel.INPUT, Message.nothing)
-_OTHER_BLOCK: Final = _TOOL
+_OTHER_BLOCK: Final = BlockRow(Channel.INPUT, _nothing)
 """Calls of the server's tools and their results, and kinds that nobody knows yet: never text, never a call for us."""
 
 BLOCKS: Final = {
-    "text": BlockRow(Channel.TEXT, Message.text_started),
-    "thinking": BlockRow(Channel.THINKING, Message.thinking_started),
-    _REDACTED: BlockRow(Channel.NOTHING, Message.nothing),
-    _TOOL_USE: _TOOL,
-    "compaction": BlockRow(Channel.COMPACTION, Message.nothing),
-    FALLBACK: BlockRow(Channel.NOTHING, Message.fallback),
+    "text": BlockRow(Channel.TEXT, lambda message, *rest: message.texts.started(*rest)),
+    "thinking": BlockRow(Channel.THINKING, lambda message, *rest: message.thinking.started(*rest)),
+    "compaction": BlockRow(Channel.COMPACTION, _nothing),
+    FALLBACK: BlockRow(Channel.NOTHING, _other_model),
 }
+"""Every kind of block of which something is done when it opens."""
 
 
 class DeltaRow(NamedTuple):
-    """The channel of a kind of delta, the field that makes it worth a block, and its handler."""
+    """The channel of a kind of delta, the field without which it says nothing, and its handler."""
 
     channel: Channel
     field: str
-    read: Callable[[Message, Block, Wire, _Outputs], None]
-
-    def is_empty(self, delta: Wire) -> bool:
-        """Whether a delta says nothing."""
-        return not delta.get(self.field)
+    read: Callable[[Message, Block, Any, _Outputs], None]
 
 
 DELTAS: Final = {
-    "text_delta": DeltaRow(Channel.TEXT, "text", Message.text),
-    "citations_delta": DeltaRow(Channel.TEXT, "citation", Message.citation),
-    "thinking_delta": DeltaRow(Channel.THINKING, "thinking", Message.thinking),
-    "signature_delta": DeltaRow(Channel.THINKING, "signature", Message.signature),
-    "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", Message.input),
-    "compaction_delta": DeltaRow(Channel.COMPACTION, "content", Message.compaction),
+    "text_delta": DeltaRow(Channel.TEXT, "text", lambda message, *rest: message.texts.delta(*rest)),
+    "citations_delta": DeltaRow(Channel.TEXT, "citation", lambda message, *rest: message.texts.citation(*rest)),
+    "thinking_delta": DeltaRow(Channel.THINKING, "thinking", lambda message, *rest: message.thinking.delta(*rest)),
+    "signature_delta": DeltaRow(
+        Channel.THINKING, "signature", lambda message, *rest: message.thinking.signature(*rest)
+    ),
+    "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", lambda message, *rest: message.calls.delta(*rest)),
+    "compaction_delta": DeltaRow(Channel.COMPACTION, "content", _summary),
 }
+"""Every kind of delta that is understood."""
 
-CLOSED: Final[dict[Channel, Callable[[Message, Block, _Outputs], None]]] = {
-    Channel.TEXT: Message.text_closed,
-    Channel.THINKING: Message.thinking_closed,
-    Channel.INPUT: Message.input_closed,
-    Channel.COMPACTION: Message.compaction_closed,
-    Channel.NOTHING: Message.whole_closed,
+_CLOSED: Final[dict[Channel, Callable[[Message, Block, _Outputs], None]]] = {
+    Channel.TEXT: lambda message, *rest: message.texts.closed(*rest),
+    Channel.THINKING: lambda message, *rest: message.thinking.closed(*rest),
+    Channel.INPUT: lambda message, *rest: message.calls.closed(*rest),
+    Channel.COMPACTION: _compacted,
+    Channel.NOTHING: lambda message, *rest: message.calls.kept(*rest),
 }

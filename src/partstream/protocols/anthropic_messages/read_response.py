@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.anthropic_messages.document import events_of
+from partstream.protocols.anthropic_messages.envelope import Envelope
 from partstream.protocols.anthropic_messages.errors import ERRORS
-from partstream.protocols.anthropic_messages.finish import StopReason
+from partstream.protocols.anthropic_messages.finish import PAUSED, StopReason
 from partstream.protocols.anthropic_messages.message import Message
+from partstream.protocols.anthropic_messages.short_way import FREQUENT
 from partstream.protocols.anthropic_messages.usage import ReportedUsage
-from partstream.protocols.fields import Wire, identifier, index, mapping, objects
+from partstream.protocols.applied_edits import applied_edits
+from partstream.protocols.errors import NO_REASON
+from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
 from partstream.protocols.showing import shown
@@ -50,11 +54,10 @@ class MessagesStream:
         self.ending = False
         self._state = State.IDLE
         self._rows = DISPATCH[State.IDLE]
+        self._envelope = Envelope()
         self._message = Message(options)
         self._usage = ReportedUsage()
         self._stop = StopReason()
-        self._response_id: str | None = None
-        self._model: str | None = None
 
     @property
     def finished(self) -> bool:
@@ -69,7 +72,15 @@ class MessagesStream:
     @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
-        return self._usage.value
+        return self._usage.value(ran_tools=self._message.ran_tools)
+
+    @property
+    def paused(self) -> Mapping[str, Any] | None:
+        """The message so far of an answer that the server paused; see :class:`partstream.outputs.PausingStream`."""
+        if self._state is not State.ANSWERED:
+            return None
+        container = self._envelope.container
+        return {"content": self._message.content} | ({"container": container} if container else {})
 
     def feed(self, event: Mapping[str, Any]) -> _Outputs:
         """Takes the next event and returns what it means, in order."""
@@ -85,17 +96,17 @@ class MessagesStream:
         except (KeyError, TypeError):
             self._unknown(event, outputs)
             return
-        handler(self, event, outputs)
-        if next_state is not self._state and not self.finished:
+        if next_state is not self._state:
             self._enter(next_state)
+        self.sink = handler(self, event, outputs)
 
     def end(self, *, whole: bool = False) -> _Outputs:
         """Ends the events."""
         if self._state is State.ENDED:
             raise AdapterUsageError("the stream was ended before")
         outputs: _Outputs = []
-        if self._state is State.OPEN and (whole or self._stop.word is not None):
-            self._complete({}, outputs)
+        if self._state is State.ANSWERED or (self._state is State.OPEN and (whole or self._stop.word is not None)):
+            self._complete(outputs)
         elif not self.finished:
             outputs = self.fail(TruncatedStreamError(self._state.name))
         self._enter(State.ENDED)
@@ -104,17 +115,25 @@ class MessagesStream:
     def fail(self, error: LanguageModelError) -> _Outputs:
         """Ends the response with an error; nothing if it has finished already."""
         outputs: _Outputs = []
-        if self.finished:
-            return outputs
-        self._message.abandon(outputs)
-        is_cut = isinstance(error, TruncatedStreamError)
-        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._stop.word)
-        self._finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
+        if not self.finished:
+            self._fail(error, outputs)
         return outputs
 
     def _enter(self, state: State) -> None:
         self._state = state
         self._rows = DISPATCH[state]
+
+    def _fail(self, error: LanguageModelError, outputs: _Outputs) -> None:
+        self._message.abandon(outputs)
+        is_cut = isinstance(error, TruncatedStreamError)
+        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._stop.word)
+        self._finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
+
+    def _complete(self, outputs: _Outputs) -> None:
+        stop, message = self._stop, self._message
+        error = message.end(self._envelope.container, outputs, is_cut=stop.is_cut)
+        outcome = stop.outcome if error is None else Outcome.FAILED
+        self._finish(outcome, stop.reason(has_calls=message.held.has_calls), outputs, error)
 
     def _finish(
         self,
@@ -123,7 +142,21 @@ class MessagesStream:
         outputs: _Outputs,
         error: LanguageModelError | None = None,
     ) -> None:
-        outputs.append(Finish(outcome, reason, self._usage.value, self._response_id, self._model, error))
+        about = self._envelope
+        metadata = about.metadata(self._stop, was_compacted=self._message.was_compacted)
+        outputs.append(
+            Finish(
+                outcome,
+                reason,
+                self.usage,
+                about.response_id,
+                about.model,
+                error,
+                metadata,
+                applied_edits(metadata),
+                self._stop.explanation,
+            )
+        )
         self._enter(State.FINISHED)
 
     def _unknown(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
@@ -136,28 +169,35 @@ class MessagesStream:
         if isinstance(kind, str) and kind:
             outputs.append(Unmapped(kind, event))
         elif (failure := ERRORS.failure_in(event)) is not None:
-            outputs += self.fail(failure)
+            self._fail(failure, outputs)
         else:
             got = "no type" if kind is None else f"type {shown(kind)}"
-            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+            self._fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"), outputs)
 
     # The events
 
     def _start(self, event: Wire, outputs: _Outputs) -> None:
         message = mapping(event, "message")
-        self._response_id = identifier(message, "id") or self._response_id
-        self._model = identifier(message, "model") or self._model
+        begins = self._envelope.begin(message, is_empty=self._message.is_empty)
+        if begins is False:
+            return
+        if isinstance(begins, UpstreamProtocolError):
+            self._fail(begins, outputs)
+            return
+        self._usage.begin()
         self._usage.say(message.get("usage"))
+        self._stop = StopReason()
         self._stop.say(message)
         self._message.whole(objects(message, "content"), outputs)
+        self.ending = self._stop.word is not None
 
     def _block_start(self, event: Wire, outputs: _Outputs) -> None:
+        self.ending = False
         self._message.start(index(event, "index"), mapping(event, "content_block"), outputs)
 
-    def _block_delta(self, event: Wire, outputs: _Outputs) -> None:
-        delta = mapping(event, "delta")
-        if not self._message.delta(index(event, "index"), delta, outputs):
-            outputs.append(Unmapped(f"delta:{identifier(delta, 'type') or 'unknown'}", event))
+    def _block_delta(self, event: Wire, outputs: _Outputs) -> Sink | None:
+        self.ending = False
+        return self._message.delta(index(event, "index"), mapping(event, "delta"), outputs)
 
     def _block_stop(self, event: Wire, outputs: _Outputs) -> None:
         self._message.stop(index(event, "index"), outputs)
@@ -165,21 +205,25 @@ class MessagesStream:
     def _message_delta(self, event: Wire, _outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
         self._usage.say(event.get("usage"))
+        self._envelope.say(event)
         self.ending = self._stop.word is not None
 
-    def _complete(self, _event: Wire, outputs: _Outputs) -> None:
-        error = self._message.end(outputs)
-        outcome = self._stop.outcome if error is None else Outcome.FAILED
-        self._finish(outcome, self._stop.reason(has_calls=self._message.has_calls), outputs, error)
+    def _message_stop(self, _event: Wire, outputs: _Outputs) -> None:
+        if self._stop.word == PAUSED and not self._message.held.has_calls:
+            self._message.close(outputs)
+            self._envelope.pause()
+            self._enter(State.ANSWERED)
+        else:
+            self._complete(outputs)
 
     def _error(self, event: Wire, outputs: _Outputs) -> None:
-        error = ERRORS.failure_in(event) or ERRORS.failure("it gave no reason", None)
-        outputs += self.fail(error)
+        said = event if event.get("error") else {"error": {name: event[name] for name in event if name != "type"}}
+        self._fail(ERRORS.failure_in(said) or ERRORS.failure(NO_REASON, None), outputs)
 
 
 _OVER: Final = (State.FINISHED, State.ENDED)
 
-_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], None]"
+_Handler: TypeAlias = "Callable[[MessagesStream, Any, _Outputs], Sink | None]"
 
 
 def _nothing(*_: object) -> None:
@@ -199,7 +243,7 @@ EVENTS: Final[dict[str, Row]] = {
     "content_block_delta": Row(EventKind.CONTENT, MessagesStream._block_delta),
     "content_block_stop": Row(EventKind.CONTENT, MessagesStream._block_stop),
     "message_delta": Row(EventKind.REPORT, MessagesStream._message_delta),
-    "message_stop": Row(EventKind.TERMINAL, MessagesStream._complete),
+    "message_stop": Row(EventKind.TERMINAL, MessagesStream._message_stop),
     "ping": Row(EventKind.SILENT, _nothing),
     # The last event where it comes: vLLM sends no `message_stop` behind it (facts 2.2).
     "error": Row(EventKind.TERMINAL, MessagesStream._error),
@@ -214,6 +258,8 @@ def _dispatch(state: State) -> dict[str, tuple[State, _Handler]]:
         step = TRANSITIONS[state].get(row.kind)
         if step is not None:
             entries[name] = step.next_state, row.handler if step.action is Action.HANDLE else _nothing
+    if state is State.ANSWERED:  # paused: whatever follows `message_stop` is ignored, but the message that goes on
+        entries |= dict.fromkeys(EVENTS.keys() - {"message_start", "error"}, (state, _nothing))
     return entries
 
 
@@ -235,4 +281,4 @@ def claims(kind: str | None, event: Wire) -> Claim:
 
 _INNER: Final = {"content_block_start": "content_block", "content_block_delta": "delta"}
 
-READ_RESPONSE: Final = ReadResponse(open=MessagesStream, claim=claims, events_of=events_of)
+READ_RESPONSE: Final = ReadResponse(open=MessagesStream, claim=claims, frequent=FREQUENT, events_of=events_of)

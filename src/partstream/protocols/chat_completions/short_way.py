@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.json_codec import make_event_decoder
 from partstream.outputs import StreamOutput, ThinkingMode
 from partstream.parts import text_part, thinking_part
-from partstream.protocols.chat_completions.chunk_template import make_chunk_template
 from partstream.protocols.chat_completions.thinking import REASONING_FIELDS
+from partstream.protocols.chunk_template import make_chunk_template
 from partstream.protocols.emitted_text import FOLD_AT
 
 if TYPE_CHECKING:
