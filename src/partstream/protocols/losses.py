@@ -152,7 +152,8 @@ def response_form(outputs: _Outputs, losses: Sequence[ResponseLoss] = ()) -> Res
         tuple(parts),
         finish.outcome,
         finish.reason,
-        None if finish.usage is None else replace(finish.usage, raw={}),
+        # What fills the window is, like the raw object, for whoever asked the server; no wire passes it on.
+        None if finish.usage is None else replace(finish.usage, raw={}, context_tokens=None),
         finish.response_id,
         finish.model,
         None if finish.error is None else _error_form(finish.error),

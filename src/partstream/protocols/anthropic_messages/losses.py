@@ -115,7 +115,7 @@ def _counts(form: ResponseForm) -> ResponseForm:
     reported.say(usage_at_start())
     if form.usage is not None or form.error is None:
         reported.say(usage_at_end(form.usage))
-    usage = reported.value
+    usage = reported.value(ran_tools=False)
     return replace(form, usage=None if usage is None else replace(usage, raw={}))
 
 

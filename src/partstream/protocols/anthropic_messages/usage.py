@@ -42,7 +42,7 @@ class ReportedUsage:
         if not isinstance(report, dict):
             return
         known = {name: value for name, value in report.items() if value is not None}
-        if self._raw and _prompt(known) == 0:
+        if _prompt(known) == 0 and _prompt(self._raw):
             known = {name: value for name, value in known.items() if name not in _INPUT}
         self._first = _prompt(known) if self._first is None else self._first
         self._raw |= known
