@@ -27,7 +27,7 @@ from partstream.protocols.framings import JSON_LINES, SSE, Framing
 from partstream.protocols.wire_request import WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.rules import ConversationRules
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
     from partstream.protocols.served_documents import ServedDocument
+    from partstream.protocols.signed_state import SignedState, ThoughtfulCall
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
@@ -274,12 +275,15 @@ class ReadRequest:
             :class:`partstream.protocols.refused.RefusedRequestError`. None for a wire whose servers refuse no more.
         cached_prompt: The request as the prompt cache of a real server sees it; takes any body. None for a wire of
             which no rule is known.
+        signed_state: The signatures that a request brings back, and the calls that need them; takes what `read`
+            understands. None for a wire whose servers sign nothing.
     """
 
     read: Callable[[WireRequest], Asked]
     paths: tuple[str, ...] = ()
     refuse: Callable[[WireRequest], None] | None = None
     cached_prompt: Callable[[WireRequest], CachedPrompt] | None = None
+    signed_state: Callable[[WireRequest], Iterable[SignedState | ThoughtfulCall]] | None = None
 
 
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"

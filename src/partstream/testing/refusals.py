@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.testing.signing import signature
+from partstream.protocols.signed_state import SignedState
+from partstream.testing.signing import is_signature, needs_other_thinking, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from partstream.messages import ChatMessage
     from partstream.outputs import Asked
+    from partstream.protocols.signed_state import ThoughtfulCall
 
-__all__ = ["check_calls", "check_request", "check_signatures"]
+__all__ = ["check_calls", "check_request", "check_signatures", "check_signed_state"]
 
 _STORED: Final = "previous_response_id"
 """The field of a request that continues a stored response: its results may belong to calls in that response."""
@@ -70,6 +72,31 @@ def check_signatures(messages: Iterable[ChatMessage]) -> None:
             if given is not None and given != signature(str(item.get(said))):
                 where = f"messages[{number}].{provider}.{name}"
                 raise InvalidRequestError(where, "a signature of something else", "the one that came with it")
+
+
+def check_signed_state(brought: Iterable[SignedState | ThoughtfulCall], model: str) -> None:
+    """Refuses what a request brings back under a wrong signature, and calls without the thinking that led to them.
+
+    Args:
+        brought: What it brings back.
+        model: The model that is asked.
+
+    Raises:
+        RefusedRequestError: In the words of the protocol's servers.
+    """
+    for one in brought:
+        if _is_forged(one) if isinstance(one, SignedState) else _lacks_thinking(one, model):
+            raise one.refusal
+
+
+def _is_forged(state: SignedState) -> bool:
+    if state.signed is None:
+        return not is_signature(state.signature)
+    return state.signature != signature(state.signed)
+
+
+def _lacks_thinking(call: ThoughtfulCall, model: str) -> bool:
+    return needs_other_thinking(call.call_id, model, call.signatures)
 
 
 _SIGNED: Final = (("anthropic", "signature", "text"), ("google", "thoughtSignature", "toolCallId"))

@@ -97,7 +97,8 @@ def play(scenario: NamedValue, asked: Asked, identity: str, prompt: PromptTokens
         UnknownScenarioError: The scenario or its value is unknown; raised by the call, before the first part.
     """
     outputs = find_scenario(scenario.name)(asked, scenario.value)
-    return _with_costs(signed(_with_call_ids(outputs, identity)), asked, identity, prompt or count_prompt(asked))
+    whole = signed(_with_call_ids(outputs, identity), asked.model)
+    return _with_costs(whole, asked, identity, prompt or count_prompt(asked))
 
 
 def identifier(prefix: str, *what: str) -> str:

@@ -17,7 +17,7 @@ from partstream.protocols.model_paths import fits_path, literal_size
 from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.testing.directives import NamedValue
-from partstream.testing.refusals import check_request
+from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.scripted import identifier, play
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 
@@ -86,6 +86,8 @@ class Endpoint:
         """
         if self.reads.refuse is not None:
             self.reads.refuse(request)
+        if self.reads.signed_state is not None:
+            check_signed_state(self.reads.signed_state(request), asked.model)
         check_request(asked)
 
     def error(self, status: int, message: str) -> WireEvent:
