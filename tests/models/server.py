@@ -49,7 +49,7 @@ class ModelServer:
             await self.gate.wait()
         finally:
             self._at_once -= 1
-        status = self.statuses.get(_target(request), 200 if _target(request) in self.documents else 404)
+        status = self.statuses.get(self._target(request), 200 if self._target(request) in self.documents else 404)
         if status == 0:
             return CLOSED
         if status != 200:
@@ -57,7 +57,7 @@ class ModelServer:
         return self._document(request)
 
     def _document(self, request: HTTPRequest) -> tuple[Step, ...]:
-        value = self.documents[_target(request)]
+        value = self.documents[self._target(request)]
         if isinstance(value, Callable):
             value = value(request.body)
         body = value if isinstance(value, bytes) else as_bytes(value)
@@ -66,9 +66,10 @@ class ModelServer:
             return document(304, b"", headers=[("etag", etag)])[::2]
         return document(200, body, headers=[("etag", etag)])
 
-
-def _target(request: HTTPRequest) -> str:
-    return f"{request.path}?{request.query}" if request.query else request.path
+    def _target(self, request: HTTPRequest) -> str:
+        """What is asked for: the path with its query where something of its own stands there, else the path."""
+        whole = f"{request.path}?{request.query}"
+        return whole if whole in self.documents or whole in self.statuses else request.path
 
 
 @asynccontextmanager

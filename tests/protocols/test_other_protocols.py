@@ -81,7 +81,7 @@ RELATED = {frozenset({"ai-sdk-ui", other}) for other in ("ai-sdk", "ai-gateway",
 def test_the_first_events_of_one_protocol_are_no_truncated_answer_of_another(own: str, other: str) -> None:
     if own == other or {own, other} in RELATED:
         return
-    for data in (MADE_UP[own], MADE_UP[own][:-12]):
+    for data in (MADE_UP[own], MADE_UP[own] * 2, MADE_UP[own] + MADE_UP[own][:-12]):
         with pytest.raises(RecordingError, match=f"nothing in it is an event of {other}"):
             list(read_recording(data, "a.jsonl", other))
 

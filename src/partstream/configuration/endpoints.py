@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.configuration.findings import Finding, Verdict
+from partstream.protocols.known_servers import server_at
+from partstream.settings.secrecy import hidden_url
 from partstream.upstreams.detection.asking import ask_round
+from partstream.upstreams.detection.base_urls import own_base_url
 from partstream.upstreams.detection.finding import advice_on_protocol
 from partstream.upstreams.detection.signs import Presence
 from partstream.upstreams.detection.wires import known_wires
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.connections import Connections
-    from partstream.upstreams.detection.signs import Sign
+    from partstream.upstreams.detection.decision import Round
     from partstream.upstreams.detection.wires import Wire
 
 __all__ = ["Endpoints", "examine_endpoints"]
@@ -55,10 +58,12 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     own = next((wire for wire in wires if wire.name == gateway.protocol), None)
     if own is None:
         return Endpoints((), None)
+    elsewhere = _elsewhere(gateway.base_url, own, wires)
+    wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
     deadline = asyncio.get_running_loop().time() + _SECONDS
-    signs = (await ask_round(gateway, connections, gateway.base_url, wires, deadline)).signs
-    sign = signs[own.name]
-    says = _says(own, [wire for wire in wires if wire is not own], signs)
+    asked = await ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
+    signs, sign = asked.signs, asked.signs[own.name]
+    says = _says(own, [wire for wire in wires if wire is not own], asked)
     if sign.presence is Presence.THERE:
         return Endpoints((Finding("endpoint", Verdict.FINE, says),), True)
     if sign.presence is Presence.SILENT:
@@ -67,22 +72,45 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     advice = sign.advice or (WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
     spoken = next((wire for wire in wires if signs[wire.name].presence is Presence.THERE), None)
     if spoken is not None:
-        advice = f"leave `protocol` out, or set it to {spoken.name}"
+        advice = f"leave `protocol` out, or set it to {spoken.name}{_and_base_url(spoken, elsewhere)}"
     elif is_set:
         advice = await advice_on_protocol(gateway, connections) or advice
     return Endpoints((Finding("endpoint", Verdict.PROBLEM, says, advice),), False)
 
 
-def _says(own: Wire, others: Sequence[Wire], signs: Mapping[str, Sign]) -> str:
+def _elsewhere(url: str, own: Wire, wires: Sequence[Wire]) -> dict[str, str]:
+    """The base URLs of the other protocols that stand below another one on the same host, by name.
+
+    A protocol with a base path of its own is asked for only at a server that is known to speak it.
+    """
+    server, paths = server_at(url), [wire.path for wire in wires]
+    places = {}
+    for wire in wires:
+        if wire is not own and wire.own_base_path and server is not None and wire.row_at(server.name) is not None:
+            places[wire.name] = own_base_url(url, wire.own_base_path, paths)
+        elif own.own_base_path and wire is not own and not wire.own_base_path:
+            places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
+    return places
+
+
+_USUAL_BASE_PATH: Final = "/v1"
+
+
+def _and_base_url(wire: Wire, elsewhere: Mapping[str, str]) -> str:
+    return f", and `baseUrl` to {hidden_url(elsewhere[wire.name])}" if wire.name in elsewhere else ""
+
+
+def _says(own: Wire, others: Sequence[Wire], asked: Round) -> str:
     """What the server speaks and what not, each with the answer that says so."""
+    signs = asked.signs
     there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
     missing = [wire for wire in others if signs[wire.name].presence is Presence.MISSING]
-    sentence = f"it {_VERBS[signs[own.name].presence]} {_shown(own, signs)}"
+    sentence = f"it {_VERBS[signs[own.name].presence]} {_shown(own, asked)}"
     if there:
         sentence += (
-            f", and {'speaks ' if signs[own.name].presence is not Presence.THERE else ''}{_listed(there, signs)}"
+            f", and {'speaks ' if signs[own.name].presence is not Presence.THERE else ''}{_listed(there, asked)}"
         )
-    return sentence + (f"; it does not speak {_listed(missing, signs)}" if missing else "")
+    return sentence + (f"; it does not speak {_listed(missing, asked)}" if missing else "")
 
 
 _VERBS: Final = {
@@ -93,9 +121,11 @@ _VERBS: Final = {
 }
 
 
-def _listed(wires: Sequence[Wire], signs: Mapping[str, Sign]) -> str:
-    return " and ".join(_shown(wire, signs) for wire in wires)
+def _listed(wires: Sequence[Wire], asked: Round) -> str:
+    shown = [_shown(wire, asked) for wire in wires]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def _shown(wire: Wire, signs: Mapping[str, Sign]) -> str:
-    return f"{wire.title} ({wire.path}: {signs[wire.name].says})"
+def _shown(wire: Wire, asked: Round) -> str:
+    path = asked.path_of(wire) if wire.name in asked.elsewhere else wire.path
+    return f"{wire.title} ({path}: {asked.signs[wire.name].says})"

@@ -239,6 +239,8 @@ class WriteRequest:
         count: Where its servers count a request, or None.
         empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
             shows thereby that the endpoint is there. None where no server is asked in this way.
+        own_base_path: Where below a host its servers stand, for a wire that has a base path of its own, such as `/api`;
+            empty for one that stands beside the others.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -255,6 +257,7 @@ class WriteRequest:
     leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = _as_it_is
     count: CountEndpoint | None = None
     empty_request: Mapping[str, Any] | None = None
+    own_base_path: str = ""
 
     @property
     def carries(self) -> Carried:
@@ -352,6 +355,8 @@ class SpokenAt:
             back can go back.
         reason: What is missing, as a clause; empty where it is complete.
         source: Where this is known from.
+        rank: Of a protocol that is not complete there, how much is missing beside the others that are not: the lower,
+            the less.
     """
 
     server: str
@@ -359,6 +364,12 @@ class SpokenAt:
     is_complete: bool
     reason: str
     source: str
+    rank: int = 1
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """What a list of the protocols of one server is sorted by, the better one first."""
+        return not self.is_complete, self.rank
 
     def at(self, url: str) -> str:
         """The base URL of this protocol at the host of another URL, such as that of a region or a port of one's own."""

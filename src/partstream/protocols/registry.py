@@ -216,7 +216,8 @@ def known_framings() -> dict[str, Framing]:
 def spoken_at(server: str) -> tuple[tuple[str, SpokenAt], ...]:
     """The protocols that a known server speaks, by name, each with its row; the better one first.
 
-    A protocol that is complete there is better than one that is not; among equals the order of the names decides.
+    A protocol that is complete there is better than one that is not, and of two that are not the one that lacks less;
+    among equals the order of the names decides.
 
     Args:
         server: The :attr:`partstream.protocols.known_servers.KnownServer.name`.
@@ -228,4 +229,4 @@ def spoken_at(server: str) -> tuple[tuple[str, SpokenAt], ...]:
         for row in one.spoken_at()
         if row.server == server
     ]
-    return tuple(sorted(rows, key=lambda found: not found[1].is_complete))
+    return tuple(sorted(rows, key=lambda found: found[1].order))

@@ -24,6 +24,8 @@ _VERSION: Final = "/v1"
 _VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """What else servers do not find; the endpoint itself is in the plural in paths."""
+_NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
+"""What Google says of a model that it does not have (facts gemini.md 9)."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """What llama.cpp's server says of any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0
@@ -39,6 +41,8 @@ def says_path_is_missing(error: LanguageModelError) -> bool:
     if not isinstance(error, UpstreamHTTPError) or error.http_status not in _MISSING:
         return False
     # A path in a message may hold any word: `/v4/ai/language-model`. No pattern looks for it: a message may be long.
+    if _NO_SUCH_MODEL.match(error.provider_message or ""):
+        return False
     message = " ".join(word for word in (error.provider_message or "").split() if "/" not in word)
     return _NO_SUCH_PATH.fullmatch(message.strip()) is not None or not _THINGS.search(message)
 

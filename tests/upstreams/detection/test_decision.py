@@ -10,10 +10,11 @@ from partstream.protocols.ai_gateway.servers import SPOKEN_AT as AI_GATEWAY
 from partstream.protocols.chat_completions.servers import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses.servers import SPOKEN_AT as OPENRESPONSES
+from partstream.protocols.protocol import SpokenAt
 from partstream.upstreams.detection.base_urls import base_urls
-from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last
+from partstream.upstreams.detection.decision import Round, decide, decide_by_host, is_last, joined
 from partstream.upstreams.detection.signs import Presence, Sign
-from partstream.upstreams.detection.wires import Wire, probed_wires
+from partstream.upstreams.detection.wires import Wire, probed_elsewhere, probed_wires
 
 RESPONSES = Wire("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)
 CHAT = Wire("chat-completions", "Chat Completions", "/chat/completions", {}, CHAT_COMPLETIONS, COMMON_ERRORS)
@@ -265,6 +266,60 @@ def test_where_no_endpoint_is_there_the_path_or_the_host_of_a_protocol_that_is_n
     assert (found.protocol, found.base_url, found.is_certain) == ("ai-gateway", older, True)
 
 
-def test_two_protocols_at_the_most_are_asked_for_and_only_those_with_an_empty_request():
+def test_three_protocols_at_the_most_are_asked_for_and_only_those_with_an_empty_request():
     assert probed_wires(WIRES) == (RESPONSES, CHAT)
-    assert probed_wires((GATEWAY, CHAT, RESPONSES, CHAT)) == (CHAT, RESPONSES)
+    assert probed_wires((GATEWAY, CHAT, RESPONSES, CHAT, CHAT)) == (CHAT, RESPONSES, CHAT)
+
+
+# ---- a wire with a base path of its own ----
+
+
+def _at_ollama(*, is_complete: bool, rank: int = 1, reason: str = "") -> SpokenAt:
+    return SpokenAt("ollama", "http://localhost:11434/x", is_complete, reason, "a test", rank)
+
+
+OWN = Wire("own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api")
+CUTS = replace(CHAT, rows=(_at_ollama(is_complete=False, reason="long prompts are cut"),))
+LOSES_MORE = replace(RESPONSES, rows=(_at_ollama(is_complete=False, rank=2, reason="text is dropped"),))
+
+
+def _asked_too(responses: Sign, chat: Sign, own: Sign, base_url: str = "http://127.0.0.1:11434/v1") -> Round:
+    signs = {"openresponses": responses, "chat-completions": chat, "own": own}
+    return Round(base_url, signs, elsewhere={"own": "http://127.0.0.1:11434/api"})
+
+
+def test_it_is_asked_for_apart_from_those_that_stand_beside_each_other():
+    assert probed_wires((RESPONSES, OWN, CHAT)) == (RESPONSES, CHAT)
+    assert probed_elsewhere((RESPONSES, OWN, CHAT)) == (OWN,)
+
+
+def test_it_wins_where_it_alone_is_complete_and_the_reason_says_what_the_others_lose():
+    wires = (LOSES_MORE, CUTS, OWN)
+    url = "http://127.0.0.1:11434/v1"
+    found = decide(url, [url], [_asked_too(THERE, THERE, THERE)], wires)
+    assert (found.protocol, found.base_url) == ("own", "http://127.0.0.1:11434/api")
+    assert found.reason == (
+        "/api/chat answers an empty request (HTTP 400); OpenResponses is not complete at Ollama, whose usual port this "
+        "is (text is dropped); Chat Completions is not complete at Ollama, whose usual port this is (long prompts are "
+        "cut)"
+    )
+
+
+def test_without_it_the_one_that_loses_least_wins():
+    url = "http://127.0.0.1:11434/v1"
+    found = decide(url, [url], [_asked_too(THERE, THERE, MISSING)], (LOSES_MORE, CUTS, OWN))
+    assert (found.protocol, found.base_url) == ("chat-completions", url)
+    assert "/api/chat is missing (HTTP 404)" in found.reason
+
+
+def test_a_guess_takes_its_base_url_too():
+    found = decide("http://127.0.0.1:11434", ["http://127.0.0.1:11434/v1"], [_asked_too(DEAD, DEAD, DEAD)], (CUTS, OWN))
+    assert (found.protocol, found.base_url, found.is_certain) == ("own", "http://127.0.0.1:11434/api", False)
+
+
+def test_what_was_answered_to_further_questions_belongs_to_the_same_round():
+    first = asked("http://h:1/v1", MISSING, THERE)
+    more = Round("http://h:1/v1", {"own": THERE}, elsewhere={"own": "http://h:1/api"})
+    both = joined(first, more)
+    assert (both.base_url_of(CHAT), both.base_url_of(OWN)) == ("http://h:1/v1", "http://h:1/api")
+    assert both.names(Presence.THERE) == ["chat-completions", "own"]

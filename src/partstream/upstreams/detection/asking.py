@@ -17,7 +17,7 @@ from partstream.json_codec import dumps
 from partstream.models.discovery import FetchResponse
 from partstream.upstreams.addresses import without_query
 from partstream.upstreams.detection.base_urls import MODELS
-from partstream.upstreams.detection.decision import Round
+from partstream.upstreams.detection.decision import NOWHERE_ELSE, Round
 from partstream.upstreams.detection.signs import Presence, Sign, sign_of
 from partstream.upstreams.http import HTTPRequest, UpstreamHTTP
 
@@ -40,8 +40,9 @@ async def ask_round(
     base_url: str,
     wires: Sequence[Wire],
     deadline: float,
+    elsewhere: Mapping[str, str] = NOWHERE_ELSE,
 ) -> Round:
-    """Sends a request to each endpoint and one for the list, at the same time.
+    """Sends a request to each endpoint, and one for the list where an endpoint stands beside it, at the same time.
 
     Args:
         configuration: The upstream, its key and its headers.
@@ -49,26 +50,32 @@ async def ask_round(
         base_url: Where the endpoints are looked for.
         wires: The protocols that are asked for.
         deadline: By the clock of the event loop, when nobody waits any longer.
+        elsewhere: The base URLs of those that are looked for below another one, by name.
 
     Raises:
         CredentialError: The key cannot be had.
         ConnectionSetupError: The proxy or the certificates that this machine names are of no use.
     """
-    paths = [MODELS, *(wire.path for wire in wires)]
-    bodies = [None, *(wire.empty_request for wire in wires)]
-    clients = [UpstreamHTTP(configuration.spoken(wire.name, base_url), connections) for wire in (wires[0], *wires)]
-    listing, *answers = await _all(
+    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
+    questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
+        (wire.name, base_url, MODELS, None) for wire in lists
+    ]
+    questions += [
+        (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
+    ]
+    answers = await _all(
         _asked(http, _request(http, path, body), deadline)
-        for http, path, body in zip(clients, paths, bodies, strict=True)
+        for name, where, path, body in questions
+        for http in [UpstreamHTTP(configuration.spoken(name, where), connections)]
     )
-    shown = without_query(base_url)
+    listing, answers = (answers[0], answers[1:]) if lists else (None, answers)
     signs = {
         wire.name: Sign(Presence.SILENT, answer)
         if isinstance(answer, str)
-        else sign_of(answer, wire.errors, shown, wire.path)
+        else sign_of(answer, wire.errors, without_query(elsewhere.get(wire.name, base_url)), wire.probed_path)
         for wire, answer in zip(wires, answers, strict=True)
     }
-    return Round(base_url, signs, None if isinstance(listing, str) else listing)
+    return Round(base_url, signs, listing if isinstance(listing, FetchResponse) else None, elsewhere)
 
 
 async def _all(questions: Iterable[Coroutine[Any, Any, FetchResponse | str]]) -> list[FetchResponse | str]:

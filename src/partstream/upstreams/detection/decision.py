@@ -6,8 +6,9 @@ wires are complete where is in the rows of the protocols' own folders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from partstream.protocols.known_servers import KnownServer, known_server, server_at
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from partstream.models.discovery import FetchResponse
     from partstream.upstreams.detection.wires import Wire
 
-__all__ = ["Round", "decide", "decide_by_host", "is_last", "wires_at_path"]
+__all__ = ["NOWHERE_ELSE", "Round", "decide", "decide_by_host", "is_last", "joined", "server_of", "wires_at_path"]
+
+NOWHERE_ELSE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,21 @@ class Round:
         base_url: The base URL.
         signs: What the endpoints answered, by the names of their protocols.
         listing: The answer to the question for models, or None if there was none.
+        elsewhere: The base URLs of the protocols that were looked for below another one, by name.
     """
 
     base_url: str
     signs: Mapping[str, Sign]
     listing: FetchResponse | None = None
+    elsewhere: Mapping[str, str] = field(default_factory=lambda: NOWHERE_ELSE)
+
+    def base_url_of(self, wire: Wire) -> str:
+        """Where a protocol was looked for."""
+        return self.elsewhere.get(wire.name, self.base_url)
+
+    def path_of(self, wire: Wire) -> str:
+        """The path at which a protocol was looked for."""
+        return path_of(self.base_url_of(wire)) + wire.path
 
     def names(self, presence: Presence) -> list[str]:
         """The protocols whose endpoints have answered like this."""
@@ -54,6 +67,11 @@ def is_last(asked: Round) -> bool:
     return bool(asked.names(Presence.THERE) or asked.names(Presence.SILENT))
 
 
+def joined(asked: Round, more: Round) -> Round:
+    """What was answered below one base URL, and to further questions elsewhere on the same host."""
+    return replace(asked, signs={**asked.signs, **more.signs}, elsewhere={**asked.elsewhere, **more.elsewhere})
+
+
 def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
     """What a known host speaks; None where the host is unknown, or the path another than that of a base URL there."""
     server = server_at(url)
@@ -66,7 +84,7 @@ def decide_by_host(url: str, wires: Sequence[Wire]) -> Detected | None:
     fitting = exact or [(wire, row) for wire, row in known if path_of(row.base_url).startswith(f"{path}/")]
     if not fitting:
         return None
-    wire, row = min(fitting, key=lambda one: not one[1].is_complete)
+    wire, row = min(fitting, key=lambda one: one[1].order)
     reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server, server.title)
     return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
 
@@ -81,7 +99,7 @@ def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: S
         wires: The protocols to choose from, the better one first; one at least.
     """
     asked = rounds[-1] if rounds else Round(base_urls[0], {})
-    server, at = _server(asked)
+    server, at = server_of(asked)
     there = [wire for wire in wires if wire.name in asked.names(Presence.THERE)]
     if there:
         return _found(asked, there, wires, server, at)
@@ -93,14 +111,14 @@ def decide(url: str, base_urls: Sequence[str], rounds: Sequence[Round], wires: S
 
 def _found(asked: Round, there: Sequence[Wire], wires: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
     chosen = _best(there, server)
-    path = path_of(asked.base_url)
-    facts = [f"{path}{chosen.path} answers an empty request ({asked.signs[chosen.name].says})"]
+    facts = [f"{asked.path_of(chosen)} answers an empty request ({asked.signs[chosen.name].says})"]
     facts += [
-        f"{path}{wire.path} is missing ({asked.signs[wire.name].says})"
+        f"{asked.path_of(wire)} is missing ({asked.signs[wire.name].says})"
         for wire in wires
         if wire.name in asked.names(Presence.MISSING)
     ]
-    return Detected(chosen.name, asked.base_url, _because(facts, there, chosen, server, at), server=_name(server))
+    reason = _because(facts, there, chosen, server, at)
+    return Detected(chosen.name, asked.base_url_of(chosen), reason, server=_name(server))
 
 
 def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None, at: str) -> Detected:
@@ -110,14 +128,14 @@ def _untold(asked: Round, silent: Sequence[Wire], server: KnownServer | None, at
     said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
     facts = [f"a guess, as the server does not tell ({said})"]
     reason = _because(facts, known, chosen, server, at)
-    return Detected(chosen.name, asked.base_url, reason, is_certain=False, server=_name(server))
+    return Detected(chosen.name, asked.base_url_of(chosen), reason, is_certain=False, server=_name(server))
 
 
 def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> Detected:
     """What is left where no endpoint is there: a protocol that was not asked for, by its host or path; else a guess."""
     where = next((one for one in rounds if one.has_list), rounds[0])
     server, host, path = server_at(url), _host(url), path_of(url)
-    unasked = [wire for wire in wires if wire.name not in where.signs]
+    unasked = [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
     at_host = [] if server is None or not server.has_host(host) else [one for one in unasked if one.row_at(server.name)]
     at_path = wires_at_path(path, unasked)
     given = with_path(url, path)
@@ -125,7 +143,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[Wire]) -> 
         return Detected(_best(at_host, server).name, given, f"{host} is {server.title}", server=server.name)
     if len(at_path) == 1:
         return Detected(at_path[0].name, given, f"{path} is its usual path, and no other endpoint is there")
-    tried = ", ".join(f"{path_of(where.base_url)}{wire.path}" for wire in wires if wire.name in where.signs)
+    tried = ", ".join(where.path_of(wire) for wire in wires if wire.name in where.signs)
     no_api = next((sign for one in rounds for sign in one.signs.values() if sign.presence is Presence.NO_API), None)
     reason = f"none of {tried} is there" if no_api is None else no_api.says
     if no_api is not None:
@@ -144,9 +162,9 @@ def wires_at_path(path: str, wires: Sequence[Wire]) -> list[Wire]:
 
 
 def _best(wires: Sequence[Wire], server: KnownServer | None) -> Wire:
-    """The first wire that is complete at the server, as far as anybody knows; the first one where none is."""
+    """The first wire that is complete at the server, as far as anybody knows; else the one that lacks least."""
     rows = {wire.name: None if server is None else wire.row_at(server.name) for wire in wires}
-    return min(wires, key=lambda wire: (row := rows[wire.name]) is not None and not row.is_complete)
+    return min(wires, key=lambda wire: (False, 0) if (row := rows[wire.name]) is None else row.order)
 
 
 def _because(
@@ -167,7 +185,7 @@ def _because(
     return "; ".join((*facts, *passed))
 
 
-def _server(asked: Round) -> tuple[KnownServer | None, str]:
+def server_of(asked: Round) -> tuple[KnownServer | None, str]:
     """The server below a base URL, by its host for certain, else by its answers, else by its port; and its name."""
     by_address = server_at(asked.base_url)
     if by_address is not None and by_address.has_host(_host(asked.base_url)):

@@ -5,10 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from partstream.protocols.known_servers import server_at
 from partstream.upstreams.detection.asking import ask_round
-from partstream.upstreams.detection.base_urls import base_urls, path_of
-from partstream.upstreams.detection.decision import decide, decide_by_host, is_last, wires_at_path
-from partstream.upstreams.detection.wires import known_wires, probed_wires
+from partstream.upstreams.detection.base_urls import base_urls, own_base_url, path_of, without_ending
+from partstream.upstreams.detection.decision import (
+    decide,
+    decide_by_host,
+    is_last,
+    joined,
+    server_of,
+    wires_at_path,
+)
+from partstream.upstreams.detection.signs import Presence
+from partstream.upstreams.detection.wires import known_wires, probed_elsewhere, probed_wires
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,15 +88,42 @@ async def _ask(
 ) -> list[Round]:
     """Asks below the base URLs that may be meant, until one says something.
 
-    A path that belongs to a protocol that is not asked for is taken as it is.
+    A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
+    asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
     """
-    probed = probed_wires(wires)
-    if any(wire not in probed for wire in wires_at_path(path_of(configuration.base_url), wires)):
+    url = configuration.base_url
+    probed, own = probed_wires(wires), probed_elsewhere(wires)
+    if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
         meant = meant[:1]
+    places = {wire.name: own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own}
     deadline = asyncio.get_running_loop().time() + _SECONDS
+
+    async def ask(base_url: str, asked: Sequence[Wire]) -> Round:
+        elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
+        return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
+
+    first = [wire for wire in own if _is_expected(wire, url)]
     rounds: list[Round] = []
     for base_url in meant:
-        rounds.append(await ask_round(configuration, connections, base_url, probed, deadline))
+        rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
+        told, _ = server_of(rounds[-1])
+        if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
+            rounds[-1] = joined(rounds[-1], await ask(base_url, more))
         if is_last(rounds[-1]):
-            break
+            return rounds
+    late = _unasked(own, rounds)
+    if late and not any(one.names(Presence.NO_API) for one in rounds):
+        answered = joined(rounds[0], await ask(meant[0], late))
+        rounds = [*rounds[1:], answered] if answered.names(Presence.THERE) else [answered, *rounds[1:]]
     return rounds
+
+
+def _is_expected(wire: Wire, url: str) -> bool:
+    """Whether the address is that of a server that speaks a protocol with a base path of its own, or has that path."""
+    server = server_at(url)
+    is_there = server is not None and wire.row_at(server.name) is not None
+    return is_there or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+
+
+def _unasked(wires: Sequence[Wire], rounds: Sequence[Round]) -> list[Wire]:
+    return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream.protocols.model_paths import path_for_model
 from partstream.protocols.registry import PROTOCOLS, asked_protocols
 
 if TYPE_CHECKING:
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import SpokenAt
 
-__all__ = ["Wire", "known_wires", "probed_wires"]
+__all__ = ["Wire", "known_wires", "probed_elsewhere", "probed_wires"]
 
-_MOST_PROBED = 2
-"""With the list of models, three requests."""
+_MOST_PROBED: Final = 3
+"""With the list of models, four requests below each base URL."""
+_MOST_ELSEWHERE: Final = 2
+_NO_MODEL: Final = "partstream"
+"""What stands in a path that names the model: no server has it, and none is asked to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,11 @@ class Wire:
     Attributes:
         name: The protocol's name.
         title: What people call it.
-        path: The path of its endpoint below a base URL.
+        path: The path of its endpoint below a base URL, with `{model}` where it names the model.
         empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
         rows: What is known of it at known servers.
         errors: How its servers say what went wrong.
+        own_base_path: Where below a host its servers stand; empty for one that stands beside the others.
     """
 
     name: str
@@ -38,6 +43,12 @@ class Wire:
     empty_request: Mapping[str, Any] | None
     rows: tuple[SpokenAt, ...]
     errors: Errors
+    own_base_path: str = ""
+
+    @property
+    def probed_path(self) -> str:
+        """The path that is asked with an empty request."""
+        return path_for_model(self.path, _NO_MODEL)
 
     def row_at(self, server: str) -> SpokenAt | None:
         """What is known of it at a server, by the server's name."""
@@ -51,7 +62,12 @@ def known_wires() -> tuple[Wire, ...]:
 
 def probed_wires(wires: Sequence[Wire]) -> tuple[Wire, ...]:
     """The protocols whose endpoints are asked for where the address alone does not tell."""
-    return tuple(wire for wire in wires if wire.empty_request is not None)[:_MOST_PROBED]
+    return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
+
+
+def probed_elsewhere(wires: Sequence[Wire]) -> tuple[Wire, ...]:
+    """Those of them that stand below a base path of their own."""
+    return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
 
 
 def _wire(name: str) -> Wire:
@@ -59,4 +75,6 @@ def _wire(name: str) -> Wire:
     assert protocol.write_request is not None  # noqa: S101 - for the type checker: it is one that is asked
     corner = protocol.write_request()
     rows = () if protocol.spoken_at is None else protocol.spoken_at()
-    return Wire(name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors)
+    return Wire(
+        name, protocol.shown_title, corner.path, corner.empty_request, rows, corner.errors, corner.own_base_path
+    )
