@@ -239,6 +239,14 @@ def test_without_iterations_the_first_prompt_is_what_is_known_of_the_window() ->
     assert (usage.input_tokens, usage.context_tokens) == (320_032, 2751)
 
 
+def test_hidden_thinking_is_no_tool_of_the_server() -> None:
+    hidden = opened("redacted_thinking", data="e")
+    events = [started(usage={"input_tokens": 0}), hidden, closed(), stopped("end_turn", {"input_tokens": 480}), STOP]
+    usage = read(events).finish.usage
+    assert usage is not None
+    assert (usage.input_tokens, usage.context_tokens) == (480, None)
+
+
 def test_an_answer_that_breaks_keeps_the_tokens_of_its_beginning() -> None:
     usage = read([started(), *text("Hi")]).finish.usage
     assert usage is not None

@@ -64,7 +64,7 @@ class Message:
     @property
     def ran_tools(self) -> bool:
         """Whether the server has run tools of its own: its tokens are those of several calls of the model then."""
-        return any(block.channel is Channel.INPUT and block.type != TOOL_USE for block in self._blocks.all)
+        return any(block.type != TOOL_USE and block.type.endswith(TOOL_USE) for block in self._blocks.all)
 
     @property
     def content(self) -> list[Wire]:
