@@ -110,9 +110,16 @@ def _supported(supported: bool) -> dict[str, bool]:
 
 
 def _count(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+    for name in _OF_ANSWERS:
+        if name in request.body:
+            raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
     asked = read_request(request)
     model = next((model for model in models if model.id == asked.model), models[0])
     return 200, {"input_tokens": model.count(asked)}
+
+
+_OF_ANSWERS: Final = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata")
+"""Fields that a request for an answer has, and one for a count has not."""
 
 
 def _is_meant(headers: Mapping[str, str]) -> bool:
