@@ -33,6 +33,7 @@ __all__ = [
     "FileMode",
     "Finish",
     "Outcome",
+    "PausingStream",
     "Reply",
     "ReportingStream",
     "ResponseStream",
@@ -233,6 +234,25 @@ class EndingStream(Protocol):
     @property
     def ending(self) -> bool:
         """Whether the upstream has said that the answer is whole, and may still add to it, such as its tokens."""
+        ...
+
+
+@runtime_checkable
+class PausingStream(ResponseStream, Protocol):
+    """An adapter whose upstream may pause its answer.
+
+    The answer is no answer until then: the upstream goes on with it when it gets back what it has said. The adapter is
+    fed the events of that response too, and its :class:`Finish` is that of both. Ended while paused, it says that the
+    answer is not complete.
+    """
+
+    @property
+    def paused(self) -> Mapping[str, Any] | None:
+        """What the upstream has said of a paused answer, in the protocol's own form; None while it is not paused."""
+        ...
+
+    def go_on(self) -> None:
+        """Tells that the events of the response that goes on with the paused answer follow."""
         ...
 
 

@@ -236,6 +236,8 @@ class WriteRequest:
         errors: How its servers say what went wrong.
         leave_out: Takes optional fields out of a request that servers refuse, or puts their twins into their place; the
             names are those of :attr:`partstream.protocols.errors.Errors.refused_fields`.
+        resume: The request that goes on with a paused answer, given the request that asked for it and what
+            :attr:`partstream.outputs.PausingStream.paused` holds; None where no server pauses.
         count: Where its servers count a request, or None.
         empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
             shows thereby that the endpoint is there. None where no server is asked in this way.
@@ -255,6 +257,7 @@ class WriteRequest:
     continues: bool = False
     errors: Errors = COMMON_ERRORS
     leave_out: Callable[[WireRequest, Collection[str]], WireRequest] = _as_it_is
+    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None = None
     count: CountEndpoint | None = None
     empty_request: Mapping[str, Any] | None = None
     own_base_path: str = ""

@@ -22,7 +22,7 @@ from partstream.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
-from partstream.outputs import EndingStream, StreamOptions
+from partstream.outputs import EndingStream, PausingStream, StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
 from partstream.sse import SHORT_EVENT
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import Sink, StreamOutput
+    from partstream.outputs import ResponseStream, Sink, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import EndMark, Protocol
     from partstream.sse import ServerSentEvent
@@ -51,6 +51,7 @@ class StreamReader:
         protocol: What the bytes are, or its name.
         options: How what is read is rendered.
         framing: How the events are told apart; None for the framing of the wire.
+        paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
 
     Raises:
         KeyError: There is no protocol of that name.
@@ -73,6 +74,7 @@ class StreamReader:
         "_events_of",
         "_frequent",
         "_marked",
+        "_pausing_stream",
         "_repeated",
         "_sink",
         "_sink_name",
@@ -89,6 +91,7 @@ class StreamReader:
         options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
         *,
         framing: Framing | None = None,
+        paused: PausingStream | None = None,
     ) -> None:
         row = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
         corner = row.read_response()
@@ -101,8 +104,11 @@ class StreamReader:
         self._ends = row.ends
         self._end_names = row.ends.names
         self._tag = row.tag
-        self._stream = open_response(corner, options)
+        self._stream: ResponseStream = open_response(corner, options) if paused is None else paused
+        if paused is not None:
+            paused.go_on()
         self._ending_stream = self._stream if isinstance(self._stream, EndingStream) else None
+        self._pausing_stream = self._stream if isinstance(self._stream, PausingStream) else None
         self._events_of = corner.events_of
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated
@@ -121,6 +127,12 @@ class StreamReader:
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still say more about it."""
         return self._stream.failing
+
+    @property
+    def paused(self) -> PausingStream | None:
+        """The adapter of an answer that its upstream has paused; None for every other."""
+        stream = self._pausing_stream
+        return None if stream is None or stream.paused is None else stream
 
     def feed(self, data: bytes) -> list[StreamOutput]:
         """Reads more bytes and returns their outputs; never raises for what the upstream sent.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from partstream.errors import LanguageModelError
-    from partstream.outputs import StreamOutput
+    from partstream.outputs import PausingStream, StreamOutput
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol as WireProtocol
     from partstream.sse import ServerSentEvent
@@ -62,6 +62,7 @@ class TappedReader(StreamReader):
         protocol: What the bytes are, or its name.
         options: How what is read is rendered.
         framing: How the events are told apart; None for the framing of the wire.
+        paused: The adapter of an answer that was paused, and with which these bytes go on; None for a new answer.
 
     Raises:
         KeyError: There is no protocol of that name.
@@ -77,8 +78,9 @@ class TappedReader(StreamReader):
         options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
         *,
         framing: Framing | None = None,
+        paused: PausingStream | None = None,
     ) -> None:
-        super().__init__(protocol, options, framing=framing)
+        super().__init__(protocol, options, framing=framing, paused=paused)
         self._tap = tap
         self._seen = 0
 

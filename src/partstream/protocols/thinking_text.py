@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.outputs import EndingStream, ReportingStream, ThinkingMode, Unmapped
+from partstream.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
@@ -87,6 +87,16 @@ class ThinkingAsText:
     def ending(self) -> bool:
         """Whether only what adds to the answer may still come."""
         return isinstance(self._stream, EndingStream) and self._stream.ending
+
+    @property
+    def paused(self) -> Mapping[str, Any] | None:
+        """What the upstream has said of a paused answer, or None."""
+        return self._stream.paused if isinstance(self._stream, PausingStream) else None
+
+    def go_on(self) -> None:
+        """Tells that the response follows that goes on with a paused answer."""
+        if isinstance(self._stream, PausingStream):
+            self._stream.go_on()
 
     @property
     def usage(self) -> Usage | None:

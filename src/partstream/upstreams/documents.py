@@ -81,7 +81,10 @@ async def _read_document(
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
     """The outputs of a document; an error in their place if the document is only an error."""
     body = await _whole_body(answer, deadlines)
-    outputs = [*reader.feed_document(body), *reader.end()]
+    outputs = reader.feed_document(body)
+    if reader.paused is not None and exchange.is_over(reader):
+        return outputs, None
+    outputs += reader.end()
     finish = outputs[-1]
     if isinstance(finish, Finish) and finish.error is not None and _holds_nothing(finish, outputs):
         redactor = answer.redactor

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from partstream.protocols.reader import StreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from partstream.outputs import StreamOptions
+    from partstream.outputs import PausingStream, StreamOptions
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol, WireRequest
     from partstream.protocols.tapped_reader import Tap
@@ -29,6 +29,10 @@ class Exchange:
         errors: How the upstream says what went wrong.
         options: How the answer is rendered.
         headers: Headers that somebody set for this request; they win over all others.
+        paused: The adapter of the answer that the upstream paused and that this request goes on with; None for a new
+            answer.
+        on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
+            None where a pause is the end.
     """
 
     request: WireRequest = field(repr=False)
@@ -36,6 +40,8 @@ class Exchange:
     errors: Errors
     options: StreamOptions
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    paused: PausingStream | None = field(default=None, repr=False)
+    on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
 
     def make_reader(self, tap: Tap | None = None) -> StreamReader:
         """A new reader, for one attempt.
@@ -44,10 +50,20 @@ class Exchange:
             tap: Sees what is read; None for a reader that shows it to nobody.
         """
         if tap is None:
-            return StreamReader(self.protocol, self.options)
+            return StreamReader(self.protocol, self.options, paused=self.paused)
         from partstream.protocols.tapped_reader import TappedReader  # noqa: PLC0415 - hardly anybody looks
 
-        return TappedReader(tap, self.protocol, self.options)
+        return TappedReader(tap, self.protocol, self.options, paused=self.paused)
+
+    def is_over(self, reader: StreamReader) -> bool:
+        """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
+        if reader.finished:
+            return True
+        paused = None if self.on_pause is None else reader.paused
+        if self.on_pause is None or paused is None:
+            return False
+        self.on_pause(paused)
+        return True
 
     @property
     def takes_documents(self) -> bool:

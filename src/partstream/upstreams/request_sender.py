@@ -24,6 +24,7 @@ from partstream.upstreams.exchange import Exchange
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.key_advice import advise_on_key
 from partstream.upstreams.linked_files import LinkedFiles, is_linked
+from partstream.upstreams.pauses import stream_over_pauses
 from partstream.upstreams.refusals import RefusedFields, less_of, written
 from partstream.upstreams.retry import Sending, send_without_what_is_refused
 from partstream.upstreams.transport import Transport
@@ -184,7 +185,8 @@ class RequestSender:
             asked.settings.extra_headers,
         )
         fetches = self._configuration.stream.files is FileMode.FETCH
-        async with aclosing(self._transport.stream(exchange, question.progress.wait)) as batches:
+        answer = stream_over_pauses(self._transport, exchange, self._upstream.resume, question.progress.wait)
+        async with aclosing(answer) as batches:
             async for outputs in batches:
                 for output in outputs:
                     if question.token.is_cancellation_requested:

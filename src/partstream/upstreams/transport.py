@@ -96,7 +96,7 @@ class Transport:
             reader = exchange.make_reader(trace)
             failure: UpstreamError | None = None
             wait: float | None = None
-            has_parts = False
+            has_parts = exchange.paused is not None  # what goes on with an answer cannot begin it again
             try:
                 async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
                     async for outputs in answer:
@@ -109,7 +109,9 @@ class Transport:
                         yield outputs
             except UpstreamError as error:
                 # An error of HTTP comes in place of an answer, also as a document under a status of success.
-                failure = error if isinstance(error, UpstreamHTTPError) or not reader.started else None
+                is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
+                is_lost = exchange.paused is not None and reader.finished  # with the answer that it should go on with
+                failure = error if is_unread and not is_lost else None
                 wait = self._wait_before_retry(failure, attempt, exchange.errors)
                 if wait is None:
                     raise
@@ -147,7 +149,7 @@ class Transport:
                 return
             chunks = answer.response.aiter_bytes()
             pieces = _Pieces(chunks)
-            while not reader.finished:
+            while not exchange.is_over(reader):
                 failure: UpstreamError | None = None
                 outputs: list[StreamOutput] = []
                 try:

@@ -74,10 +74,14 @@ class StopReason:
         """Whether something stopped the model before it was done: a limit, a filter, or a pause."""
         return self.unified in _CUT or self.word in _UNFINISHED
 
-    @property
-    def outcome(self) -> Outcome:
-        """How the response ended, if it is whole."""
-        return Outcome.INCOMPLETE if self.is_cut else Outcome.COMPLETED
+    def outcome(self, *, has_calls: bool) -> Outcome:
+        """How the response ended, if it is whole.
+
+        Args:
+            has_calls: Whether calls were handed out: those are no pause, whatever the word is.
+        """
+        is_cut = self.unified in _CUT or (self.word in _UNFINISHED and not has_calls)
+        return Outcome.INCOMPLETE if is_cut else Outcome.COMPLETED
 
     @property
     def explanation(self) -> str | None:

@@ -102,7 +102,7 @@ def _reason(form: ResponseForm) -> ResponseForm:
     called = any(isinstance(part, ToolCallPart) for part in form.parts)
     stop = StopReason()
     stop.say({"stop_reason": stop_word(form.outcome, form.reason, called=called)})
-    return replace(form, outcome=stop.outcome, reason=stop.reason(has_calls=called))
+    return replace(form, outcome=stop.outcome(has_calls=called), reason=stop.reason(has_calls=called))
 
 
 def _error_code(form: ResponseForm) -> ResponseForm:

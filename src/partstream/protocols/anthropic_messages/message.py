@@ -119,11 +119,6 @@ class Message:
         for block in self._blocks.close_all():
             self._close(block, outputs)
 
-    def pause(self, outputs: _Outputs) -> None:
-        """The answer goes on in another response, whose blocks are counted anew."""
-        self.close(outputs)
-        self._blocks = Blocks()
-
     def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
         """Hands out what waits.
 

@@ -82,6 +82,13 @@ class MessagesStream:
         container = self._envelope.container
         return {"content": self._message.content} | ({"container": container} if container else {})
 
+    def go_on(self) -> None:
+        """Tells that the response follows that goes on with a paused answer."""
+        if self._state is State.ANSWERED:
+            self.ending = False
+            self._stop = StopReason()
+            self._enter(State.OPEN)
+
     def feed(self, event: Mapping[str, Any]) -> _Outputs:
         """Takes the next event and returns what it means, in order."""
         outputs: _Outputs = []
@@ -132,8 +139,9 @@ class MessagesStream:
     def _complete(self, outputs: _Outputs) -> None:
         stop, message = self._stop, self._message
         error = message.end(self._envelope.container, outputs, is_cut=stop.is_cut)
-        outcome = stop.outcome if error is None else Outcome.FAILED
-        self._finish(outcome, stop.reason(has_calls=message.held.has_calls), outputs, error)
+        has_calls = message.held.has_calls
+        outcome = stop.outcome(has_calls=has_calls) if error is None else Outcome.FAILED
+        self._finish(outcome, stop.reason(has_calls=has_calls), outputs, error)
 
     def _finish(
         self,
