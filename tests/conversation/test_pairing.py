@@ -4,7 +4,7 @@ import pytest
 
 from conversation.samples import assistant, body_of, called, gave, prepared, user
 from partstream import ChatMessage, TextPart
-from partstream.conversation.turns import Note, Result, TurnRole
+from partstream.conversation.turns import Call, Note, Result, TurnRole
 
 
 def test_results_that_follow_each_other_are_one_turn_and_parallel_calls_another():
@@ -64,3 +64,14 @@ def test_a_second_result_of_one_call_keeps_the_name_of_the_tool():
     body = body_of(assistant([called("gw-1", "f")]), user([gave("gw-1", "a"), gave("gw-1", "b")]))
     assert [item["name"] for item in body["input"] if item["type"] == "function_call"] == ["f", "f"]
     assert [item["output"] for item in body["input"] if item["type"] == "function_call_output"] == ["a", "b"]
+
+
+def test_what_the_conversation_lacks_is_marked_as_added():
+    (call,) = prepared(user([gave("gw-1")])).whole.turns[0].content
+    assert isinstance(call, Call)
+    assert call.is_added
+    (result,) = prepared(user("Hi"), assistant([called("gw-1")])).whole.turns[2].content
+    assert isinstance(result, Result)
+    assert result.is_added
+    whole = prepared(user("Hi"), assistant([called("gw-1")]), user([gave("gw-1")])).whole.turns
+    assert not any(piece.is_added for turn in whole for piece in turn.content if isinstance(piece, Call | Result))

@@ -99,7 +99,7 @@ class _Pairing:
             if number not in self._answered:
                 call = self._calls[number]
                 self.notes.append(Note("a tool call without a result", call.where))
-                missing = Result(call.call_id, call.name, (Text(MISSING_RESULT),), False, call.where)
+                missing = Result(call.call_id, call.name, (Text(MISSING_RESULT),), False, call.where, is_added=True)
                 self._append(missing, turn.message + 1)
 
     def end(self) -> list[Turn]:
@@ -125,7 +125,7 @@ class _Pairing:
         """The missing call of a result, to be added before it."""
         self.notes.append(Note("a tool result without a call", result.where))
         name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
-        self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where))
+        self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where, is_added=True))
         return self._orphans[-1]
 
     def _append(self, result: Result, message: int) -> None:

@@ -68,12 +68,14 @@ class Call:
         name: The name to send.
         input: The arguments.
         where: The place in the messages.
+        is_added: Whether the conversation lacks it: it was added to a result that is left of it.
     """
 
     call_id: str
     name: str
     input: Mapping[str, Any]
     where: str
+    is_added: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Result:
         content: The result; may be empty.
         is_error: Whether the tool failed.
         where: The place in the messages.
+        is_added: Whether the conversation lacks it: it was added to a call that was never answered.
     """
 
     call_id: str
@@ -103,6 +106,7 @@ class Result:
     content: tuple[ResultContent, ...]
     is_error: bool
     where: str
+    is_added: bool = field(default=False, compare=False)
 
 
 Piece: TypeAlias = Text | Attachment | Call | Reasoning | Result
