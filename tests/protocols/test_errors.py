@@ -33,15 +33,24 @@ def test_a_failure_without_a_status_has_vs_codes_word_by_its_own(provider_code: 
     assert error.provider_message == "no"
 
 
-PASSING = {ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE}
+PASSING = {ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNAVAILABLE}
 
 
 @pytest.mark.parametrize("kind", ErrorKind)
-def test_only_what_passes_is_helped_by_another_model_or_by_waiting(kind: ErrorKind) -> None:
+def test_only_what_passes_is_helped_by_another_model(kind: ErrorKind) -> None:
     assert kind.is_passing is (kind in PASSING)
 
 
 # ---- a protocol's own ----
+
+
+def test_codes_that_no_table_can_list_are_read_by_their_form() -> None:
+    errors = Errors(codes={"known": ErrorKind.UNAVAILABLE}, code_forms=(("PerDay", ErrorKind.QUOTA_SPENT),))
+    assert errors.kind("RequestsPerDayPerModel") is ErrorKind.QUOTA_SPENT
+    assert errors.kind("known") is ErrorKind.UNAVAILABLE
+    assert errors.kind("RequestsPerMinute") is None
+    assert errors.kind(None) is None
+
 
 OWN = Errors(
     codes={

@@ -9,6 +9,17 @@ from partstream.protocols.overflow import PHRASINGS, Overflow
 read_overflow = COMMON_ERRORS.overflow
 
 SAID = [
+    ("The input token count (1054016) exceeds the maximum number of tokens allowed (1048576).", 1_048_576, 1_054_016),
+    ("The input token count (1,054,016) exceeds the maximum number of tokens allowed 1,048,576.", 1_048_576, 1_054_016),
+    ("The input token count exceeds the maximum number of tokens allowed.", None, None),
+    (
+        (
+            "Unable to submit request because the input token count is 1251952 but model only supports up to "
+            "1048576. Reduce the input token count and try again."
+        ),
+        1_048_576,
+        1_251_952,
+    ),
     ("prompt is too long: 204716 tokens > 200000 maximum", 200_000, 204_716),
     ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input", 178_667, 188_240),
     (

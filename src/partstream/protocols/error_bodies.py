@@ -15,7 +15,7 @@ from partstream.protocols.waits import wait_in_body, wait_in_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["ErrorBody", "holds_error", "read_error_body", "routing_attempts"]
+__all__ = ["ErrorBody", "error_layers", "holds_error", "read_error_body", "routing_attempts"]
 
 _MAX_ID: Final = 200
 _MAX_ATTEMPTS: Final = 10
@@ -120,6 +120,13 @@ def read_error_body(document: Any) -> ErrorBody:
         _identifier(value, "request_id"),
         kind,
     )
+
+
+def error_layers(document: Any) -> Iterator[dict[str, Any]]:
+    """An error and those inside it, from the outside to the inside: a gateway may wrap the error of another server."""
+    value = _unwrapped(document)
+    if isinstance(value, dict):
+        yield from _layers(value, _DEPTH)
 
 
 def routing_attempts(document: Any) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ class ErrorKind(StrEnum):
     NO_CREDIT = "no credit"
     RATE_LIMIT = "rate limit"
     """The account asks too often: another model may answer, or this one later."""
+    QUOTA_SPENT = "quota spent"
+    """A quota of many hours is used up: another model may answer, but this one not soon."""
     CONTENT_POLICY = "content policy"
     """A filter refused what was asked, or what was being answered."""
     UNKNOWN_MODEL = "unknown model"
@@ -42,18 +44,19 @@ class ErrorKind(StrEnum):
     @property
     def is_passing(self) -> bool:
         """Whether another model may answer, or the same one later."""
-        return self in {ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE}
+        return self in {ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNAVAILABLE}
 
     @property
     def outranks_status(self) -> bool:
         """Whether it says more than any HTTP status: 429 stands for a spent quota too, and 403 for a filter."""
-        return self in {ErrorKind.NO_CREDIT, ErrorKind.CONTENT_POLICY}
+        return self in {ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.CONTENT_POLICY}
 
 
 _CODE_BY_KIND: Final[Mapping[ErrorKind, LanguageModelErrorCode]] = {
     ErrorKind.NO_PERMISSION: LanguageModelErrorCode.NO_PERMISSIONS,
     ErrorKind.NO_CREDIT: LanguageModelErrorCode.BLOCKED,
     ErrorKind.RATE_LIMIT: LanguageModelErrorCode.BLOCKED,
+    ErrorKind.QUOTA_SPENT: LanguageModelErrorCode.BLOCKED,
     ErrorKind.CONTENT_POLICY: LanguageModelErrorCode.BLOCKED,
     ErrorKind.UNKNOWN_MODEL: LanguageModelErrorCode.NOT_FOUND,
 }

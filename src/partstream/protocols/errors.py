@@ -52,6 +52,8 @@ class Errors:
 
     Attributes:
         codes: The kinds of codes that only this wire has, codes in lower case; they win over the common ones.
+        code_forms: Regular expressions for codes of which there are too many to list, such as the ids of quotas, and
+            their kinds; for a code that is in no table.
         phrasings: Sentences for an input that is too long that only this wire has; they are tried before the common
             ones.
         read_body: Reads the JSON value of the body of an HTTP error.
@@ -62,6 +64,7 @@ class Errors:
     """
 
     codes: Mapping[str, ErrorKind] = field(default_factory=lambda: MappingProxyType({}))
+    code_forms: tuple[tuple[str, ErrorKind], ...] = ()
     phrasings: tuple[Phrasing, ...] = ()
     read_body: Callable[[Any], ErrorBody] = read_error_body
     refused: Callable[[UpstreamError], Carried] = _nothing_refused
@@ -71,7 +74,8 @@ class Errors:
     def kind(self, code: str | None) -> ErrorKind | None:
         """The kind of a provider's code; None for an unknown code."""
         name = (code or "").lower()
-        return self.codes.get(name) or COMMON_CODES.get(name)
+        known = self.codes.get(name) or COMMON_CODES.get(name)
+        return known or next((kind for form, kind in self.code_forms if re.search(form, code or "")), None)
 
     def kind_of(self, error: UpstreamError) -> ErrorKind | None:
         """The kind of an error, by its codes and its status."""

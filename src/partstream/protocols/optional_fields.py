@@ -211,7 +211,7 @@ def _without(body: Mapping[str, Any], row: OptionalField, names: Collection[str]
     if value is not NOTHING and _with_value(row, value) in names:
         if row.instead is NOTHING or _with_value(row, row.instead) in names or value == row.instead:
             return _dropped(body, row.path)
-        return {**body, row.path: row.instead}
+        return _replaced(body, row.path, row.instead)
     if row.name not in names or not _is_there(body, row.path):
         return body
     rest = _dropped(body, row.path)
@@ -250,6 +250,12 @@ def _is_there(value: Any, path: str) -> bool:
     if name.endswith("[]"):
         return isinstance(inner, list) and any(_is_there(item, rest) for item in inner)
     return _is_there(inner, rest) if rest else True
+
+
+def _replaced(body: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The body with another value in a field that stands in no array."""
+    name, _, rest = path.partition(".")
+    return {**body, name: _replaced(body[name], rest, value) if rest else value}
 
 
 def _dropped(body: Mapping[str, Any], path: str) -> dict[str, Any]:

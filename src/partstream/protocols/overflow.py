@@ -182,6 +182,8 @@ PHRASINGS: Final = (
     phrasing(
         "Google", r"input token count(?: of)? \(?<count>\)? exceeds the maximum number of tokens allowed \(?<limit>"
     ),
+    phrasing("Vertex AI", r"input token count is <count> but model only supports up to <limit>"),
+    phrasing("Google without numbers", r"input token count exceeds the maximum number of tokens allowed"),
     phrasing("Amazon Bedrock", r"input is too long for requested model"),
     phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
     phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
