@@ -42,9 +42,11 @@ _COLUMNS: Final = (
     "tried",
     "known from",
 )
-_SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0"}
+_SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0"} | dict.fromkeys(
+    ("anthropic-messages", "gemini", "ollama"), "0.9.0"
+)
 """The version of Partstream that asks servers in a protocol first, see CHANGELOG.md."""
-_WITHOUT_THINKING: Final = frozenset({"openai", "azure", "anthropic"})
+_WITHOUT_THINKING: Final = frozenset({"openai", "azure", "anthropic", "gemini"})
 """Servers whose Chat Completions tell nothing of what a model thinks: their own protocols do."""
 _REFUSES_THINKING: Final = frozenset({("openresponses", "vllm")})
 """Where another protocol has a place for it, and the server refuses it."""

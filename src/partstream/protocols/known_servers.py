@@ -257,6 +257,14 @@ KNOWN_SERVERS: Final = (
         key_variables=("GITHUB_TOKEN",),
         is_offered=False,
     ),
+    KnownServer(
+        "vertex",
+        "Google Vertex AI",
+        ("aiplatform.googleapis.com",),
+        key_variables=("GOOGLE_API_KEY",),
+        keys_page="https://console.cloud.google.com/vertex-ai/studio",
+        is_offered=False,  # its list of models wants more than a key
+    ),
     KnownServer("sglang", "SGLang", ports=(30000,), key=KeyNeed.OPTIONAL, is_offered=False),
     KnownServer(
         "nvidia",

@@ -16,10 +16,10 @@ ITEMS = [
     ({"toolCallId": "c1", "given": False, "thoughtSignature": "s"}, StateOfCall("c1", False, "s")),
     ({"toolCallId": "c1", "given": True}, StateOfCall("c1", True, None)),
     ({"textLength": 0, "thoughtSignature": "s"}, SignedText(0, "s")),
-    ({"textLength": 3, "thoughtSignature": "s"}, SignedText(3, "s")),
+    ({"textLength": 3, "checksum": 5, "thoughtSignature": "s"}, SignedText(3, "s", 5)),
     ({"file": 1, "thoughtSignature": "s"}, SignedFile(1, "s")),
     ({"part": {"toolCall": {"id": "t"}}}, CarriedPart({"toolCall": {"id": "t"}})),
-    ({"part": {"executableCode": {}}, "textLength": 9}, CarriedPart({"executableCode": {}}, 9)),
+    ({"part": {"executableCode": {}}, "textLength": 9, "checksum": 5}, CarriedPart({"executableCode": {}}, 9, 5)),
 ]
 
 

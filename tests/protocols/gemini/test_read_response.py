@@ -14,6 +14,7 @@ from partstream.errors import (
 from partstream.outputs import CitationMode, FileMode, Outcome, ThinkingMode
 from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.emitted_text import checksum
 from partstream.protocols.gemini.call_ids import is_own_id
 from partstream.protocols.gemini.read_response import claims
 from partstream.protocols.protocol import Claim
@@ -292,7 +293,7 @@ def test_decision_5_an_empty_text_with_a_signature_is_carried_behind_the_text() 
 def test_decision_5_a_signed_text_is_a_part_of_its_own() -> None:
     result = read([chunk(said("ab"), said("cde", thoughtSignature="s"), said("f")), stop()])
     assert result.text == "abcdef"
-    assert carried(result) == [{"textLength": 3, "thoughtSignature": "s"}]
+    assert carried(result) == [{"textLength": 3, "checksum": checksum("cde"), "thoughtSignature": "s"}]
 
 
 def test_a_signature_without_a_data_field_is_that_of_an_empty_text() -> None:
@@ -322,9 +323,9 @@ def test_parts_of_the_server_and_signed_thoughts_are_carried_as_they_came() -> N
         {"toolCall": {"id": "t", "toolType": "URL_CONTEXT"}, "thoughtSignature": "u"},
         thought("Hm.", thoughtSignature="v"),
     ]
-    shown = len("\n\n```python\n1\n```\n\n")
+    shown = "\n\n```python\n1\n```\n\n"
     assert carried(read([chunk(*parts), stop()])) == [
-        {"part": parts[0], "textLength": shown},
+        {"part": parts[0], "textLength": len(shown), "checksum": checksum(shown)},
         {"part": parts[1]},
         {"part": parts[2]},
     ]

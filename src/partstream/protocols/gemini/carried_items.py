@@ -7,16 +7,17 @@ exactly the part that had it (facts 5). The items of one answer stand, in order,
 
     {"toolCallId": ID, "given": BOOL, "thoughtSignature": S}   the call handed out under this id: whether
                                                                the server gave the id, and the signature, if any
-    {"textLength": NUMBER, "thoughtSignature": S}              the NUMBER characters of text right before the item were
-                                                               one signed part; 0 for an empty text
+    {"textLength": NUMBER, "checksum": C,                      the NUMBER characters of text right before the item were
+     "thoughtSignature": S}                                    one signed part; 0 for an empty text
     {"file": NUMBER, "thoughtSignature": S}                    the file of this number, from 0, among those that the
                                                                answer handed out
-    {"part": PART, "textLength": NUMBER}                       a part that is sent back as it came, at this place: code
+    {"part": PART, "textLength": NUMBER, "checksum": C}        a part that is sent back as it came, at this place: code
                                                                and tools that the server ran, a signed thought. It takes
                                                                the place of the NUMBER characters of text right before
                                                                the item, which show it; without it, of none
 
-A call without a signature whose id was made here has no item.
+A call without a signature whose id was made here has no item. The checksum is that of the text
+(:func:`partstream.protocols.emitted_text.checksum`): a text that somebody has edited is not the one that was signed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "CHECKSUM",
     "FILE",
     "GIVEN",
     "ITEM_TYPE",
@@ -50,6 +52,7 @@ TOOL_CALL_ID: Final = "toolCallId"
 GIVEN: Final = "given"
 SIGNATURE: Final = "thoughtSignature"
 TEXT_LENGTH: Final = "textLength"
+CHECKSUM: Final = "checksum"
 FILE: Final = "file"
 PART: Final = "part"
 
@@ -76,10 +79,12 @@ class SignedText:
     Attributes:
         length: The characters right before the item that were one part; 0 for an empty text.
         signature: The signature.
+        checksum: The checksum of those characters; None if the item does not say it.
     """
 
     length: int
     signature: str
+    checksum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +107,12 @@ class CarriedPart:
     Attributes:
         part: The part.
         length: The characters right before the item that show it, in whose place it is sent.
+        checksum: The checksum of those characters; None if the item does not say it.
     """
 
     part: Mapping[str, Any]
     length: int = 0
+    checksum: int | None = None
 
 
 CarriedItem: TypeAlias = StateOfCall | SignedText | SignedFile | CarriedPart
@@ -124,11 +131,11 @@ def read_item(item: Mapping[str, Any]) -> CarriedItem | None:
         return None
     if isinstance(call_id, str):
         return StateOfCall(call_id, item.get(GIVEN) is True, signature)
-    length, number = _count(item.get(TEXT_LENGTH)), _count(item.get(FILE))
+    length, number, checksum = (_count(item.get(name)) for name in (TEXT_LENGTH, FILE, CHECKSUM))
     if isinstance(part, dict) and part:
-        return CarriedPart(part, length or 0)
+        return CarriedPart(part, length or 0, checksum)
     if signature is not None and length is not None:
-        return SignedText(length, signature)
+        return SignedText(length, signature, checksum)
     return SignedFile(number, signature) if signature is not None and number is not None else None
 
 

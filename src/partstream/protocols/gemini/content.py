@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.outputs import CitationMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part, tool_call_part
+from partstream.protocols.emitted_text import checksum
 from partstream.protocols.fields import Wire, mapping, objects
 from partstream.protocols.gemini.calls import ToolCalls
 from partstream.protocols.gemini.carried_items import (
+    CHECKSUM,
     FILE,
     GIVEN,
     PART,
@@ -123,7 +125,7 @@ class Content:
             return
         self._show(value, outputs, is_said=True)
         if signature is not None:
-            self._carry({TEXT_LENGTH: len(value), SIGNATURE: signature}, outputs)
+            self._carry({**_shown_text(value), SIGNATURE: signature}, outputs)
 
     def function_call(self, part: Wire, outputs: _Outputs) -> None:
         """A call for the client, unless the server answers it."""
@@ -155,7 +157,7 @@ class Content:
         file = named_file(mapping(part, "fileData"), self._options.files)
         if isinstance(file, TextPart):
             self._show(file.value, outputs, is_said=False)
-            self._carry({PART: part, TEXT_LENGTH: len(file.value)}, outputs)
+            self._carry({PART: part, **_shown_text(file.value)}, outputs)
         elif file is not None:
             self._release(outputs)
             outputs.append(file)
@@ -186,7 +188,7 @@ class Content:
     def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
         """Emits a block that stands for a part, and carries the part."""
         self._show(block, outputs, is_said=False)
-        self._carry({PART: part, **({TEXT_LENGTH: len(block)} if block else {})}, outputs)
+        self._carry({PART: part, **_shown_text(block)}, outputs)
 
     def _show(self, value: str, outputs: _Outputs, *, is_said: bool) -> None:
         """Emits visible text.
@@ -217,6 +219,11 @@ class Content:
         outputs += (tool_call_part(prefix + one.call_id, one.name, one.input) for one in calls)
         self._carried.add(*behind)
         self._carried.hand_out(outputs)
+
+
+def _shown_text(value: str) -> Wire:
+    """The fields of an item that say which text stands right before it."""
+    return {TEXT_LENGTH: len(value)} | ({CHECKSUM: checksum(value)} if value else {})
 
 
 PARTS: Final[Mapping[str, Callable[[Content, Wire, _Outputs], None]]] = {

@@ -1,0 +1,26 @@
+"""The known servers that speak Gemini's own wire; sources: facts gemini.md 1, and the documentation of Google."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import SpokenAt
+
+__all__ = ["SPOKEN_AT"]
+
+SPOKEN_AT: Final = (
+    SpokenAt(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        is_complete=True,
+        reason="",
+        source="facts gemini.md 1; ai.google.dev/api/generate-content",
+    ),
+    SpokenAt(
+        "vertex",
+        "https://aiplatform.googleapis.com/v1/publishers/google",
+        is_complete=True,
+        reason="",
+        source="facts gemini.md 1; cloud.google.com/vertex-ai, express mode",
+    ),
+)

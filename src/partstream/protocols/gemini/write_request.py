@@ -1,0 +1,137 @@
+"""Writes a request as the body of `streamGenerateContent`; `partstream.conversation` has prepared it.
+
+Source: facts gemini.md 10. What differs between models is a table, :mod:`partstream.protocols.gemini.known_models`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.rules import ConversationRules
+from partstream.conversation.tool_names import NameForm
+from partstream.protocols.gemini.contents import contents_of, system_texts
+from partstream.protocols.gemini.count import COUNT
+from partstream.protocols.gemini.errors import ERRORS
+from partstream.protocols.gemini.known_models import known_model
+from partstream.protocols.gemini.optional_fields import LEAVE_OUT
+from partstream.protocols.gemini.options import read_options
+from partstream.protocols.gemini.settings import GeminiSettings
+from partstream.protocols.gemini.thinking_config import thinking_config
+from partstream.protocols.gemini.tools import tool_fields
+from partstream.protocols.model_paths import path_for_model
+from partstream.protocols.protocol import NO_FIELDS, KeyKind, WireRequest, WriteRequest
+
+if TYPE_CHECKING:
+    from partstream.conversation.chat_request import ChatRequest
+    from partstream.conversation.settings import RequestSettings
+    from partstream.protocols.gemini.attachments import Wire
+    from partstream.protocols.gemini.known_models import KnownModel
+
+__all__ = ["PATH", "WRITE_REQUEST", "build_request", "conversation_rules"]
+
+PATH: Final = "/models/{model}:streamGenerateContent"
+_AS_EVENTS: Final = "alt=sse"
+_MEGABYTE: Final = 1_000_000
+_GENERATION: Final = "generationConfig"
+_THINKING: Final = "thinkingConfig"
+_EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
+
+
+def build_request(request: ChatRequest) -> dict[str, Any]:
+    """The JSON body that asks for the answer.
+
+    Raises:
+        RequestNotExpressibleError: The models do not take a file, or something holds what JSON has no form for.
+    """
+    settings = request.settings
+    own, model = settings.own_settings(GeminiSettings), known_model(request.model_id)
+    options = read_options(request.options)
+    generation = _generation(request, own, model)
+    contents = contents_of(request, model, own.most_file_megabytes * _MEGABYTE)
+    system = system_texts(request)
+    body: dict[str, Any] = {
+        **({"systemInstruction": {"parts": [{"text": text} for text in system]}} if system else {}),
+        **tool_fields(request, own, model),
+        "contents": contents,
+        **({_GENERATION: generation} if generation else {}),
+        **options.fields,
+    }
+    return _with_extra_fields(body, settings.extra_body)
+
+
+def _generation(request: ChatRequest, own: GeminiSettings, model: KnownModel) -> Wire:
+    """The chosen values: from the options of the request, else from the configuration of the model."""
+    options = read_options(request.options)
+    effort = options.effort or request.reasoning_effort
+    thinking = thinking_config(model.thinking, request.settings.capabilities, effort, shows=own.include_thoughts)
+    most = request.settings.max_output_tokens
+    config: Wire = {
+        **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),
+        **({"maxOutputTokens": most} if most is not None else {}),
+        **({_THINKING: thinking} if thinking else {}),
+    }
+    return _merged(config, options.generation)
+
+
+def _with_extra_fields(body: Wire, extras: Mapping[str, Any]) -> Wire:
+    """The body with the fields of `extras`, which win; None takes a field out.
+
+    What holds further fields is merged, and tools are added to those of the request: to replace them would take away
+    what the request is about.
+    """
+    merged = dict(body)
+    for name, value in extras.items():
+        before = merged.get(name)
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, Mapping) and isinstance(before, Mapping):
+            merged[name] = _merged(before, value)
+        elif name == "tools" and isinstance(value, list) and isinstance(before, list):
+            merged[name] = [*before, *value]
+        else:
+            merged[name] = value
+    return merged
+
+
+def _merged(config: Mapping[str, Any], chosen: Mapping[str, Any]) -> Wire:
+    """The fields of both, those that somebody chose before ours; a level and a budget are never both (decision 16)."""
+    result = {name: value for name, value in {**config, **chosen}.items() if value is not None}
+    ours, theirs = config.get(_THINKING), chosen.get(_THINKING)
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        kept = {name: value for name, value in ours.items() if not (name in _EITHER and _EITHER & theirs.keys())}
+        result[_THINKING] = kept | {name: value for name, value in theirs.items() if value is not None}
+    return result
+
+
+def _write(request: ChatRequest) -> WireRequest:
+    path = path_for_model(PATH, request.model_id.removeprefix("models/"))
+    return WireRequest(path, build_request(request), query=_AS_EVENTS)
+
+
+def conversation_rules(_settings: RequestSettings, _model_id: str) -> ConversationRules:
+    """The names that the servers take. Ids are of no account: only those that a server gave go back."""
+    return ConversationRules(tool_names=NameForm(letter_first=True))
+
+
+_OAUTH: Final = "ya29."
+"""How the tokens of Google's own sign-in begin, which Vertex takes in place of a key."""
+
+
+def authorize(key: str, kind: KeyKind) -> Mapping[str, str]:
+    """The header that carries a key; a token goes as a bearer token (facts 1)."""
+    if kind is KeyKind.OIDC or key.startswith(_OAUTH):
+        return {"authorization": f"Bearer {key}"}
+    return {"x-goog-api-key": key}
+
+
+WRITE_REQUEST: Final = WriteRequest(
+    write=_write,
+    path=PATH,
+    authorize=authorize,
+    conversation_rules=conversation_rules,
+    errors=ERRORS,
+    leave_out=LEAVE_OUT,
+    count=COUNT,
+    empty_request=NO_FIELDS,
+)
