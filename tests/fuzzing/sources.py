@@ -71,6 +71,8 @@ def _recordings() -> list[Source]:
         "openresponses": "openresponses/*.jsonl",
         "ai-sdk": "ai_sdk/*/*.jsonl",
         "chat-completions": "chat_completions/*.jsonl",
+        "anthropic-messages": "anthropic_messages/*.jsonl",
+        "gemini": "gemini/*.jsonl",
         "ollama": "ollama/*.jsonl",
     }
     found: list[Source] = []

@@ -14,8 +14,9 @@ from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.json_codec import FAST, MOST_LEVELS, nests_too_deeply
 from partstream.outputs import CitationMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.parts import DataPart, TextPart, ToolCallPart
+from partstream.protocols.framings import JSON_LINES
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.registry import known_framings
+from partstream.protocols.registry import PROTOCOLS, known_framings
 
 DELTA = b'"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%s"'
 
@@ -150,10 +151,45 @@ CHUNKS: dict[str, str] = {
     "a file": '{"type":"file","file":{"data":%s}}',
     "what was thrown": '{"$thrown_by_iterator":%s}',
 }
+MESSAGES: dict[str, str] = {
+    "a text": '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}',
+    "a block": '{"type":"content_block_start","index":0,"content_block":%s}',
+    "an input": '{"type":"content_block_start","index":1,"content_block":'
+    '{"type":"tool_use","id":"c","name":"n","input":%s}}',
+    "a citation": '{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"x":%s}}}',
+    "usage": '{"type":"message_delta","delta":{},"usage":{"input_tokens":%s}}',
+    "a whole message": '{"type":"message_start","message":{"content":%s}}',
+    "an error": '{"type":"error","error":%s}',
+}
+CANDIDATES: dict[str, str] = {
+    "a text": '{"candidates":[{"content":{"parts":[{"text":%s}]}}]}',
+    "arguments": '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"n","args":{"a":%s}}}]}}]}',
+    "arguments in pieces": '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"n","partialArgs":%s}}]}}]}',
+    "a part": '{"candidates":[{"content":{"parts":[%s]}}]}',
+    "sources": '{"candidates":[{"groundingMetadata":{"groundingChunks":%s}}]}',
+    "usage": '{"usageMetadata":{"promptTokenCount":%s}}',
+    "an error": '{"error":{"details":%s}}',
+}
+MESSAGE_LINES: dict[str, str] = {
+    "a text": '{"model":"m","message":{"content":%s},"done":false}',
+    "arguments": '{"model":"m","message":{"tool_calls":[{"function":{"name":"n","arguments":{"a":%s}}}]},"done":false}',
+    "pictures": '{"model":"m","message":{"images":%s},"done":false}',
+    "tokens": '{"model":"m","message":{},"done":true,"eval_count":%s}',
+    "an error": '{"error":%s}',
+}
 DEPTHS = (100, 250, 500, *range(940, 1000, 3), 5000)
 
 
-@pytest.mark.parametrize(("protocol", "fields"), [("openresponses", FIELDS), ("ai-sdk", CHUNKS)])
+@pytest.mark.parametrize(
+    ("protocol", "fields"),
+    [
+        ("openresponses", FIELDS),
+        ("ai-sdk", CHUNKS),
+        ("anthropic-messages", MESSAGES),
+        ("gemini", CANDIDATES),
+        ("ollama", MESSAGE_LINES),
+    ],
+)
 @pytest.mark.parametrize("mode", [CitationMode.DATA, CitationMode.INLINE])
 def test_levels_without_end_are_outputs_or_one_typed_error_in_any_field(
     protocol: str, fields: dict[str, str], mode: CitationMode
@@ -162,8 +198,10 @@ def test_levels_without_end_are_outputs_or_one_typed_error_in_any_field(
         for depth in DEPTHS:
             for opens, closes in (("[", "]"), ('{"a":', "}")):
                 value = opens * depth + ("1" if opens != "[" else "") + closes * depth
-                piece = b"data: " + (form % value).encode() + b"\n\n"
-                outputs = _read([piece, piece], protocol, citations=mode)
+                framing = PROTOCOLS[protocol].framings[0]
+                line = (form % value).encode()
+                piece = line + b"\n" if framing is JSON_LINES else b"data: " + line + b"\n\n"
+                outputs = _read([piece, piece], protocol, framing.name, citations=mode)
                 assert isinstance(outputs[-1], Finish)
                 if depth > MOST_LEVELS:
                     assert isinstance(outputs[-1].error, UpstreamProtocolError), form
@@ -197,7 +235,7 @@ def test_a_caller_that_leaves_hardly_any_stack_gets_one_typed_error() -> None:
 
 
 @pytest.mark.parametrize("levels", [MOST_LEVELS, MOST_LEVELS + 1, 900, 100_000])
-@pytest.mark.parametrize("protocol", ["openresponses", "ai-gateway"])
+@pytest.mark.parametrize("protocol", ["openresponses", "ai-gateway", "anthropic-messages"])
 def test_arguments_that_nest_too_deeply_are_an_error_and_no_call(protocol: str, levels: int) -> None:
     text = '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
     call = {
@@ -207,10 +245,24 @@ def test_arguments_that_nest_too_deeply_are_an_error_and_no_call(protocol: str, 
             "item": {"type": "function_call", "call_id": "c", "name": "n", "arguments": text},
         },
         "ai-gateway": {"type": "tool-call", "toolCallId": "c", "toolName": "n", "input": text},
+        "anthropic-messages": {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": text},
+        },
     }[protocol]
-    finish = {"type": "finish", "finishReason": "tool-calls", "usage": {}}
-    last = COMPLETED if protocol == "openresponses" else b"data: " + json.dumps(finish).encode() + b"\n\n"
-    outputs = _read([b"data: " + json.dumps(call).encode() + b"\n\n", last], protocol)
+    opened = {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "tool_use", "id": "c", "name": "n", "input": {}},
+    }
+    last = {
+        "openresponses": {"type": "response.completed", "response": {"output": []}},
+        "ai-gateway": {"type": "finish", "finishReason": "tool-calls", "usage": {}},
+        "anthropic-messages": {"type": "message_stop"},
+    }[protocol]
+    events = [*([opened] if protocol == "anthropic-messages" else []), call, last]
+    outputs = _read([b"data: " + json.dumps(event).encode() + b"\n\n" for event in events], protocol)
     calls = [output for output in outputs if isinstance(output, ToolCallPart)]
     if levels <= MOST_LEVELS:
         assert len(calls) == 1

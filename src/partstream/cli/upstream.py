@@ -65,7 +65,8 @@ Faults:
     "--replay",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Answer every request with this recorded stream: .jsonl (one event per line) or .sse (bytes).",
+    help="Answer every request with this recorded stream: .jsonl (one event per line), .json (an array), .sse or "
+    ".ndjson (bytes).",
 )
 @click.option(
     "--pace-ms",

@@ -11,7 +11,7 @@ from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.errors import CallerError
-from partstream.testing.steps import END_OF_STREAM, End, EndKind, Head, Send, Stall, Step, document
+from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, End, EndKind, Head, Send, Stall, Step, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -207,7 +207,7 @@ def _duplicate(steps: _Steps, value: str, situation: Situation) -> _Steps:
     for step in steps:
         result.append(step)
         if isinstance(step, Send) and step.is_event and value in {"", step.event}:
-            result.append(step)
+            result.append(replace(step, data=step.again or step.data))
     return tuple(result)
 
 
@@ -232,7 +232,8 @@ def _body_start(steps: _Steps) -> int:
 
 def _position(steps: _Steps, count: str) -> int:
     """The index after `count` events, by default after half of them; after the last event if there are fewer."""
-    places = [index for index, step in enumerate(steps) if isinstance(step, Send) and step.event != END_OF_STREAM]
+    around = {START_OF_STREAM, END_OF_STREAM}
+    places = [index for index, step in enumerate(steps) if isinstance(step, Send) and step.event not in around]
     wanted = int(count) if count else len(places) // 2
     if wanted < 0:
         raise ValueError(count)

@@ -1,4 +1,5 @@
-"""Reads a recorded stream for replaying it: an `.sse` file byte for byte, a `.jsonl` file one event per line."""
+"""Reads a recorded stream for replaying it: `.sse` and `.ndjson` files byte for byte, a `.jsonl` file one event a line,
+a `.json` file as an array of events."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import CallerError
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.outputs import Finish, Unmapped
-from partstream.protocols.framings import SSE
+from partstream.protocols.capture import as_stream
+from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
 from partstream.sse import SSEDecoder
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
@@ -43,7 +45,7 @@ _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r
 
 
 def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
-    """The recorded events; events of a `.jsonl` file get the protocol's framing and its mark of the end.
+    """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
     A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed
     too, but has no pieces and therefore no pace.
@@ -62,8 +64,16 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
         pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
         sends = (Send(piece, _kind(piece, protocol)) for piece in pieces)
         return tuple(_read_by(StreamReader(protocol, framing=SSE), sends))
-    if path.suffix != ".jsonl":
-        raise NotARecordingError(path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".jsonl or .sse")
+    if path.suffix == ".ndjson":
+        lines = content.splitlines(keepends=True)
+        sends = (Send(line, _line_kind(line, protocol)) for line in lines)
+        return tuple(_read_by(StreamReader(protocol, framing=JSON_LINES), sends))
+    if path.suffix not in {".jsonl", ".json"}:
+        raise NotARecordingError(
+            path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".json, .ndjson, .jsonl or .sse"
+        )
+    if path.suffix == ".json":
+        content, _ = as_stream(content, path.name)
     events = [
         _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
     ]
@@ -97,6 +107,11 @@ def _kind(piece: bytes, protocol: Protocol) -> str:
             return END_OF_STREAM
         return name.decode(errors="replace") or _kind_by_data(data, protocol)
     return ""
+
+
+def _line_kind(line: bytes, protocol: Protocol) -> str:
+    """The kind of the event in a line; empty for a blank line."""
+    return _kind_by_data(line, protocol) if line.strip() else ""
 
 
 def _kind_by_data(data: bytes, protocol: Protocol) -> str:

@@ -19,7 +19,7 @@ from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.scripted import identifier, play
-from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
+from partstream.testing.steps import END_OF_STREAM, START_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -104,11 +104,14 @@ class Endpoint:
         """The events of an answer as bytes; the first event of each part begins a piece of the answer."""
         writer = self.writes.open(asked, reply)
         form = self.writes.stream_form(asked)
-        before = form.start
+        if form.start:
+            yield Send(form.start, START_OF_STREAM)
+        before = b""
         for output in outputs:
             is_piece = not isinstance(output, Finish | Unmapped)
             for event in writer.write(output):
-                yield Send(before + form.frame(event), self.protocol.kind(event) or UNNAMED, is_piece)
+                data = form.frame(event)
+                yield Send(before + data, self.protocol.kind(event) or UNNAMED, is_piece, form.separator + data)
                 before, is_piece = form.separator, False
         if form.end:
             yield Send(form.end, END_OF_STREAM)

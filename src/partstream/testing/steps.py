@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "END_OF_STREAM",
     "EVENT_STREAM",
+    "START_OF_STREAM",
     "UNNAMED",
     "End",
     "EndKind",
@@ -23,6 +24,9 @@ __all__ = [
     "event_stream",
     "paced",
 ]
+
+START_OF_STREAM: Final = "start of stream"
+"""The value of :attr:`Send.event` for what stands before the first event, such as the bracket of a JSON array."""
 
 END_OF_STREAM: Final = "end of stream"
 """The value of :attr:`Send.event` for the mark after the last event."""
@@ -49,18 +53,21 @@ class Send:
     Attributes:
         data: At least one byte.
         event: The kind of the event that begins with these bytes, or :data:`UNNAMED` if it has no kind;
-            :data:`END_OF_STREAM` for the mark after the last event; empty for all other bytes.
+            :data:`START_OF_STREAM` and :data:`END_OF_STREAM` for what stands before the first event and after the last;
+            empty for all other bytes.
         piece: Whether a piece of the answer begins with these bytes.
+        again: The bytes of the event where it is sent once more; empty where they are the same.
     """
 
     data: bytes
     event: str = ""
     piece: bool = False
+    again: bytes = b""
 
     @property
     def is_event(self) -> bool:
         """Whether an event begins with these bytes."""
-        return self.event not in {"", END_OF_STREAM}
+        return self.event not in {"", START_OF_STREAM, END_OF_STREAM}
 
 
 @dataclass(frozen=True, slots=True)
