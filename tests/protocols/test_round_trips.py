@@ -59,7 +59,7 @@ def _recorded_by_servers() -> list[Any]:
     """Every answer that a model server gave."""
     return [
         pytest.param(one.values[0].path, id=f"{folder}/{one.id}", marks=one.marks)
-        for folder in ("openresponses", "chat_completions", "anthropic_messages")
+        for folder in ("openresponses", "chat_completions", "anthropic_messages", "gemini")
         for one in recordings.recordings(folder)
     ]
 

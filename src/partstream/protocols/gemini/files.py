@@ -30,7 +30,7 @@ def inline_file(blob: Wire) -> DataPart | None:
         data = b64decode(said + "=" * (-len(said) % 4))
     except ValueError:  # not of the alphabet; not ASCII
         return None
-    media_type = (identifier(blob, "mimeType") or sniff(data) or _UNKNOWN).lower()
+    media_type = identifier(blob, "mimeType") or sniff(data) or _UNKNOWN
     return unchecked_part(DataPart, data, media_type) if data else None
 
 

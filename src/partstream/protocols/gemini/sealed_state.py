@@ -1,0 +1,73 @@
+"""The state of thinking that this wire has no field for, in a signature.
+
+Clients give back every signature as it came (facts 5). So the state of other protocols, and who gave the state, stand
+in the signature of an empty text, which no server but ours reads. A signature is base64, as the official clients want
+it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from partstream.conversation.reasoning import ITEMS
+from partstream.conversation.sealing import seal, unseal
+from partstream.json_codec import is_json
+
+__all__ = ["Sealed", "is_made_up", "made_up_signature", "read_sealed", "sealed_signature"]
+
+_MADE_UP: Final = b"partstream0."
+
+
+class Sealed(NamedTuple):
+    """The signature of one item in the metadata of thinking.
+
+    Attributes:
+        item: The item with its place, or None where the metadata lists none.
+        beside: The other fields of the metadata.
+    """
+
+    item: Mapping[str, Any] | None
+    beside: Mapping[str, Any]
+
+
+def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
+    """The signature that carries an item; None if JSON has no form for it.
+
+    Args:
+        item: The item, or None where the metadata lists none.
+        metadata: The metadata that it stands in.
+    """
+    beside = {name: value for name, value in metadata.items() if name != ITEMS}
+    sealed = {"item": item, "beside": beside}
+    return b64encode(seal(sealed).encode()).decode() if is_json(sealed) else None
+
+
+def read_sealed(signature: str) -> Sealed | None:
+    """Opens what :func:`sealed_signature` made; None for any other signature."""
+    sealed = unseal(_decoded(signature).decode("ascii", "replace"))
+    if not isinstance(sealed, dict):
+        return None
+    item, beside = sealed.get("item"), sealed.get("beside")
+    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
+
+
+def made_up_signature(call_id: str) -> str:
+    """A signature for a call of a model that signs calls, where nothing gave one: its clients wait for it."""
+    return b64encode(_MADE_UP + sha256(call_id.encode(errors="surrogatepass")).hexdigest().encode()).decode()
+
+
+def is_made_up(signature: str) -> bool:
+    """Whether a signature is one of :func:`made_up_signature`, which carries nothing."""
+    return _decoded(signature).startswith(_MADE_UP)
+
+
+def _decoded(signature: str) -> bytes:
+    """The bytes of a signature in either alphabet; none for what is no base64."""
+    said = signature.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return b64decode(said + "=" * (-len(said) % 4), validate=True)
+    except ValueError:
+        return b""

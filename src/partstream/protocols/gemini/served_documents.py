@@ -1,0 +1,84 @@
+"""What a server of this wire has beside answers: its models, one of them, the tokens of a request (facts 11)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+from partstream.protocols.gemini.read_request import read_asked
+from partstream.protocols.model_paths import MODEL, model_in_path, path_for_model
+from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.served_documents import ServedDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.protocols.served_documents import ServedModel
+    from partstream.protocols.wire_request import WireRequest
+
+__all__ = ["DOCUMENTS"]
+
+_ONE: Final = f"/models/{MODEL}"
+_COUNT: Final = f"/models/{MODEL}:countTokens"
+_ANSWER: Final = f"/models/{MODEL}:generateContent"
+_PAGE: Final = 50
+_MOST: Final = 1000
+_METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
+
+
+def _list(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+    """One page of the models; a page without a size has fifty."""
+    query = {name: values[-1] for name, values in parse_qs(request.query).items()}
+    size, token = query.get("pageSize", str(_PAGE)), query.get("pageToken", "0")
+    if not size.isdecimal() or not token.isdecimal():
+        raise RefusedRequestError("Request contains an invalid argument.")
+    start, count = int(token), min(int(size) or _PAGE, _MOST)
+    end = start + count
+    behind = {"nextPageToken": str(end)} if end < len(models) else {}
+    return 200, {"models": [_entry(model) for model in models[start:end]], **behind}
+
+
+def _one(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+    return 200, _entry(_named(model_in_path(_ONE, request.path), models))
+
+
+def _named(model_id: str | None, models: Sequence[ServedModel]) -> ServedModel:
+    for model in models:
+        if model.id == model_id:
+            return model
+    raise RefusedRequestError(
+        f"models/{model_id} is not found for API version v1beta, or is not supported for generateContent. Call "
+        "ListModels to see the list of available models and their supported methods.",
+        status=404,
+    )
+
+
+def _entry(model: ServedModel) -> dict[str, Any]:
+    return {
+        "name": f"models/{model.id}",
+        "baseModelId": model.id,
+        "version": "001",
+        "displayName": model.name,
+        "inputTokenLimit": model.max_input_tokens,
+        "outputTokenLimit": model.max_output_tokens,
+        "supportedGenerationMethods": list(_METHODS),
+        "thinking": model.thinking,
+    }
+
+
+def _count(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+    """The tokens of `contents`, or of the whole request in `generateContentRequest`."""
+    model_id = model_in_path(_COUNT, request.path) or ""
+    body: Mapping[str, Any] = request.body.get("generateContentRequest") or request.body
+    asked = read_asked(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
+    model = next((model for model in models if model.id == model_id), models[0])
+    total = model.count(asked)
+    return 200, {"totalTokens": total, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": total}]}
+
+
+DOCUMENTS: Final = (
+    ServedDocument("GET", "/models", _list),
+    ServedDocument("GET", _ONE, _one),
+    ServedDocument("POST", _COUNT, _count),
+)
