@@ -248,3 +248,10 @@ def test_overload_of_the_response_that_goes_on_is_raised() -> None:
     answer = _ask(_stream(FIRST), _stream([BUSY]), _stream(SECOND))
     assert len(answer.bodies) == 2
     assert isinstance(answer.finishes[0].error, UpstreamFailureError)
+
+
+@pytest.mark.parametrize(("status", "said", "count"), [(500, "false", 1), (400, "true", 2), (500, "perhaps", 2)])
+def test_the_server_may_say_whether_the_request_is_sent_again(status: int, said: str, count: int) -> None:
+    error = {"type": "error", "error": {"type": "api_error", "message": "No."}}
+    refusal = document(status, json.dumps(error).encode(), headers=(("x-should-retry", said),))
+    assert len(_ask(refusal, _stream(WHOLE)).bodies) == count

@@ -96,6 +96,7 @@ class UpstreamHTTPError(UpstreamError):
         generation_id: A gateway's id of the request, to quote to its support; None without one.
         request_id: The server's id of the request from its headers, to quote to its support; None without one.
         attempts: One sentence for each provider that a gateway tried without success.
+        should_retry: Whether another attempt makes sense, where the server says so; None where it does not.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class UpstreamHTTPError(UpstreamError):
         advice: str = "",
         request_id: str | None = None,
         code: LanguageModelErrorCode | None = None,
+        should_retry: bool | None = None,
     ) -> None:
         reason = provider_message or said or "it gave no reason"
         tried = [attempt for attempt in attempts if reason not in attempt]
@@ -135,6 +137,7 @@ class UpstreamHTTPError(UpstreamError):
         self.generation_id = generation_id
         self.request_id = request_id
         self.attempts = attempts
+        self.should_retry = should_retry
 
 
 class ContextLengthExceededError(UpstreamError):

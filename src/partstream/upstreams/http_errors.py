@@ -33,6 +33,8 @@ _REQUEST_IDS: Final = (
     "cf-ray",
 )
 """The headers in which servers name a request; the server's own before that of a proxy."""
+_SHOULD_RETRY: Final = {"true": True, "false": False}
+"""The header by which OpenAI and Anthropic tell their SDKs whether another attempt makes sense."""
 _MAX_TITLE: Final = 80
 _MAX_START: Final = 60
 _TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
@@ -99,6 +101,7 @@ def http_error(
         said=said,
         advice="" if message else advice,
         code=kind.code if kind is not None else None,
+        should_retry=_SHOULD_RETRY.get(headers.get("x-should-retry", "").strip().lower()),
     )
 
 

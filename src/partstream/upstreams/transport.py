@@ -224,6 +224,8 @@ def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
         kind = errors.kind_of(error)
         if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
             return False  # no credit, and what a filter or the model's window refuses, stays so
+        if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
+            return error.should_retry
         status = error.http_status or 0
         return status in _RETRIED_STATUSES or (status >= _FIRST_OF_THE_SERVER and status != _NOT_IMPLEMENTED)
     if isinstance(error, UpstreamTimeoutError):

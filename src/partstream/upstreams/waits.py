@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,11 @@ _logger = logging.getLogger("partstream.upstreams")
 _MILLISECONDS: Final = "retry-after-ms"
 _REMAINING: Final = "x-ratelimit-remaining"
 _RESET: Final = "x-ratelimit-reset"
+_LIMIT: Final = "ratelimit-"
+_LEFT: Final = "-remaining"
+_ANEW: Final = "-reset"
+"""Headers such as `VENDOR-ratelimit-tokens-remaining` (facts of the Messages API 9)."""
+_DATE: Final = re.compile(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
 _FIRST_POINT_IN_TIME: Final = 10**9
 """From here on a number is no duration but seconds since 1970: servers of Chat Completions have both."""
 _FIRST_IN_MILLISECONDS: Final = 10**11
@@ -73,15 +79,31 @@ def _is_busy(status: int) -> bool:
 def _until_reset(headers: Mapping[str, str], now: datetime) -> float | None:
     """The longest wait until a limit that is used up begins anew: `x-ratelimit-reset-tokens` and its like."""
     waits = [
-        _until(headers.get(_RESET + name.removeprefix(_REMAINING), ""), now)
+        _until(headers.get(reset, ""), now)
         for name, left in headers.items()
-        if name.startswith(_REMAINING) and left.strip() == "0"
+        if left.strip() == "0" and (reset := _reset_beside(name)) is not None
     ]
     return max((wait for wait in waits if wait is not None), default=None)
 
 
+def _reset_beside(remaining: str) -> str | None:
+    """The header that says when a limit begins anew, by that of what is left of it; None for any other header."""
+    if remaining.startswith(_REMAINING):
+        return _RESET + remaining.removeprefix(_REMAINING)
+    stem = remaining.removesuffix(_LEFT)
+    return stem + _ANEW if stem != remaining and _LIMIT in stem else None
+
+
 def _until(reset: str, now: datetime) -> float | None:
-    """The seconds in a header of a limit: a duration, or a point in time in seconds or milliseconds since 1970."""
+    """The seconds in a header of a limit: a duration, a date (RFC 3339), or a point in time in seconds or milliseconds
+    since 1970."""
+    if _DATE.match(reset):
+        try:
+            moment = datetime.fromisoformat(reset.strip())
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return as_amount(max((moment - now).total_seconds(), 0.0), MOST_SECONDS)
     seconds = seconds_of(reset) if len(reset) < 40 else None
     if seconds is None and reset.strip().isdecimal():
         point = float(reset[:20])

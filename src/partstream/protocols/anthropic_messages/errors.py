@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ERRORS"]
 
+_BILLING: Final = "billing_error"
+
 _CODES: Final = MappingProxyType(
     {
-        "billing_error": ErrorKind.NO_CREDIT,
+        _BILLING: ErrorKind.NO_CREDIT,
         "api_error": ErrorKind.UNAVAILABLE,
         "timeout_error": ErrorKind.UNAVAILABLE,
         "internal_error": ErrorKind.UNAVAILABLE,  # vLLM
@@ -42,11 +45,19 @@ _STATUSES: Final[Mapping[str, int]] = MappingProxyType(
 """The status that each type stands for where it comes inside an answer of the status 200, as it does under load."""
 
 
+_NO_CREDIT: Final = re.compile(
+    r"credit balance is too low|reached your specified (?:API|workspace API) usage limits|spend(?:ing)? limit",
+    re.IGNORECASE,
+)
+"""Sentences for money that is used up, under 400 or 429 and the type of any other mistake: no attempt helps (facts 9).
+So they get the code that the server has for it under 402."""
+
+
 def _read_body(document: Any) -> ErrorBody:
     read = read_error_body(document)
-    if read.status is not None:
-        return read
-    return read._replace(status=_STATUSES.get(read.type or ""))
+    status = _STATUSES.get(read.type or "") if read.status is None else read.status
+    code = _BILLING if _NO_CREDIT.search(read.message or "") else read.code
+    return read._replace(status=status, code=code)
 
 
 ERRORS: Final = Errors(codes=_CODES, read_body=_read_body)
