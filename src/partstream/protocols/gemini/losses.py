@@ -19,6 +19,7 @@ from partstream.protocols.common_losses import (
     TRUNCATION,
 )
 from partstream.protocols.gemini.finish import FILTERS
+from partstream.protocols.gemini.request_losses import REQUEST
 from partstream.protocols.gemini.sealed_state import is_made_up
 from partstream.protocols.gemini.usage import read_usage
 from partstream.protocols.gemini.write_response import file_part, finish_word
@@ -154,4 +155,4 @@ _RESPONSE: Final = (
     PROVIDER_METADATA,
 )
 
-LOSES: Final = Losses(response=_RESPONSE)
+LOSES: Final = Losses(response=_RESPONSE, request=REQUEST)
