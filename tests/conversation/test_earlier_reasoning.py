@@ -9,8 +9,8 @@ from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
 from partstream.conversation.answer import AnswerState
 from partstream.conversation.carried import Carried
 from partstream.conversation.chat_request import ChatRequest
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.state_marker import read_marker
+from partstream.conversation.reasoning import ITEMS, carried_reasoning
+from partstream.conversation.state_marker import MAX_MARKER_LENGTH, StateMarker, marker_part, read_marker
 from partstream.conversation.tool_names import ToolNames
 from partstream.conversation.turns import Reasoning, Text
 from partstream.parts import ResponsePart
@@ -123,3 +123,52 @@ def test_items_before_all_text_do_not_mind_an_edit():
     assert read is not None
     assert read.answer == ""
     assert back(prepared(user("Hi"), edited(message, "Other."), *LATER).request()) == ["a", "Other.", "b"]
+
+
+def signed(size: int, call: int | None = None) -> dict[str, Any]:
+    """An item with a signature of that many characters, of a call if it has a number."""
+    return {"signature": "s" * size, **({} if call is None else {"toolCallId": f"{call}"})}
+
+
+def thought(*items: dict[str, Any]) -> tuple[ThinkingPart, StateMarker]:
+    """What an answer with these items leaves: its last thinking, and its marker as it comes back."""
+    state = AnswerState(ORIGIN, ToolNames([]))
+    state.see(TextPart("Let me see."))
+    part = state.see(ThinkingPart("", None, {ITEMS: list(items)}))
+    marker = state.marker("small", None, lambda: pytest.fail("nothing is stored"))
+    assert isinstance(part, ThinkingPart)
+    assert marker is not None
+    assert len(marker.data) <= MAX_MARKER_LENGTH + len("small\\")
+    read = read_marker(marker)
+    assert read is not None
+    return part, read
+
+
+# Items of one answer, and how many of them the marker holds. Signatures: facts of Gemini 3, of Claude 1.1.
+SIZES = {
+    "the longest recorded signature of Gemini, and that of its text": ([signed(5488, 1), signed(1400)], 2),
+    "eight signed calls": ([signed(5488, call) for call in range(8)], 8),
+    "calls and a thought that is too long": ([signed(70_000), signed(5488, 1)], 1),
+    "a thought that is too long": ([signed(70_000)], 0),
+    "two thoughts of which one would fit": ([signed(40_000), signed(30_000)], 0),
+}
+
+
+@pytest.mark.parametrize(("items", "kept"), SIZES.values(), ids=SIZES)
+def test_what_does_not_fit_a_marker_is_missing_in_later_turns_and_never_in_its_own(
+    items: list[dict[str, Any]], kept: int
+):
+    part, marker = thought(*items)
+    assert len(marker.reasoning) == kept
+    message = assistant([TextPart("Let me see.")])
+    later = carried_reasoning(message, marker, ORIGIN)
+    within = carried_reasoning(assistant([part, *message.content]), marker, ORIGIN)
+    assert (len(later), len(within)) == (kept, len(items))
+
+
+def test_the_state_of_thirty_rounds_is_as_long_as_that_of_each():
+    """Every answer has a marker of its own, so that a long session is no reason to lose anything."""
+    _, marker = thought(signed(5488, 1))
+    answer = assistant([marker_part("small", marker), TextPart("Let me see.")])
+    rounds = [message for _ in range(30) for message in (user("Go on"), answer)]
+    assert [len(items) for items in prepared(*rounds, user("And now?")).reasoning.values()] == [1] * 30
