@@ -11,6 +11,7 @@ from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvir
 from servers.foreign import Fault
 
 from clients.chat_jobs import WIRE as CHAT_COMPLETIONS
+from clients.gemini_jobs import WIRE as GEMINI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,5 +109,18 @@ CLIENTS: Final = (
         {"streamText": "`streamText`", "generateText": "`generateText`"},
         frozenset({"generateText"}),
         (Fault("sources", "sources of round 1: [] instead", "it reads no annotations"),),
+    ),
+    Client(
+        "google-genai",
+        "google-genai 3.4.0",
+        GEMINI,
+        _PYTHON,
+        _python("google_genai_python.py"),
+        {
+            "chunks": "`generate_content_stream()`",
+            "chat": "`chats` with `send_message_stream()`",
+            "document": "`generate_content()`",
+        },
+        frozenset({"document"}),
     ),
 )

@@ -60,10 +60,11 @@ def refuse(request: WireRequest) -> None:
     check_fields(body)
     contents = [camel_case(one) for one in list_of(body, "contents")]
     _check_parts(contents)
-    _check_turns(contents)
-    _check_end(contents, model_id)
+    turns = _turns(contents)
+    _check_turns(turns)
+    _check_end(turns, model_id)
     if known_model(model_id).signs_calls:
-        _check_signatures(contents)
+        _check_signatures(turns)
     _check_tools(body)
     _check_thinking(object_of(object_of(body, "generationConfig"), "thinkingConfig"), model_id)
 
@@ -89,9 +90,22 @@ def _check_parts(contents: Sequence[Mapping[str, Any]]) -> None:
         for number, part in enumerate(parts):
             if part.get(SIGNATURE) == "":
                 raise _refusal("Corrupted thought signature.")
-            is_empty = not part.get("text") and part.keys() <= {"text", "thought", SIGNATURE}
-            if is_empty and usable_signature(part.get(SIGNATURE)) is None:
+            # An empty text is data: the official Python client sends back those of its chats (`google-genai` 3.4.0).
+            if not part.keys() - {"thought", SIGNATURE} and usable_signature(part.get(SIGNATURE)) is None:
                 raise _refusal(f"{_REQUEST}contents[{place}].parts[{number}].data: {_DATA}\n")
+
+
+def _turns(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The contents, those of one role that follow each other as one: official clients send back a content for each
+    chunk of an answer. Results and further words of the user stay apart (facts 10.1)."""
+    turns: list[dict[str, Any]] = []
+    for content in contents:
+        parts = list(_parts(content))
+        if turns and _is_model(turns[-1]) and _is_model(content):
+            turns[-1]["parts"] += parts
+        else:
+            turns.append({**content, "parts": parts})
+    return turns
 
 
 def _numbers(content: Mapping[str, Any], name: str) -> int:
@@ -111,7 +125,7 @@ def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
             raise _refusal(_COUNT)
         if responses and not waiting:
             raise _refusal(_RESPONSE_TURN)
-        if calls and (place == 0 or (_is_model(contents[place - 1]))):
+        if calls and place == 0:
             raise _refusal(_CALL_TURN)
         waiting = calls
     if waiting:
