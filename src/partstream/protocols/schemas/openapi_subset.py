@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from partstream.protocols.schemas.inlined import inlined
+from partstream.protocols.schemas.parts import with_parts
 from partstream.protocols.schemas.walking import Schema, with_inner_schemas
 
 __all__ = ["openapi_subset"]
@@ -41,28 +42,13 @@ def openapi_subset(schema: Mapping[str, Any]) -> Schema:
 
 def _subset(schema: Mapping[str, Any]) -> Schema:
     said = dict(schema)
-    for step in (_with_parts, _with_words, _with_branches, _with_one_type, _with_items, _with_properties):
+    for step in (with_parts, _with_words, _with_branches, _with_one_type, _with_items, _with_properties):
         said = step(said)
     names = _KEYWORDS & _BESIDE_BRANCHES if "anyOf" in said else _KEYWORDS
     known = {name: value for name, value in said.items() if name in names}
     if known.get("format") not in _FORMATS:
         known.pop("format", None)
     return with_inner_schemas(known, _subset)
-
-
-def _with_parts(schema: Schema) -> Schema:
-    """The schema with those of `allOf` in it: their properties together, of all else the first that says it."""
-    listed = schema.pop("allOf", None)
-    for one in _schemas(listed):
-        part = _with_parts(dict(one))
-        properties = {**_object(part.get("properties")), **_object(schema.get("properties"))}
-        required = list(dict.fromkeys([*_list(schema.get("required")), *_list(part.get("required"))]))
-        schema = {**part, **schema}
-        if properties:
-            schema["properties"] = properties
-        if required:
-            schema["required"] = required
-    return schema
 
 
 def _with_words(schema: Schema) -> Schema:
@@ -83,7 +69,7 @@ def _with_branches(schema: Schema) -> Schema:
     if len(branches) < len(given):
         schema["nullable"] = True
     if len(branches) == 1:
-        return _with_branches(_with_words(_with_parts(dict(branches[0])))) | schema
+        return _with_branches(_with_words(with_parts(dict(branches[0])))) | schema
     return schema | ({"anyOf": branches} if branches else {})
 
 
@@ -129,10 +115,6 @@ def _with_properties(schema: Schema) -> Schema:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _schemas(value: Any) -> list[Mapping[str, Any]]:
