@@ -48,6 +48,8 @@ class ModelCapabilities:
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
         context_edits: What its server can do to shorten a conversation; empty for nothing.
+        loaded_window: The window with which its server loads it, where requests may ask for another one.
+        trained_window: The largest window with which it can be loaded.
     """
 
     context_window: int | None = None
@@ -60,6 +62,8 @@ class ModelCapabilities:
     reasoning_efforts: tuple[str, ...] | None = None
     thinking_forms: tuple[ThinkingForm, ...] | None = None
     context_edits: tuple[ContextEdit, ...] | None = None
+    loaded_window: int | None = None
+    trained_window: int | None = None
 
 
 UNKNOWN_CAPABILITIES: Final = ModelCapabilities()

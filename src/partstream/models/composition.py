@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING, Final
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
 from partstream.models.details import detail_request, read_detail
+from partstream.models.ollama import read_running, with_running_window
 from partstream.models.records import merged
+from partstream.models.shape import DetailKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.models.catalogue import Catalogue
     from partstream.models.kept_answers import Answer
-    from partstream.models.records import ModelRecord
+    from partstream.models.records import Fact, ModelRecord
 
-__all__ = ["Composition", "FactRequest", "compose", "has_list", "list_question", "list_questions"]
+__all__ = [
+    "MODELS_PATH",
+    "Composition",
+    "FactRequest",
+    "compose",
+    "has_list",
+    "list_question",
+    "list_questions",
+]
 
 _NATIVE_LISTS: Final = (
     ("/api/v0/models", None),
@@ -31,6 +41,11 @@ _NATIVE_LISTS: Final = (
 """The native lists of LM Studio, Ollama, LiteLLM's proxy and xAI, requested if a list has only OpenAI's fields; and who
 has to own one of the models for it, or None."""
 _VERSION: Final = "/v1"
+_NATIVE: Final = "/api"
+"""The end of the base path of a native API, whose root is before it, like that of `/v1`."""
+_RUNNING: Final = "/api/ps"
+MODELS_PATH: Final = "/models"
+"""Where nearly every server lists its models, below the path of the base URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +78,28 @@ class Composition:
     problems: tuple[str, ...]
 
 
-def list_question(base_path: str) -> FactRequest:
+def list_question(base_path: str, models_path: str = MODELS_PATH) -> FactRequest:
     """The question for the list itself.
 
     Args:
         base_path: The path of the base URL, such as `/v1`.
+        models_path: Where the list is, below it.
     """
-    path = f"{base_path.rstrip('/')}/models"
+    path = f"{base_path.rstrip('/')}{models_path}"
     return FactRequest(path, path)
 
 
-def list_questions(base_path: str, further_lists: Iterable[str] = ()) -> tuple[FactRequest, ...]:
+def list_questions(
+    base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
+) -> tuple[FactRequest, ...]:
     """The questions for lists, best first: the first list with an answer determines the models.
 
     Args:
         base_path: The path of the base URL, such as `/v1`.
         further_lists: The paths of a protocol's further lists, from the root of the host.
+        models_path: Where the first list is, below the path of the base URL.
     """
-    return (list_question(base_path), *(FactRequest(path, path) for path in further_lists))
+    return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
 
 
 def has_list(answers: Mapping[str, Answer], questions: Iterable[FactRequest]) -> bool:
@@ -93,6 +112,7 @@ def compose(
     base_path: str,
     is_wanted: Callable[[str], bool],
     further_lists: Iterable[str] = (),
+    models_path: str = MODELS_PATH,
 ) -> Composition:
     """Reads all answers.
 
@@ -101,11 +121,12 @@ def compose(
         base_path: The path of the base URL, such as `/v1`.
         is_wanted: Whether a model is offered; there are no further questions about other models.
         further_lists: As in :func:`list_questions`.
+        models_path: As in :func:`list_questions`.
 
     Raises:
         UpstreamProtocolError: The list is not a list of models.
     """
-    lists = list_questions(base_path, further_lists)
+    lists = list_questions(base_path, further_lists, models_path)
     chosen = next(question for question in lists if _document(answers, question) is not None)
     catalogue = read_catalogue(_document(answers, chosen))
     questions: list[FactRequest] = []
@@ -117,6 +138,9 @@ def compose(
     for native in _native_questions(catalogue, base_path):
         questions.append(native)
         catalogue = _with_native(catalogue, native, answers, problems)
+    running = _running_question(catalogue, base_path)
+    questions += running
+    windows = _windows(running, answers, problems)
     records = []
     for model_id, entry in catalogue.entries.items():
         question = _detail_question(model_id, entry, base_path) if is_wanted(model_id) else None
@@ -124,7 +148,7 @@ def compose(
             questions.append(question)
         record = _with_details(entry, question, answers, problems)
         if record is not None:
-            records.append(record)
+            records.append(with_running_window(record, windows.get(model_id)))
     return Composition(tuple(records), tuple(questions), tuple(problems))
 
 
@@ -160,9 +184,29 @@ def _native_questions(catalogue: Catalogue, base_path: str) -> Iterator[FactRequ
 
 
 def _root(base_path: str) -> str | None:
-    """The path before `/v1`, which is the root of a server's native API; None without `/v1`."""
+    """The path before `/v1` or `/api`, which is the root of a server's native API; None without either."""
     path = base_path.rstrip("/")
-    return path.removesuffix(_VERSION) if path.endswith(_VERSION) else None
+    return next((path.removesuffix(end) for end in (_VERSION, _NATIVE) if path.endswith(end)), None)
+
+
+def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]:
+    """The question which models are loaded, at a server that says with which windows."""
+    root = _root(base_path)
+    asks = root is not None and any(entry.details is DetailKind.OLLAMA_SHOW for entry in catalogue.entries.values())
+    return [FactRequest(f"{root}{_RUNNING}", f"{root}{_RUNNING}")] if asks else []
+
+
+def _windows(
+    questions: Iterable[FactRequest], answers: Mapping[str, Answer], problems: list[str]
+) -> Mapping[str, Fact[int]]:
+    """The windows of the models that are loaded, by their ids."""
+    windows: dict[str, Fact[int]] = {}
+    for question in questions:
+        if (document := _document(answers, question)) is not None:
+            read, found = read_running(document)
+            windows |= read
+            problems += found
+    return windows
 
 
 def _with_native(

@@ -19,7 +19,7 @@ from partstream.errors import (
     UpstreamProtocolError,
 )
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.models.composition import compose, has_list, list_questions
+from partstream.models.composition import MODELS_PATH, compose, has_list, list_questions
 from partstream.models.kept_answers import Answer, Answers
 from partstream.models.paging import MOST_PAGES, joined_pages, next_page
 
@@ -103,6 +103,7 @@ class ModelDiscovery:
         upstream: What the log calls the upstream.
         further_lists: The paths of further lists of models, see
             :func:`partstream.models.composition.list_questions`.
+        models_path: Where the first list is, below the base path.
         cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
         refusal: Makes the error that a response stands for: one with an error status, or one that is no JSON.
@@ -118,6 +119,7 @@ class ModelDiscovery:
         *,
         upstream: str = "the server",
         further_lists: tuple[str, ...] = (),
+        models_path: str = MODELS_PATH,
         cache: DiskCache | None = None,
         is_wanted: Callable[[str], bool] = lambda model_id: True,
         refusal: Callable[[FetchResponse], UpstreamError] = _status_alone,
@@ -127,7 +129,8 @@ class ModelDiscovery:
         self._fetch = fetch
         self._base_path = base_path
         self._further_lists = further_lists
-        self._lists = list_questions(base_path, further_lists)
+        self._models_path = models_path
+        self._lists = list_questions(base_path, further_lists, models_path)
         self._on_change = on_change
         self._upstream = upstream
         self._said_failure: str | None = None
@@ -293,7 +296,7 @@ class ModelDiscovery:
         raise UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
 
     def _compose(self, answers: Mapping[str, Answer]) -> Composition:
-        return compose(answers, self._base_path, self._is_wanted, self._further_lists)
+        return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
 
     async def _ask_more(self) -> None:
         """Requests the facts that the list lacks; publishes the records once all are there."""

@@ -1,17 +1,53 @@
-"""Reads Ollama's details about one model: `POST /api/show`."""
+"""Reads what Ollama says of its models: `GET /api/tags`, `POST /api/show` and `GET /api/ps`."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.fields import Fields, Problem
 from partstream.models.records import Fact, ModelRecord, Source
 
-__all__ = ["read_show"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["is_language", "read_entry", "read_running", "read_show", "with_running_window"]
 
 _CONTEXT_PARAMETER: Final = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
+_GPT_OSS: Final = "gptoss"
+"""The family whose thinking has degrees and no end (ollama docs, capabilities/thinking)."""
+_DEGREES: Final = ("low", "medium", "high")
+_TOOLS_IN_TEMPLATE: Final = ".Tools"
+"""What the template of a model that calls tools holds: old servers list no capabilities."""
+
+
+def is_language(fields: Fields) -> bool:
+    """Whether an entry of the list is a model that completes text, or does not say what it is."""
+    capabilities = fields.words("capabilities")
+    return not capabilities or "completion" in capabilities
+
+
+def read_entry(fields: Fields) -> dict[str, Any]:
+    """The facts in an entry of the list: new servers say the capabilities there too."""
+    return _abilities(fields)
+
+
+def _abilities(fields: Fields) -> dict[str, Any]:
+    reasoning = fields.has_word("capabilities", "thinking")
+    return {
+        "image_input": fields.has_word("capabilities", "vision"),
+        "tool_calling": fields.has_word("capabilities", "tools"),
+        "reasoning": reasoning,
+        "reasoning_efforts": _efforts(fields) if reasoning is not None and reasoning.value else None,
+    }
+
+
+def _efforts(fields: Fields) -> Fact[tuple[str, ...]]:
+    family = fields.text("details.family") or fields.inside("model_info").text("general.architecture")
+    degrees = _DEGREES if family == _GPT_OSS else ("none", *_DEGREES)
+    return Fact(degrees, fields.source, "capabilities thinking")
 
 
 def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
@@ -29,17 +65,45 @@ def read_show(model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[P
     capabilities = fields.words("capabilities")
     if capabilities is not None and "completion" not in capabilities:
         return None, tuple(problems)
+    trained = fields.inside("model_info").suffixed(".context_length")
+    # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts. A model of the
+    # cloud always has its largest window.
+    loaded = _context_parameter(fields) or (trained if fields.text("remote_host") else None)
+    abilities = _abilities(fields)
+    abilities["tool_calling"] = abilities["tool_calling"] or _tools_in_template(fields)
     record = ModelRecord(
-        model_id,
-        # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts.
-        context_window=_context_parameter(fields) or fields.inside("model_info").suffixed(".context_length"),
-        image_input=fields.has_word("capabilities", "vision"),
-        tool_calling=fields.has_word("capabilities", "tools"),
-        reasoning=fields.has_word("capabilities", "thinking"),
+        model_id, context_window=loaded or trained, loaded_window=loaded, trained_window=trained, **abilities
     )
     return record, tuple(problems)
+
+
+def _tools_in_template(fields: Fields) -> Fact[bool] | None:
+    has_tools = _TOOLS_IN_TEMPLATE in (fields.text("template") or "")
+    return Fact(True, Source.DETAILS, "template") if has_tools else None
 
 
 def _context_parameter(fields: Fields) -> Fact[int] | None:
     found = _CONTEXT_PARAMETER.search(fields.text("parameters") or "")
     return Fact(int(found[1]), Source.DETAILS, "parameters num_ctx") if found and int(found[1]) else None
+
+
+def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[Problem, ...]]:
+    """The windows with which models are loaded now, by id, and the problems; nothing in what is no such list."""
+    listed = document.get("models") if isinstance(document, dict) else None
+    if not isinstance(listed, list):
+        return {}, ()
+    problems: list[Problem] = []
+    windows: dict[str, Fact[int]] = {}
+    for fields in Fields(document, "ps", Source.DETAILS, problems).objects("models"):
+        window = fields.tokens("context_length")
+        for model_id in {fields.text("model"), fields.text("name")} - {None}:
+            if window is not None and model_id is not None:
+                windows[model_id] = Fact(window.value, Source.DETAILS, "ps context_length")
+    return windows, tuple(problems)
+
+
+def with_running_window(record: ModelRecord, window: Fact[int] | None) -> ModelRecord:
+    """The record with the window of the loaded model, where the model itself names none."""
+    if window is None or record.loaded_window is not None:
+        return record
+    return replace(record, context_window=window, loaded_window=window)

@@ -96,6 +96,8 @@ class ModelRecord:
         reasoning_efforts: The reasoning levels to choose from, lowest first.
         thinking_forms: The ways in which the model can be asked to think.
         context_edits: What the server can do to shorten a conversation with the model.
+        loaded_window: The window with which the server loads the model, where requests may ask for another one.
+        trained_window: The largest window with which the model can be loaded.
         pricing: The prices.
         endpoints: The paths of the only endpoints that serve the model, in lower case, such as `/chat/completions`.
     """
@@ -114,6 +116,8 @@ class ModelRecord:
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
     thinking_forms: Fact[tuple[ThinkingForm, ...]] | None = None
     context_edits: Fact[tuple[ContextEdit, ...]] | None = None
+    loaded_window: Fact[int] | None = None
+    trained_window: Fact[int] | None = None
     pricing: Fact[Pricing] | None = None
     endpoints: Fact[tuple[str, ...]] | None = None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.models.anthropic_shape import ANTHROPIC_SHAPE
 from partstream.models.hosted_shapes import HOSTED_SHAPES
 from partstream.models.local_shapes import LOCAL_SHAPES
+from partstream.models.ollama import is_language, read_entry
 from partstream.models.prices import dollars_per_token, per_token_with_tiers
 from partstream.models.records import Fact
 from partstream.models.shape import (
@@ -99,10 +100,6 @@ def _vllm(fields: Fields) -> dict[str, Any]:
     return {"creator": owner_of(fields), "context_window": fields.tokens("max_model_len")}
 
 
-def _nothing(fields: Fields) -> dict[str, Any]:
-    return {}
-
-
 def _bare(fields: Fields) -> dict[str, Any]:
     """OpenAI's list has id and owner; other servers add one or two fields with clear names."""
     return {
@@ -158,8 +155,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
     Shape(
         "Ollama",
         has_all("model", "details"),
-        _nothing,
-        lambda fields: True,
+        read_entry,
+        is_language,
         ("model", "name"),
         DetailKind.OLLAMA_SHOW,
     ),
