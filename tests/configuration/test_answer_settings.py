@@ -40,7 +40,32 @@ async def asked(
 
 # ---- maxOutputTokens ----
 
-FIELDS = {"openresponses": "max_output_tokens", "ai-gateway": "maxOutputTokens", "chat-completions": "max_tokens"}
+FIELDS = {
+    "openresponses": ("max_output_tokens",),
+    "ai-gateway": ("maxOutputTokens",),
+    "chat-completions": ("max_tokens",),
+    "anthropic-messages": ("max_tokens",),
+    "gemini": ("generationConfig", "maxOutputTokens"),
+    "ollama": ("options", "num_predict"),
+}
+"""Where each protocol has the field, from the outside to the inside."""
+
+
+def _limit(body: Any, protocol: str) -> Any:
+    """The limit in a body; None where it has none."""
+    for name in FIELDS[protocol]:
+        body = {} if body is None else body.get(name)
+    return body
+
+
+def _without_limit(protocol: str) -> Any:
+    """A body of one's own that takes the limit out."""
+    value = None
+    for name in reversed(FIELDS[protocol]):
+        value = {name: value}
+    return value
+
+
 SAID: dict[str, tuple[dict[str, Any], int | None]] = {
     "nowhere": ({}, None),
     "for every model": ({"maxOutputTokens": 700}, 700),
@@ -62,7 +87,7 @@ def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
     async def test() -> None:
         async with asked(place, tmp_path, settings, protocol) as (upstream, provider):
             assert (await ask(provider, "Hi")).error is None
-            assert upstream.requests[-1].body.get(FIELDS[protocol]) == sent
+            assert _limit(upstream.requests[-1].body, protocol) == sent
 
     run(test())
 
@@ -73,11 +98,11 @@ def test_what_is_chosen_for_one_request_wins_and_a_body_of_ones_own_over_that(pr
         options = RequestOptions(model_options={"max_tokens": 5})
         async with asked(Place.GROUP, tmp_path, {"maxOutputTokens": 700}, protocol) as (upstream, provider):
             await ask(provider, "Hi", options=options)
-            assert upstream.requests[-1].body[FIELDS[protocol]] == 5
-        settings = {"maxOutputTokens": 700, "request": {"extraBody": {FIELDS[protocol]: None}}}
+            assert _limit(upstream.requests[-1].body, protocol) == 5
+        settings = {"maxOutputTokens": 700, "request": {"extraBody": _without_limit(protocol)}}
         async with asked(Place.GROUP, tmp_path, settings, protocol) as (upstream, provider):
             await ask(provider, "Hi", options=options)
-            assert FIELDS[protocol] not in upstream.requests[-1].body
+            assert _limit(upstream.requests[-1].body, protocol) is None
 
     run(test())
 

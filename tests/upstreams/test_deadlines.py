@@ -60,3 +60,10 @@ def test_the_time_in_which_the_consumer_takes_what_came_is_no_silence_of_the_ups
     deadlines.arrived(START + 40, events=True, ending=True)
     deadlines.resumed(START + 41)
     assert deadlines.next == START + 42
+
+
+@pytest.mark.parametrize(("set_", "first_event"), [(Timeouts(), 3600), (Timeouts(first_event=10), 10)])
+def test_a_server_that_loads_a_model_first_has_no_limit_to_the_first_event_but_one_that_a_person_set(
+    set_: Timeouts, first_event: float
+):
+    assert set_.while_loading.first_event == first_event

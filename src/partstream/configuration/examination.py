@@ -152,8 +152,9 @@ async def _server(gateway: GatewayConfiguration) -> list[Finding]:
             known = upstream.configuration
             async with asyncio.timeout(_SECONDS):
                 fetch = DocumentFetcher(upstream.http)
-                base_path, further_lists = asking(known.protocol).find_model_lists(urlsplit(known.base_url).path)
-                lists = list_questions(base_path, further_lists)
+                corner = asking(known.protocol)
+                base_path, further_lists = corner.find_model_lists(urlsplit(known.base_url).path)
+                lists = list_questions(base_path, further_lists, corner.models_path)
                 answers = [await fetch(question.path, {"accept": "application/json"}) for question in lists]
                 answer = _telling(answers)
                 listed = await _judged(answer, known, fetch)

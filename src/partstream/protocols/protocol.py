@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_FIELDS",
+    "ChosenWindow",
     "Claim",
     "CountEndpoint",
     "EndMark",
@@ -54,6 +55,7 @@ __all__ = [
     "ReadResponse",
     "SpokenAt",
     "StreamForm",
+    "WindowSource",
     "WireEvent",
     "WireRequest",
     "WriteRequest",
@@ -216,6 +218,32 @@ def count_of_fields(path: str, fields: frozenset[str]) -> Callable[[WireRequest]
     )
 
 
+class WindowSource(StrEnum):
+    """Why requests set a context window."""
+
+    CONFIGURED = "configuration"
+    """A person says so."""
+    LOADED = "details"
+    """It is the model's own, see :attr:`partstream.conversation.capabilities.ModelCapabilities.loaded_window`."""
+    ASSUMED = "default"
+    """Nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWindow:
+    """The context window that requests to a model set.
+
+    Attributes:
+        tokens: The most tokens of prompt and answer together.
+        source: Why.
+        field: The name of the setting, for people; empty where a server's fact has a name of its own.
+    """
+
+    tokens: int
+    source: WindowSource
+    field: str
+
+
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
     """The corner that writes requests to a server.
@@ -243,6 +271,11 @@ class WriteRequest:
             shows thereby that the endpoint is there. None where no server is asked in this way.
         own_base_path: Where below a host its servers stand, for a wire that has a base path of its own, such as `/api`;
             empty for one that stands beside the others.
+        models_path: Where models are listed, below the path that `find_model_lists` gives.
+        choose_window: The context window that requests to a model set, given its settings with what is known of it;
+            that window is advertised. None for a wire on which no request sets one.
+        loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
+            of time to the first event does not count then.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -261,6 +294,9 @@ class WriteRequest:
     count: CountEndpoint | None = None
     empty_request: Mapping[str, Any] | None = None
     own_base_path: str = ""
+    models_path: str = "/models"
+    choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
+    loads_models: bool = False
 
     @property
     def carries(self) -> Carried:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ from partstream.settings.row import EVERYWHERE, Contents, Dialog, Nesting, Place
 
 __all__ = ["CONNECTION_ROWS", "FALLBACKS", "RetryPolicy", "Timeouts"]
 
+
+_FIRST_EVENT: Final = 300.0
 
 _TIMEOUT_ROWS: Final = (
     Setting("connect", SECONDS, "For the connection, TLS included", 10),
@@ -42,12 +44,18 @@ class Timeouts:
     """
 
     connect: float = 10.0
-    first_event: float = 300.0
+    first_event: float = _FIRST_EVENT
     idle: float = 120.0
     total: float = 3600.0
 
     def __post_init__(self) -> None:
         check_fields(self, _TIMEOUT_ROWS)
+
+    @property
+    def while_loading(self) -> Timeouts:
+        """The limits for an upstream that may load a model first: to the first event, the default limit gives way to
+        that of the whole answer. A limit that a person set stays."""
+        return replace(self, first_event=self.total) if self.first_event == _FIRST_EVENT else self
 
 
 _RETRY_ROWS: Final = (

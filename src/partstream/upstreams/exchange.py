@@ -33,6 +33,7 @@ class Exchange:
             answer.
         on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
             None where a pause is the end.
+        loads_models: Whether the upstream may load a model before it says anything.
     """
 
     request: WireRequest = field(repr=False)
@@ -42,6 +43,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     paused: PausingStream | None = field(default=None, repr=False)
     on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
+    loads_models: bool = False
 
     def make_reader(self, tap: Tap | None = None) -> StreamReader:
         """A new reader, for one attempt.

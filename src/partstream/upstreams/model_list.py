@@ -19,6 +19,8 @@ from partstream.models.disk_cache import DiskCache
 from partstream.models.filters import is_allowed, offered_models
 from partstream.models.information import information_of
 from partstream.models.known_capabilities import known_capabilities, stated_capabilities
+from partstream.models.records import Fact, Source
+from partstream.protocols.protocol import WindowSource
 from partstream.protocols.registry import asking
 from partstream.upstreams.http_errors import content_type_error, http_error
 from partstream.upstreams.key_advice import advise_on_key
@@ -56,16 +58,19 @@ class ModelList:
         self._capabilities: Mapping[str, ModelCapabilities] = {
             model.id: stated_capabilities(model) for model in configuration.models
         }
-        self._path = asking(configuration.protocol).path
         folder, base_url = configuration.cache_folder, configuration.base_url
         corner = asking(configuration.protocol)
+        self._path = corner.path
+        self._choose_window = corner.choose_window
         base_path, further_lists = corner.find_model_lists(urlsplit(base_url).path)
+        self._said_windows: dict[str, Fact[int]] = {}
         self._discovery = ModelDiscovery(
             fetch,
             base_path,
             on_change,
             upstream=configuration.shown_url,
             further_lists=further_lists,
+            models_path=corner.models_path,
             cache=DiskCache(folder, base_url, _account(configuration)) if folder is not None else None,
             is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
             refusal=partial(list_refusal, configuration=configuration),
@@ -93,6 +98,9 @@ class ModelList:
         Raises:
             UpstreamError: As in :meth:`information`.
         """
+        return [self._with_window(model) for model in await self._listed()]
+
+    async def _listed(self) -> Sequence[OfferedModel]:
         selection = self._configuration.selection
         if not self._configuration.discovers:
             return offered_models((), selection)
@@ -113,6 +121,22 @@ class ModelList:
                 error.advise(await advice_on_missing_list(self._fetch, self._configuration))
             raise
         return tuple(record for record in records if record.is_served_at(self._path))
+
+    def _with_window(self, model: OfferedModel) -> OfferedModel:
+        """The model with the context window that requests to it set, where they set one."""
+        record = model.record
+        stated = record.context_window
+        if self._choose_window is None or (stated is not None and stated.source is Source.CONFIGURATION):
+            return model
+        settings = self._configuration.request_settings(record.id)
+        window = self._choose_window(replace(settings, capabilities=known_capabilities(record)))
+        fact = Fact(window.tokens, Source(window.source), window.field)
+        if window.source is WindowSource.LOADED and record.loaded_window is not None:
+            fact = record.loaded_window
+        if self._said_windows.get(record.id) != fact:
+            self._said_windows[record.id] = fact
+            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
+        return replace(model, record=replace(record, context_window=fact))
 
     def pricing(self, model_id: str) -> Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""

@@ -137,7 +137,8 @@ class Transport:
         self, exchange: Exchange, request: HTTPRequest, reader: StreamReader, trace: AnswerTrace | None
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
-        deadlines = Deadlines(self._timeouts, loop.time())
+        limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
+        deadlines = Deadlines(limits, loop.time())
         async with aclosing(await self._send(request, deadlines)) as answer:
             if trace is not None:
                 trace.redactor = answer.redactor

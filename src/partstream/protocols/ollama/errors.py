@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.error_bodies import ErrorBody, read_error_body
+from partstream.protocols.error_kinds import ErrorKind
 from partstream.protocols.errors import Errors
+from partstream.protocols.ollama.optional_fields import REFUSED_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +30,14 @@ def _read_body(document: Any) -> ErrorBody:
         read = read._replace(status=status)
     if url := _signin_url(document):
         read = read._replace(message=f"{read.message or 'unauthorized'}; sign in at {url}")
+    missing = _MISSING_MODEL.fullmatch(read.message or "")
+    if missing is not None:
+        model = missing["model"]
+        read = read._replace(message=f"{read.message}; `ollama pull {model}` gets it", kind=ErrorKind.UNKNOWN_MODEL)
     return read
+
+
+_MISSING_MODEL: Final = re.compile(r"model ['\"](?P<model>[^'\"]{1,200})['\"] not found(?:, try pulling it first)?")
 
 
 def _signin_url(document: Mapping[str, Any]) -> str | None:
@@ -36,4 +46,4 @@ def _signin_url(document: Mapping[str, Any]) -> str | None:
     return url if is_shown else None
 
 
-ERRORS: Final = Errors(read_body=_read_body)
+ERRORS: Final = Errors(read_body=_read_body, refused_fields=REFUSED_FIELDS)
