@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.catalogue import CatalogueEntry, read_catalogue, with_further_list, with_native_list
-from partstream.models.details import detail_request, read_detail
-from partstream.models.ollama import read_running, with_running_window
+from partstream.models.details import detail_request, read_detail, running_path
 from partstream.models.records import merged
-from partstream.models.shape import DetailKind
+from partstream.models.running import read_running, with_running_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,7 +42,6 @@ has to own one of the models for it, or None."""
 _VERSION: Final = "/v1"
 _NATIVE: Final = "/api"
 """The end of the base path of a native API, whose root is before it, like that of `/v1`."""
-_RUNNING: Final = "/api/ps"
 MODELS_PATH: Final = "/models"
 """Where nearly every server lists its models, below the path of the base URL."""
 
@@ -192,8 +190,9 @@ def _root(base_path: str) -> str | None:
 def _running_question(catalogue: Catalogue, base_path: str) -> list[FactRequest]:
     """The question which models are loaded, at a server that says with which windows."""
     root = _root(base_path)
-    asks = root is not None and any(entry.details is DetailKind.OLLAMA_SHOW for entry in catalogue.entries.values())
-    return [FactRequest(f"{root}{_RUNNING}", f"{root}{_RUNNING}")] if asks else []
+    kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
+    paths = [path for kind in kinds if (path := running_path(kind)) is not None]
+    return [FactRequest(root + path, root + path) for path in paths] if root is not None else []
 
 
 def _windows(

@@ -1,19 +1,15 @@
-"""Reads what Ollama says of its models: `GET /api/tags`, `POST /api/show` and `GET /api/ps`."""
+"""Reads what Ollama says of its models: `GET /api/tags` and `POST /api/show`."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.errors import UpstreamProtocolError
 from partstream.models.fields import Fields, Problem
 from partstream.models.records import Fact, ModelRecord, Source
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["is_language", "read_entry", "read_running", "read_show", "with_running_window"]
+__all__ = ["is_language", "read_entry", "read_show"]
 
 _CONTEXT_PARAMETER: Final = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 _GPT_OSS: Final = "gptoss"
@@ -85,25 +81,3 @@ def _tools_in_template(fields: Fields) -> Fact[bool] | None:
 def _context_parameter(fields: Fields) -> Fact[int] | None:
     found = _CONTEXT_PARAMETER.search(fields.text("parameters") or "")
     return Fact(int(found[1]), Source.DETAILS, "parameters num_ctx") if found and int(found[1]) else None
-
-
-def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[Problem, ...]]:
-    """The windows with which models are loaded now, by id, and the problems; nothing in what is no such list."""
-    listed = document.get("models") if isinstance(document, dict) else None
-    if not isinstance(listed, list):
-        return {}, ()
-    problems: list[Problem] = []
-    windows: dict[str, Fact[int]] = {}
-    for fields in Fields(document, "ps", Source.DETAILS, problems).objects("models"):
-        window = fields.tokens("context_length")
-        for model_id in {fields.text("model"), fields.text("name")} - {None}:
-            if window is not None and model_id is not None:
-                windows[model_id] = Fact(window.value, Source.DETAILS, "ps context_length")
-    return windows, tuple(problems)
-
-
-def with_running_window(record: ModelRecord, window: Fact[int] | None) -> ModelRecord:
-    """The record with the window of the loaded model, where the model itself names none."""
-    if window is None or record.loaded_window is not None:
-        return record
-    return replace(record, context_window=window, loaded_window=window)
