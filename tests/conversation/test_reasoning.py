@@ -1,8 +1,11 @@
 """Reasoning items: which come back, and where they stood."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conversation.samples import ORIGIN, assistant
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
@@ -162,3 +165,51 @@ def test_metadata_of_other_adapters_passes_as_it_is():
     for part in (ThinkingPart("hm"), thinking(signature="s"), thinking(reasoning_items="x"), TextPart("a")):
         assert state.see(part) == part
     assert state.marker("m", None, str) is None
+
+
+TEXTS = st.text("ab \n😀", min_size=1, max_size=4)
+ANSWERS = st.lists(st.one_of(TEXTS, st.just("item"), st.just("call")), max_size=12)
+
+
+@settings(max_examples=100)
+@given(ANSWERS)
+def test_every_item_comes_back_at_its_place_in_an_answer_whose_texts_were_joined(answer: list[str]):
+    state = AnswerState(ORIGIN, ToolNames([]))
+    listed, content, expected = list[dict[str, Any]](), list[Any](), list[Any]()
+    for number, kind in enumerate(answer):
+        if kind == "item":
+            listed.append({"name": str(number), "signature": "s"})
+            state.see(thinking(reasoning_items=list(listed)))
+            expected.append(Reasoning(listed[-1]))
+        elif kind == "call":
+            state.see(ToolCallPart(f"gw-{number}", "f", {}))
+            content.append(Call(f"{number}", "f", {}, ""))
+            expected.append(content[-1])
+        else:
+            state.see(TextPart(kind))
+            expected.append(Text(kind))
+            joins = content and isinstance(content[-1], Text)
+            content = [*content[:-1], Text(content[-1].value + kind)] if joins else [*content, Text(kind)]
+    last = state.see(thinking(reasoning_items=list(listed)))
+    assert isinstance(last, ThinkingPart)
+    assert last.metadata is not None
+    placed = place_reasoning(content, last.metadata["reasoning_items"], lambda _item: True)
+    assert said(placed) == said(expected)
+
+
+def said(pieces: Iterable[Any]) -> list[Any]:
+    """The pieces, with neighbouring texts as one, and without white space before the first word or call."""
+    joined: list[Any] = []
+    for piece in pieces:
+        if isinstance(piece, Text) and joined and isinstance(joined[-1], str):
+            joined[-1] += piece.value
+        else:
+            joined.append(piece.value if isinstance(piece, Text) else piece)
+    for place, piece in enumerate(joined):
+        if isinstance(piece, str):
+            joined[place] = piece.lstrip()
+            if joined[place]:
+                break
+        elif isinstance(piece, Call):
+            break
+    return [piece for piece in joined if piece != ""]
