@@ -61,6 +61,7 @@ def _measure(console: Console, folder: Path, events: int, rounds: int, large_eve
         (race.TYPELESS,): competitors.TYPELESS_COMPETITORS,
         (race.CHAT,): competitors.CHAT_COMPETITORS,
         (race.PADDED_CHAT,): competitors.PADDED_CHAT_COMPETITORS,
+        (race.MESSAGES,): competitors.MESSAGES_COMPETITORS,
     }
     missing = {competitor: competitor.missing() for group in groups.values() for competitor in group}
     present = {

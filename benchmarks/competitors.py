@@ -33,6 +33,7 @@ __all__ = [
     "FLOOR",
     "JSON_LOADS",
     "LITELLM",
+    "MESSAGES_COMPETITORS",
     "OPENAI",
     "OPENAI_CHAT",
     "PADDED_CHAT_COMPETITORS",
@@ -196,6 +197,24 @@ CHAT_COMPETITORS: Final = (
     _of_peer("pydantic-ai", _PYDANTIC_AI, "pydantic_ai_package"),
 )
 """Readers of the chunks of Chat Completions; ours also on the events of OpenResponses with the same text."""
+
+
+_SAME_MESSAGES: Final = {"stream": "events of the messages' text"}
+MESSAGES_COMPETITORS: Final = (
+    replace(
+        FAST,
+        name="partstream, fast, Messages events",
+        command=_python("partstream_reader", "--protocol=anthropic-messages"),
+    ),
+    replace(EVENTS_FAST, reads=_SAME_MESSAGES),
+    replace(
+        PLAIN,
+        name="partstream, Messages events",
+        command=_python("partstream_reader", "--protocol=anthropic-messages", "--without-msgspec"),
+    ),
+    replace(EVENTS_PLAIN, reads=_SAME_MESSAGES),
+)
+"""Our readers of the events of Anthropic Messages, and of those of OpenResponses with the same text."""
 
 
 def make_ready() -> None:

@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
     from benchmarks.competitors import Competitor
 
-__all__ = ["CASES", "CHAT", "CHUNKS", "PADDED_CHAT", "TARGETED", "TYPELESS", "Case", "Figure", "race", "write_case"]
+__all__ = [
+    "CASES",
+    "CHAT",
+    "CHUNKS",
+    "MESSAGES",
+    "PADDED_CHAT",
+    "TARGETED",
+    "TYPELESS",
+    "Case",
+    "Figure",
+    "race",
+    "write_case",
+]
 
 
 def _by_event(events: list[bytes]) -> list[int]:
@@ -77,7 +89,10 @@ CHAT: Final = Case("chat", framing="data")
 PADDED_CHAT: Final = Case("padded chat", framing="data")
 """The same with the padding of random length that OpenAI sends unless it is asked not to."""
 
-_OFTEN: Final = (*TARGETED, CHUNKS, TYPELESS, CHAT, PADDED_CHAT)
+MESSAGES: Final = Case("messages")
+"""The events of one text of Anthropic Messages, beside those of OpenResponses with the same text."""
+
+_OFTEN: Final = (*TARGETED, CHUNKS, TYPELESS, CHAT, PADDED_CHAT, MESSAGES)
 _SHARE_OF_ROUNDS: Final = 1 / 3
 """Cases without a target get fewer rounds."""
 

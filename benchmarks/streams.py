@@ -91,6 +91,29 @@ def events_of_the_chat(count: int) -> Iterator[Event]:
     return text(count + 5)
 
 
+def messages(count: int) -> Iterator[Event]:
+    """The same text as events of Anthropic Messages; `count` in all."""
+    message = {"id": _identifier("msg", 0)[:28], "type": "message", "role": "assistant", "model": "model-1"}
+    usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+    yield {
+        "type": "message_start",
+        "message": message | {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage},
+    }
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    yield {"type": "ping"}
+    for piece in _fragments(count - 6, 0):
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+    yield {"type": "content_block_stop", "index": 0}
+    said = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield {"type": "message_delta", "delta": said, "usage": usage | {"output_tokens": count}}
+    yield {"type": "message_stop"}
+
+
+def events_of_the_messages(count: int) -> Iterator[Event]:
+    """The deltas that :func:`messages` has in `count` events, as events of OpenResponses, which are two more."""
+    return text(count + 2)
+
+
 def _word(place: int) -> str:
     words = _WORDS.split(" ")
     return words[place % len(words)] + " "
@@ -105,6 +128,8 @@ STREAMS: Final[Mapping[str, Callable[[int], Iterator[Event]]]] = {
     "chat": chat,
     "padded chat": typeless,
     "events of the chat's text": events_of_the_chat,
+    "messages": messages,
+    "events of the messages' text": events_of_the_messages,
 }
 """The streams by name; each is given the number of its events."""
 

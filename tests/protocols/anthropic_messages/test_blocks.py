@@ -524,7 +524,11 @@ def _document(**fields: Any) -> bytes:
 def test_a_document_means_what_its_stream_means() -> None:
     reader = StreamReader("anthropic-messages", PLAIN)
     outputs = [*reader.feed_document(_document()), *reader.end()]
-    events = answer(thinking("Hm.", signature="s"), text("Hi", index=1), call('{"a": 1}', index=2), reason="tool_use")
+    events = answer(
+        *(thinking("Hm.", signature="s"), text("Hi", index=1), call('{"a": 1}', index=2)),
+        reason="tool_use",
+        usage={"output_tokens": 1},
+    )
     streamed = read(events)
     shown = [one for one in outputs if not isinstance(one, Finish)]
     assert shown == streamed.outputs[:-1]

@@ -211,7 +211,7 @@ def test_decision_6_the_prompt_may_grow_shrink_or_come_once(first: Any, last: An
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "7", 10**400, True, [], {}])
 def test_a_number_that_no_count_can_be_is_unknown(wrong: Any) -> None:
-    usage = _usage({"input_tokens": wrong, "output_tokens": wrong})
+    usage = _usage(None, {"input_tokens": wrong, "output_tokens": wrong})
     assert usage is not None
     assert (usage.input_tokens, usage.output_tokens) == (None, None)
 
@@ -250,7 +250,15 @@ def test_hidden_thinking_is_no_tool_of_the_server() -> None:
 def test_an_answer_that_breaks_keeps_the_tokens_of_its_beginning() -> None:
     usage = read([started(), *text("Hi")]).finish.usage
     assert usage is not None
-    assert usage.input_tokens == 7
+    assert (usage.input_tokens, usage.output_tokens) == (7, None)
+    assert read([started(usage={"input_tokens": 0, "output_tokens": 0}), *text("Hi")]).finish.usage is None
+
+
+def test_a_placeholder_is_no_count_of_the_output_where_the_end_says_none() -> None:
+    """Facts 1: a `message_delta` may have no usage."""
+    usage = _usage({"input_tokens": 7, "output_tokens": 1}, OMIT)
+    assert usage is not None
+    assert (usage.input_tokens, usage.output_tokens) == (7, None)
 
 
 # ---- section 6: citations ----
