@@ -38,6 +38,10 @@ READERS_OF = {
         {*OURS_OF_CHAT, "JavaScript floor"},
         {f"{OURS[1]}, chunks", f"{OURS[1]}, OpenResponses events"},
     ),
+    "messages": (
+        {f"{name}, {wire}" for name in OURS for wire in ("Messages events", "OpenResponses events")},
+        {f"{OURS[1]}, Messages events", f"{OURS[1]}, OpenResponses events"},
+    ),
 }
 """By the name of a stream, its readers, and those that every machine has."""
 
@@ -93,6 +97,7 @@ def test_all_streams_framings_and_chunkings_are_raced(results):
         ("typeless", "data", "one event"),
         ("chat", "data", "one event"),
         ("padded chat", "data", "one event"),
+        ("messages", "event+data", "one event"),
     ]
 
 
