@@ -169,6 +169,11 @@ def test_code_that_the_server_ran_is_shown_in_fences_that_hold_it() -> None:
     assert text == "So:\n\n````python\nprint('```')\n````\n\n\n\nThe code failed.\n\n\n\n```text\nno\n```\n\nHm."
 
 
+def test_a_response_to_another_call_leaves_the_calls_of_the_client() -> None:
+    other = {"functionResponse": {"name": "look_up", "id": "x", "response": {}}}
+    assert len(read([chunk(call(id="a")), chunk(other), stop()]).calls) == 1
+
+
 def test_decision_4_a_call_without_an_id_gets_one_that_is_told_from_a_servers() -> None:
     result = read([chunk(call(args={"a": 1}), call(args={"a": 1}), call(args={"a": 1}, id="srv-1")), stop()])
     (first, *_), (second, *_), (third, *_) = result.calls
@@ -518,6 +523,11 @@ def test_places_of_sources_are_bytes_of_the_text_and_become_characters() -> None
     assert result.text == shown + "Grüß dir"
     assert places == ["Grü", "dir"]
     assert found[1]["citedText"] == "words"
+
+
+def test_sources_of_a_candidate_without_an_index_are_read() -> None:
+    candidate = {"content": {"parts": [{"text": "Hi"}]}, **_grounding(WEB)}
+    assert read([{"candidates": [candidate]}, stop()]).text == "Hi [A](https://e.org/a)"
 
 
 def test_citations_of_both_surfaces_are_sources() -> None:

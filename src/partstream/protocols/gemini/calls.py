@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.errors import ToolArgumentsError
@@ -44,15 +45,17 @@ class _Call:
         arguments: The arguments as they came, where they came whole.
         streamed: The arguments, where they come in pieces; else None.
         signature: The signature of one of its parts, or None.
+        is_answered: Whether the server has run it.
     """
 
-    __slots__ = ("arguments", "id", "name", "signature", "streamed")
+    __slots__ = ("arguments", "id", "is_answered", "name", "signature", "streamed")
 
     def __init__(self, name: str, wire: Wire, signature: str | None, *, is_streamed: bool) -> None:
         self.id = identifier(wire, "id")
         self.name = name
         self.arguments = wire.get("args")
         self.signature = signature
+        self.is_answered = False
         self.streamed = PartialArguments(read_arguments(self.arguments)) if is_streamed else None
 
     @property
@@ -70,10 +73,12 @@ class ToolCalls:
         count: How many calls the client is to make, as far as known.
     """
 
-    __slots__ = ("_held", "_number", "_open", "_taken", "_unreadable", "count")
+    __slots__ = ("_by_id", "_by_name", "_held", "_number", "_open", "_taken", "_unreadable", "count")
 
     def __init__(self) -> None:
         self._held: list[_Call] = []
+        self._by_id: dict[str, _Call] = {}
+        self._by_name: dict[str, deque[_Call]] = {}
         self._open: _Call | None = None  # the last one held, while its arguments arrive
         self._number = 0
         self._unreadable: ToolArgumentsError | None = None
@@ -92,7 +97,7 @@ class ToolCalls:
         call = self._open
         if name is not None and (call is None or call.id is None or call.id != wire.get("id")):
             call = _Call(name, wire, signature, is_streamed=goes_on or bool(pieces))
-            self._held.append(call)
+            self._hold(call)
             self.count += 1
         elif call is not None:
             call.signature = call.signature or signature
@@ -104,17 +109,20 @@ class ToolCalls:
             call.streamed.add(pieces)
         self._open = call if goes_on else None
 
-    def answer(self, wire: Wire) -> bool:
-        """Takes a `functionResponse`: the server has run the first call that it answers. Tells whether there is one."""
-        call_id, name = identifier(wire, "id"), identifier(wire, "name")
-        for call in self._held:
-            if call.name == name and (call_id is None or call.id is None or call.id == call_id):
-                self._held.remove(call)
-                self.count -= 1
-                if call is self._open:
-                    self._open = None
-                return True
-        return False
+    def answer(self, wire: Wire) -> None:
+        """Takes a `functionResponse`: the server has run the call that it answers, by its id, else the first of its
+        name."""
+        call_id = identifier(wire, "id")
+        by_id = self._by_id.get(call_id or "")
+        named = self._by_name.get(identifier(wire, "name") or "", deque())
+        while named and named[0].is_answered:
+            named.popleft()
+        call = by_id if by_id is not None and not by_id.is_answered else next(iter(named), None)
+        if call is not None and (call_id is None or call.id in {None, call_id}):
+            call.is_answered = True
+            self.count -= 1
+            if call is self._open:
+                self._open = None
 
     def release(self, response_id: str | None, *, is_end: bool = False, is_cut: bool = False) -> list[CompleteCall]:
         """The calls that were held back and are whole.
@@ -130,12 +138,20 @@ class ToolCalls:
         waiting = self._open if not is_end else None
         if is_end and is_cut and self._open is not None:
             raise _unreadable(self._open, "the rest of the arguments")
-        released = [call for call in self._held if call is not waiting]
-        self._held = [call for call in self._held if call is waiting]
+        released = [call for call in self._held if call is not waiting and not call.is_answered]
+        self._held, self._by_id, self._by_name = [], {}, {}
+        if waiting is not None:
+            self._hold(waiting)
         complete = [self._complete(call, response_id) for call in released]
         if is_end and self._unreadable is not None:
             raise self._unreadable
         return [call for call in complete if call is not None]
+
+    def _hold(self, call: _Call) -> None:
+        self._held.append(call)
+        self._by_name.setdefault(call.name, deque()).append(call)
+        if call.id is not None:
+            self._by_id.setdefault(call.id, call)
 
     def _complete(self, call: _Call, response_id: str | None) -> CompleteCall | None:
         """A whole call; None for one that cannot be read, or that the server says a second time."""

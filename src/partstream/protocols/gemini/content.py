@@ -23,7 +23,7 @@ from partstream.protocols.gemini.carried_parts import CarriedParts
 from partstream.protocols.gemini.executed_code import shown_code, shown_result
 from partstream.protocols.gemini.files import inline_file, named_file
 from partstream.protocols.gemini.shown_text import ShownText
-from partstream.protocols.gemini.sources import Sources
+from partstream.protocols.gemini.sources import SOURCE_FIELDS, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,7 +79,8 @@ class Content:
         """Reads what a candidate adds to the content."""
         for part in objects(mapping(candidate, "content"), "parts"):
             self._read_part(part, outputs)
-        self._sources.read(candidate)
+        if not SOURCE_FIELDS.isdisjoint(candidate):
+            self._sources.read(candidate)
 
     def complete(self, outputs: _Outputs, *, is_cut: bool) -> None:
         """Ends the content.

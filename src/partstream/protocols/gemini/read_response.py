@@ -39,7 +39,8 @@ class GeminiStream:
     """One answer of a Gemini server; see :class:`partstream.outputs.ResponseStream`.
 
     Attributes:
-        sink: None: there is no short way.
+        sink: None: there is no short way. A chunk holds a sentence or more, and an answer has a few hundred: the long
+            way takes about ten microseconds for each.
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from partstream.outputs import CitationMode, StreamOutput
     from partstream.protocols.gemini.shown_text import ShownText
 
-__all__ = ["Sources"]
+__all__ = ["SOURCE_FIELDS", "Sources"]
+
+SOURCE_FIELDS: Final = frozenset({"groundingMetadata", "urlContextMetadata", "citationMetadata"})
+"""The fields of a candidate that :meth:`Sources.read` reads."""
 
 _MOST: Final = 1000
 """Sources of one answer."""
