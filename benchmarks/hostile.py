@@ -233,6 +233,36 @@ def _calls_and_fallbacks(count: int) -> Iterable[bytes]:
     return _sse(*chain.from_iterable(turn for _ in range(count)), {"type": "message_stop"})
 
 
+def _gemini(*parts: dict[str, Any], **fields: Any) -> bytes:
+    candidate = {"content": {"role": "model", "parts": list(parts)}, "index": 0, **fields}
+    return json.dumps({"candidates": [candidate]}).encode()
+
+
+def _calls_of_the_server(count: int) -> Iterable[bytes]:
+    """Calls that the server answers itself, the last one first."""
+    calls = [{"functionCall": {"name": "f", "id": str(number)}} for number in range(count)]
+    answers = [{"functionResponse": {"name": "f", "id": str(number)}} for number in reversed(range(count))]
+    yield b"data: " + _gemini(*calls) + b"\r\n\r\n"
+    yield b"data: " + _gemini(*answers, finishReason="STOP") + b"\r\n\r\n"
+
+
+def _array_in_one_line(count: int) -> Iterable[bytes]:
+    yield b"[" + b",".join(_gemini({"text": "x"}) for _ in range(count)) + b"]\n"
+
+
+def _growing_grounding(count: int) -> Iterable[bytes]:
+    """Sources of every word of an answer in which code stands between the words."""
+    parts = [{"text": "\u00e9"}, {"executableCode": {"code": "1"}}] * count
+    yield b"data: " + _gemini(*parts) + b"\r\n\r\n"
+    chunks = [{"web": {"uri": f"https://e.org/{number}"}} for number in range(min(count, 500))]
+    supports = [
+        {"segment": {"startIndex": 2 * number, "endIndex": 2 * number + 2}, "groundingChunkIndices": [number]}
+        for number in range(len(chunks))
+    ]
+    said = {"groundingChunks": chunks, "groundingSupports": supports}
+    yield b"data: " + _gemini(groundingMetadata=said, finishReason="STOP") + b"\r\n\r\n"
+
+
 CASES: Final = (
     HostileCase("closing marks alone", "openresponses", _marks, 20_000),
     HostileCase("a snapshot of unknown items", "openresponses", _unknown_items, 8000),
@@ -250,6 +280,9 @@ CASES: Final = (
     HostileCase("what goes back, and text in turn", "anthropic-messages", _signatures_in_turn, 4000),
     HostileCase("many citations of one block", "anthropic-messages", _citations_of_one_block, 4000),
     HostileCase("calls that other models void", "anthropic-messages", _calls_and_fallbacks, 2000),
+    HostileCase("calls that the server answers", "gemini", _calls_of_the_server, 4000),
+    HostileCase("an array in one line", "gemini", _array_in_one_line, 8000),
+    HostileCase("sources of every word", "gemini", _growing_grounding, 2000),
     HostileCase("one event, byte by byte", "openresponses", _byte_by_byte, 500_000),
     HostileCase("one event of empty lines", "openresponses", _empty_data_lines, 500_000),
 )

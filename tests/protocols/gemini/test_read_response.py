@@ -404,6 +404,7 @@ def test_decision_10_a_refused_prompt_is_filtered_content(word: str) -> None:
     feedback = {"blockReason": word, "blockReasonMessage": "It must not be."}
     result = read([{"promptFeedback": feedback, "usageMetadata": usage(5, None)}])
     assert (_reason(result), result.finish.outcome) == (FILTERED, Outcome.INCOMPLETE)
+    assert result.finish.explanation == "It must not be."
     assert result.finish.provider_metadata == {"gemini": {"finishMessage": "It must not be."}}
     assert result.finish.usage is not None
     assert result.finish.usage.input_tokens == 5

@@ -91,6 +91,11 @@ class FinishWords:
         """Whether a limit or a filter ended the answer."""
         return self.unified in {UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER}
 
+    @property
+    def explanation(self) -> str | None:
+        """What the server says of an answer that a limit or a filter ended, or None."""
+        return self.message if self.is_cut else None
+
     def reason(self, *, has_calls: bool) -> FinishReason:
         """The finish reason of an answer: no word says that there are calls (decision 3)."""
         unified = self.unified

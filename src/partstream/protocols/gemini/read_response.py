@@ -150,7 +150,18 @@ class GeminiStream:
         about = self._envelope
         facts = {**about.metadata, **self._usage.metadata, **self._finish.metadata(), **self._content.metadata}
         metadata = {_METADATA: facts} if facts else {}
-        outputs.append(Finish(outcome, reason, self._usage.value, about.response_id, about.model, error, metadata))
+        outputs.append(
+            Finish(
+                outcome,
+                reason,
+                self._usage.value,
+                about.response_id,
+                about.model,
+                error,
+                metadata,
+                explanation=self._finish.explanation,
+            )
+        )
         self._state = State.FINISHED
 
     def _unknown(self, chunk: Wire, outputs: _Outputs) -> None:
