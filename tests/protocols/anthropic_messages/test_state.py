@@ -8,6 +8,7 @@ import pytest
 from partstream.outputs import CitationMode, ThinkingMode, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_of
+from partstream.protocols.anthropic_messages.carried_state import MOST_BYTES
 from partstream.usage import Usage, usage_part
 from protocols.anthropic_messages.wire import (
     OMIT,
@@ -20,6 +21,7 @@ from protocols.anthropic_messages.wire import (
     event,
     opened,
     read,
+    read_events,
     started,
     stopped,
     text,
@@ -167,6 +169,15 @@ def test_more_blocks_than_an_answer_may_carry_are_counted() -> None:
     assert carried[0].metadata is not None
     assert len(carried[0].metadata["reasoning_items"]) == 1000
     assert sum(isinstance(one, Unmapped) for one in outputs) == 2
+
+
+def test_a_page_that_is_too_large_goes_back_with_its_call_or_not_at_all() -> None:
+    page = opened("web_search_tool_result", 1, tool_use_id="srvtoolu_1", content="x" * (MOST_BYTES + 1))
+    whole = read_events(answer(SEARCH, page, closed(1), thinking(signature="s", index=2), text("Hi", index=3)))
+    assert [one["type"] for one in _blocks(whole)] == ["thinking"]
+    assert whole.unmapped["a call and a result of the server's tools (too large to go back)"] == 2
+    half = read_events(answer(page, closed(1), text("Hi", index=3)))
+    assert [one["type"] for one in _blocks(half)] == ["web_search_tool_result"]
 
 
 # ---- decision 6: tokens ----
