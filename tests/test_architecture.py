@@ -233,6 +233,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.openresponses": _OLLAMA,
     "partstream.protocols.anthropic_messages": _OLLAMA,
     "partstream.protocols.anthropic_messages.servers": _OLLAMA,
+    "partstream.protocols.anthropic_messages.server_rules": _OLLAMA,
     "partstream.protocols.anthropic_messages.settings": _OLLAMA,
     "partstream.protocols.chat_completions.server_quirks": _GEMINI | _OLLAMA,
     "partstream.protocols.chat_completions.settings": _GEMINI | _OLLAMA,

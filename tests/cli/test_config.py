@@ -147,9 +147,9 @@ def test_what_the_server_speaks_is_shown_with_its_reason():
             url = upstream.base_url
             shown = await call("config", "show", "--base-url", url.removesuffix("/v1"))
             document = json.loads((await call("config", "show", "--json", "--base-url", url)).output)
-            assert len(upstream.requests) == 6
+            assert len(upstream.requests) == 8
             forced = await call("config", "show", "--json", "--base-url", url, "--protocol", "openresponses")
-            assert len(upstream.requests) == 6
+            assert len(upstream.requests) == 8
         reason = "/v1/responses answers an empty request (HTTP 400)"
         assert f"{url}: Speaks OpenResponses: {reason}." in shown.output
         expected = {"protocol": "openresponses", "baseUrl": url, "reason": reason, "isCertain": True}

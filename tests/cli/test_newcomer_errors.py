@@ -230,7 +230,9 @@ def test_a_server_that_lists_models_and_has_no_endpoint_is_said_to_speak_somethi
         ended, _ = await _said_by_server_with({"/v1/models": LIST}, "/v1", command)
         assert ended.code == FAILED[command]
         said = ended.output + ended.errors
-        assert "it lists models and has none of /v1/responses, /v1/chat/completions: it speaks something else" in said
+        missing = "/v1/responses, /v1/chat/completions, /v1/messages"
+        assert f"it lists models and has none of {missing}" in said
+        assert ": it speaks something else" in said
 
     run(test())
 
@@ -286,7 +288,7 @@ def test_a_model_that_is_not_there_is_the_server_s_own_sentence_alone(environmen
         async with server_of(reply) as (url, requests):
             chat = await _asked("chat", url, **environment)
         assert chat.errors == "the server answered HTTP 404: The model `m` does not exist.\n"
-        assert len(requests) == (1 if environment else 4)
+        assert len(requests) == (1 if environment else 5)
 
     run(test())
 

@@ -77,6 +77,8 @@ def test_with_json_every_line_is_an_object():
         "base_urls": {
             "openresponses": running.base_url,
             "chat-completions": running.base_url,
+            "anthropic-messages": running.base_url,
+            "ollama": f"{running.base_url.removesuffix('/v1')}/api",
             "ai-gateway": f"{running.base_url.removesuffix('/v1')}/v3/ai",
         },
     }

@@ -15,6 +15,16 @@ from partstream.conversation.settings import (
 )
 from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
+from partstream.protocols.anthropic_messages.settings import (
+    AnthropicMessagesSettings,
+    ContextEditing,
+    KeyHeader,
+    LateSystem,
+    Platform,
+    PromptCache,
+    ThinkingAs,
+    ThinkingDisplay,
+)
 from partstream.protocols.chat_completions.efforts import EffortAs
 from partstream.protocols.chat_completions.reasoning_back import ReasoningBack
 from partstream.protocols.chat_completions.settings import (
@@ -55,6 +65,20 @@ OWN = {
         "emptyContent": "text",
         "cacheControl": "on",
     },
+    "anthropic-messages": {
+        "messagesServer": "ollama",
+        "thinkingAs": "enabled",
+        "thinkingTokens": 2048,
+        "thinkingDisplay": "omitted",
+        "promptCache": "1h",
+        "contextEditing": "on",
+        "clearResultsAt": 50_000,
+        "summarizeAt": 150_000,
+        "lateSystem": "join",
+        "betas": ["files-api-2025-04-14"],
+        "keyHeader": "bearer",
+        "platform": "vertex",
+    },
 }
 READ = {
     "openresponses": OpenResponsesSettings(
@@ -74,6 +98,20 @@ READ = {
         empty_content=EmptyContent.TEXT,
         cache_control=CacheControl.ON,
     ),
+    "anthropic-messages": AnthropicMessagesSettings(
+        messages_server="ollama",
+        thinking_as=ThinkingAs.ENABLED,
+        thinking_tokens=2048,
+        thinking_display=ThinkingDisplay.OMITTED,
+        prompt_cache=PromptCache.ONE_HOUR,
+        context_editing=ContextEditing.ON,
+        clear_results_at=50_000,
+        summarize_at=150_000,
+        late_system=LateSystem.JOIN,
+        betas=("files-api-2025-04-14",),
+        key_header=KeyHeader.BEARER,
+        platform=Platform.VERTEX,
+    ),
 }
 
 
@@ -88,7 +126,7 @@ def test_every_setting_has_its_field_and_every_field_its_setting(protocol: str):
     assert {row.name for row in contents.rows} == {*ALL, *OWN[protocol]}
     own = own_settings_of(protocol)
     assert own is not None
-    common = {field.name for field in fields(RequestSettings)} - {"own", "max_output_tokens"}
+    common = {field.name for field in fields(RequestSettings)} - {"own", "max_output_tokens", "capabilities"}
     assert {row.path for row in contents.rows} == common | {f"own.{field.name}" for field in fields(own.kind)}
     assert read({**ALL, **OWN[protocol]}, protocol) == RequestSettings(
         system_as=SystemAs.DEVELOPER,

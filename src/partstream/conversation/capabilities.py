@@ -47,6 +47,7 @@ class ModelCapabilities:
         reasoning: Whether the model reasons before it answers.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
+        can_stop_thinking: Whether a request may ask it not to think.
         context_edits: What its server can do to shorten a conversation; empty for nothing.
         loaded_window: The window with which its server loads it, where requests may ask for another one.
         trained_window: The largest window with which it can be loaded.
@@ -61,6 +62,7 @@ class ModelCapabilities:
     reasoning: bool | None = None
     reasoning_efforts: tuple[str, ...] | None = None
     thinking_forms: tuple[ThinkingForm, ...] | None = None
+    can_stop_thinking: bool | None = None
     context_edits: tuple[ContextEdit, ...] | None = None
     loaded_window: int | None = None
     trained_window: int | None = None

@@ -32,6 +32,9 @@ class ChatRequest:
         previous_response_id: The id of the stored response that the turns follow, or None.
         has_reasoning: Whether the turns hold reasoning items.
         settings: How to write the request.
+        reasoning_is_refused: Whether the conversation has reasoning of the current turn that the turns do not hold,
+            because the server refused to take it back.
+        input_tokens: The expected tokens of the prompt, or None where nobody counted.
     """
 
     model_id: str
@@ -46,3 +49,5 @@ class ChatRequest:
     previous_response_id: str | None
     has_reasoning: bool
     settings: RequestSettings
+    reasoning_is_refused: bool = False
+    input_tokens: int | None = None

@@ -79,7 +79,8 @@ class Preparation:
             request = replace(request, previous_response_id=response_id)
         reasoning = {number: items for number, items in self.reasoning.items() if self._kind(number) in carried}
         turns = tuple(self._with_reasoning(turns, reasoning))
-        return replace(request, turns=turns, has_reasoning=bool(reasoning))
+        is_refused = Carried.REASONING in self.carries and Carried.REASONING not in carried
+        return replace(request, turns=turns, has_reasoning=bool(reasoning), reasoning_is_refused=is_refused)
 
     def _kind(self, number: int) -> Carried:
         """The kind of the reasoning in a message."""

@@ -43,6 +43,7 @@ def _abilities(capabilities: Fields) -> dict[str, Any]:
         "file_input": capabilities.boolean("pdf_input.supported"),
         "reasoning": capabilities.boolean("thinking.supported"),
         "thinking_forms": _supported(capabilities, "thinking", _FORMS, "types."),
+        "can_stop_thinking": capabilities.boolean("thinking.types.disabled.supported"),
         "reasoning_efforts": _supported(capabilities, "effort", _EFFORTS),
         "context_edits": _supported(capabilities, "context_management", _EDITS),
     }

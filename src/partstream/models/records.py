@@ -95,6 +95,7 @@ class ModelRecord:
         reasoning: Whether the model reasons before it answers.
         reasoning_efforts: The reasoning levels to choose from, lowest first.
         thinking_forms: The ways in which the model can be asked to think.
+        can_stop_thinking: Whether a request may ask the model not to think.
         context_edits: What the server can do to shorten a conversation with the model.
         loaded_window: The window with which the server loads the model, where requests may ask for another one.
         trained_window: The largest window with which the model can be loaded.
@@ -115,6 +116,7 @@ class ModelRecord:
     reasoning: Fact[bool] | None = None
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
     thinking_forms: Fact[tuple[ThinkingForm, ...]] | None = None
+    can_stop_thinking: Fact[bool] | None = None
     context_edits: Fact[tuple[ContextEdit, ...]] | None = None
     loaded_window: Fact[int] | None = None
     trained_window: Fact[int] | None = None

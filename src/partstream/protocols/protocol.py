@@ -253,6 +253,8 @@ class WriteRequest:
         path: The path of the endpoint below the base URL, for messages and for finding the endpoint. Where it names the
             model, it holds `{model}` in its place, see :mod:`partstream.protocols.model_paths`.
         authorize: The headers that carry a key, given the key and its kind.
+        authorize_for: The same as a person has set it, or as a known server wants it, given the settings of requests
+            and the server or None; None for a protocol whose servers all take the key alike.
         document_headers: The headers of requests that ask no model, such as the one for the list of models.
         find_model_lists: By the path of the base URL, the path that `/models` stands below and those of further lists.
         complete_settings: Completes the settings of a request with what the base URL and the model say, and with what
@@ -281,6 +283,9 @@ class WriteRequest:
     write: Callable[[ChatRequest], WireRequest]
     path: str
     authorize: Callable[[str, KeyKind], Mapping[str, str]] = bearer
+    authorize_for: (
+        Callable[[RequestSettings, KnownServer | None], Callable[[str, KeyKind], Mapping[str, str]]] | None
+    ) = None
     document_headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     find_model_lists: Callable[[str], tuple[str, tuple[str, ...]]] = _below_base_path
     complete_settings: Callable[
@@ -297,6 +302,12 @@ class WriteRequest:
     models_path: str = "/models"
     choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
     loads_models: bool = False
+
+    def authorizer(
+        self, settings: RequestSettings, server: KnownServer | None
+    ) -> Callable[[str, KeyKind], Mapping[str, str]]:
+        """The function that makes the headers that carry a key to a server."""
+        return self.authorize if self.authorize_for is None else self.authorize_for(settings, server)
 
     @property
     def carries(self) -> Carried:

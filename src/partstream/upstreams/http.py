@@ -148,6 +148,7 @@ class UpstreamHTTP:
         server = server_at(configuration.base_url)
         host = urlsplit(configuration.base_url).hostname or ""
         self._headers_of_server = dict(server.headers) if server is not None and server.has_host(host) else {}
+        self._authorize = self._protocol.authorizer(configuration.request, server)
         self._secrets = frozenset(configuration.secrets)
         self._keys: frozenset[str] = frozenset()
         self._credentials: CredentialSource = configuration.credentials or FixedKey(configuration.api_key)
@@ -253,7 +254,7 @@ class UpstreamHTTP:
                 raise CredentialError("its source", "characters that no header can hold", "a key in printable ASCII")
             if key.reveal() not in self._keys:
                 self._keys |= {key.reveal()}
-            headers |= self._protocol.authorize(key.reveal(), key.kind)
+            headers |= self._authorize(key.reveal(), key.kind)
         for wins in (self._configuration.headers, request.own_headers):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers

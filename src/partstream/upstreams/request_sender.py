@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.conversation.carried import Carried
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.preparation import Preparation
     from partstream.conversation.turns import Note
@@ -68,6 +69,10 @@ class _Request:
     prepared: Preparation
     tokens: RequestTokens
     model: LanguageModelChatInformation
+
+    def asked(self, carried: Carried) -> ChatRequest:
+        """The request with at most the state in `carried`, and with the tokens that are known of it by now."""
+        return replace(self.prepared.request(carried), input_tokens=self.tokens.expected)
 
 
 class RequestSender:
@@ -123,11 +128,11 @@ class RequestSender:
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
         if request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM:
-            asked = request.prepared.request(carried)
+            asked = request.asked(carried)
             request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
         request.tokens.before_sending()
         unset = self._completed(RequestSettings(), model)
-        self._refused.say_what_is_left_out(self._upstream, request.prepared.request(carried), unset)
+        self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
         first = Sending(carried, self._refused.of(model.id))
         answered = await send_without_what_is_refused(
             question, partial(self._attempt, request), first, partial(self._less_of, request)
@@ -137,7 +142,7 @@ class RequestSender:
     def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
         """How the request is sent without what an error refuses."""
         unset = self._completed(RequestSettings(), request.model)
-        return less_of(self._upstream, request.prepared.request(sending.carried), unset, error, sending)
+        return less_of(self._upstream, request.asked(sending.carried), unset, error, sending)
 
     def _prepared(self, model: LanguageModelChatInformation, question: Question) -> _Request:
         configuration = self._configuration
@@ -161,7 +166,7 @@ class RequestSender:
             ContextLengthExceededError: The upstream says that its input is too long.
             UpstreamError: What else the upstream did wrong.
         """
-        asked = request.prepared.request(sending.carried)
+        asked = request.asked(sending.carried)
         state = AnswerState(request.origin, request.prepared.names)
         report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:

@@ -64,6 +64,11 @@ class RequestTokens:
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
 
     @property
+    def expected(self) -> int:
+        """The tokens that the request is expected to have."""
+        return self._estimate.total.tokens
+
+    @property
     def is_nearly_full(self) -> bool:
         """Whether the expected tokens come near the model's limit, or exceed it."""
         return self._estimate.total.tokens >= NEARLY_FULL * self._model.max_input_tokens

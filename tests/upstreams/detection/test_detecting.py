@@ -20,10 +20,15 @@ from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import Detected, Detector
+from partstream.upstreams.detection.wires import known_wires, probed_wires
 from upstreams.upstreams import RETRY, ask, run, server_of
 
-RESPONSES, CHAT, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/models"
+RESPONSES, CHAT, MESSAGES, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1/models"
 KEY = "sk-planted-0123456789"
+
+
+ROUND = 1 + len(probed_wires(known_wires()))
+"""The requests below one base URL: the list of models, and one to each endpoint."""
 
 
 class Speaking(ModelServer):
@@ -102,20 +107,21 @@ def test_a_url_of_an_endpoint_without_a_version_is_understood_where_the_server_h
 # ---- how often it is asked ----
 
 
-def test_three_small_requests_are_sent_at_the_same_time():
+def test_a_few_small_requests_are_sent_at_the_same_time():
     async def test() -> None:
         async with speaking(CHAT) as server:
             server.gate.clear()
             task = asyncio.create_task(detected(server.url))
             async with asyncio.timeout(10):
-                while len(server.requests) < 3:  # each of them waits for the gate
+                while len(server.requests) < ROUND:  # each of them waits for the gate
                     await asyncio.sleep(0)
             server.gate.set()
             assert (await task).protocol == "chat-completions"
-            assert server.most_at_once == 3
+            assert server.most_at_once == ROUND
             assert sorted((one.method, one.path, one.body) for one in server.requests) == [
                 ("GET", MODELS, b""),
                 ("POST", CHAT, b"{}"),
+                ("POST", MESSAGES, b"{}"),
                 ("POST", RESPONSES, b"{}"),
             ]
 
@@ -127,9 +133,9 @@ def test_fifty_questions_at_once_are_one_detection():
         async with speaking(CHAT) as server, detecting(server.url) as detector:
             found = await asyncio.gather(*(detector.detected() for _ in range(50)))
             assert {one.protocol for one in found} == {"chat-completions"}
-            assert len(server.requests) == 3
+            assert len(server.requests) == ROUND
             assert await detector.detected() is detector.known
-            assert len(server.requests) == 3
+            assert len(server.requests) == ROUND
 
     run(test())
 
@@ -146,7 +152,7 @@ def test_a_caller_that_stops_waiting_does_not_stop_the_others():
             server.gate.set()
             assert (await second).protocol == "chat-completions"
             assert first.cancelled()
-            assert len(server.requests) == 3
+            assert len(server.requests) == ROUND
 
     run(test())
 
@@ -177,7 +183,11 @@ def test_a_key_goes_with_the_requests_to_the_host_and_a_redirect_is_not_followed
             found = await detected(url, api_key=Secret(KEY))
             assert not found.is_certain
             assert elsewhere == []
-            assert {one.headers["authorization"] for one in requests} == {f"Bearer {KEY}"}
+            keys = [
+                (one.headers.get("authorization", "").removeprefix("Bearer "), one.headers.get("x-api-key", ""))
+                for one in requests
+            ]
+            assert {"".join(key) for key in keys} == {KEY}
             assert KEY not in repr(found) + found.says
 
     run(test())
@@ -252,7 +262,7 @@ def test_what_is_of_no_use_in_the_folder_is_found_out_again(tmp_path: Path, dama
             asked = len(server.requests)
             found = await detected(server.url, cache_folder=tmp_path)
             assert (found.protocol, found.base_url) == ("chat-completions", server.url)
-            assert len(server.requests) == asked + 3
+            assert len(server.requests) == asked + ROUND
 
     run(test())
 
@@ -288,9 +298,9 @@ def test_a_server_that_speaks_something_else_now_is_asked_again_once(caplog: pyt
             server.speak(CHAT, status=404).speak(RESPONSES)
             again = await asyncio.gather(*(detector.detected_again(first) for _ in range(20)))
             assert {one.protocol for one in again} == {"openresponses"}
-            assert len(server.requests) == 6
+            assert len(server.requests) == 2 * ROUND
             assert (await detector.detected()).protocol == "openresponses"
-            assert len(server.requests) == 6
+            assert len(server.requests) == 2 * ROUND
 
     caplog.set_level(logging.INFO, "partstream.upstreams")
     run(test())
@@ -309,10 +319,10 @@ def test_a_server_for_which_the_same_was_found_out_again_has_a_pause():
                 found = await detector.detected()
                 for _ in range(10):
                     assert await detector.detected_again(found) == found
-                assert len(server.requests) == 6
+                assert len(server.requests) == 2 * ROUND
                 clock[0] += 60
                 assert await detector.detected_again(found) == found
-                assert len(server.requests) == 9
+                assert len(server.requests) == 3 * ROUND
 
     run(test())
 
@@ -362,7 +372,7 @@ def test_a_refused_key_is_not_renewed_for_the_sake_of_a_detection():
             found = await detected(server.url, credentials=Renewing())
             assert (found.protocol, found.is_certain) == ("openresponses", False)
             assert "HTTP 401" in found.reason
-            assert len(server.requests) == 3
+            assert len(server.requests) == ROUND
 
     run(test())
 
@@ -399,7 +409,7 @@ def test_the_tooltip_of_a_model_says_what_its_server_speaks_and_why():
                 assert first.tooltip is not None
                 assert first.tooltip.splitlines()[-1] == (
                     "Speaks OpenResponses: /v1/responses answers an empty request (HTTP 400); "
-                    "/v1/chat/completions is missing (HTTP 404)"
+                    "/v1/chat/completions is missing (HTTP 404); /v1/messages is missing (HTTP 404)"
                 )
             forced = GatewayConfiguration(server.url, protocol="openresponses")
             async with aclosing(GatewayProvider(forced)) as provider:
@@ -434,9 +444,9 @@ def test_a_server_that_falls_silent_keeps_nobody_waiting_before_each_question():
                 assert not guess.is_certain
                 clock.now += 50
                 assert await detector.detected() is guess
-                assert len(server.requests) == 3
+                assert len(server.requests) == ROUND
                 clock.now += 300
                 assert not (await detector.detected()).is_certain
-                assert len(server.requests) == 6
+                assert len(server.requests) == 2 * ROUND
 
     run(test())

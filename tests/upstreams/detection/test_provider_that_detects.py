@@ -23,6 +23,7 @@ from partstream.upstreams import GatewayConfiguration, GatewayProvider
 from partstream.upstreams.configuration import fingerprint_of
 from partstream.upstreams.settings import own_settings_of, upstream_rows
 from questions import questions
+from upstreams.detection.test_detecting import ROUND
 from upstreams.upstreams import HELLO, LIMITS, MODEL, ask, run
 
 RESPONSES, CHAT, MODELS = "/v1/responses", "/v1/chat/completions", "/v1/models"
@@ -45,7 +46,7 @@ def test_fifty_questions_at_once_find_out_once_what_is_spoken():
         async with ReplayUpstream() as upstream, aclosing(provider_of(upstream.base_url, models=(MODEL,))) as provider:
             answers = await asyncio.gather(*(ask(provider, "Hi") for _ in range(50)))
             assert {answer.text for answer in answers} == {HELLO}
-            assert len(upstream.requests) == 53
+            assert len(upstream.requests) == 50 + ROUND
             assert len(questions(upstream)) == 50
             assert {request.path for request in questions(upstream)} == {RESPONSES}
 
@@ -98,10 +99,10 @@ def test_a_question_goes_out_once_more_in_what_the_server_speaks_now():
             asked = len(server.requests)
             again = await ask(provider, "Hi", model_id=model.id)
             assert (again.text, again.error) == ("by responses", None)
-            # The question to the missing path, three requests that find out, and the question once more.
-            assert len(server.requests) == asked + 5
+            # The question to the missing path, the requests that find out, and the question once more.
+            assert len(server.requests) == asked + ROUND + 2
             assert (await ask(provider, "Hi", model_id=model.id)).text == "by responses"
-            assert len(server.requests) == asked + 6
+            assert len(server.requests) == asked + ROUND + 3
 
     run(test())
 

@@ -10,6 +10,7 @@ from partstream.conversation.wording import FAILED, FAILED_SILENTLY
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import ToolMode
 from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.protocols.ai_gateway.call_options import read_call_options
 from partstream.protocols.ai_sdk.losses import PROVIDER_STREAM
 from partstream.protocols.common_losses import SOURCES_BEHIND, each_part_of_a_request
 from partstream.protocols.losses import Losses, RequestLoss
@@ -30,6 +31,12 @@ def _without_conversation(asked: Asked) -> Asked:
     return replace(asked, options=replace(asked.options, model_options=kept))
 
 
+def _named_options(asked: Asked) -> Asked:
+    """Gives the options of a caller the names of the specification."""
+    chosen = read_call_options(asked.options.model_options).fields
+    return replace(asked, options=replace(asked.options, model_options=chosen))
+
+
 def _without_demand(asked: Asked) -> Asked:
     return asked if asked.options.tools else replace(asked, options=replace(asked.options, tool_mode=ToolMode.AUTO))
 
@@ -37,6 +44,7 @@ def _without_demand(asked: Asked) -> Asked:
 _CONVERSATIONS: Final = RequestLoss(
     "conversation", "The name of the conversation that a request belongs to.", _without_conversation
 )
+_OPTIONS: Final = RequestLoss("options", "Options have the names of this protocol.", _named_options)
 _TOOL_MODE: Final = RequestLoss("tool-mode", "The demand for a tool call, where no tool is offered.", _without_demand)
 
 
@@ -76,5 +84,5 @@ _FAILURES: Final = RequestLoss(
 LOSES: Final = Losses(
     response=PROVIDER_STREAM,
     document=(SOURCES_BEHIND,),
-    request=(_JSON_RESULTS, _FAILURES, *PREPARED, TEXTS_OF_RESULTS, _CONVERSATIONS, _TOOL_MODE),
+    request=(_JSON_RESULTS, _FAILURES, *PREPARED, TEXTS_OF_RESULTS, _CONVERSATIONS, _OPTIONS, _TOOL_MODE),
 )

@@ -6,12 +6,16 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.carried import Carried
+from partstream.protocols.anthropic_messages.optional_fields import REFUSED_FIELDS
 from partstream.protocols.error_bodies import ErrorBody, read_error_body
 from partstream.protocols.error_kinds import ErrorKind
 from partstream.protocols.errors import Errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from partstream.errors import UpstreamError
 
 __all__ = ["ERRORS"]
 
@@ -60,4 +64,20 @@ def _read_body(document: Any) -> ErrorBody:
     return read._replace(status=status, code=code)
 
 
-ERRORS: Final = Errors(codes=_CODES, read_body=_read_body)
+_REFUSED_STATE: Final = re.compile(
+    r"invalid \W?(?:signature|data)\W? in \W?(?:redacted_)?thinking\W? block|blocks?\W.{0,80}cannot be modified"
+    r"|signature: field required|final block in an assistant message cannot be"
+    r"|was found without a corresponding \W?\w+_tool_result",
+    re.IGNORECASE,
+)
+"""Sentences for blocks that went back and are refused: they are of another account, changed, without a signature, the
+last of their message, or half a pair (facts 4.2, 5)."""
+
+
+def _refused(error: UpstreamError) -> Carried:
+    """The carried state that an error refuses."""
+    blames_request = error.http_status in {None, 200, 400, 404, 422}
+    return Carried.REASONING if blames_request and _REFUSED_STATE.search(error.message) else Carried.NOTHING
+
+
+ERRORS: Final = Errors(codes=_CODES, read_body=_read_body, refused=_refused, refused_fields=REFUSED_FIELDS)

@@ -1,0 +1,70 @@
+"""Marks the places of a request behind which the prompt cache is written and read; source: facts 11.
+
+Four marks, which is all that a server takes: behind the tools, behind the system prompt, behind what the request before
+this one ended with, and behind what this one ends with. The third stands exactly where the request before wrote its
+fourth, so that reading never depends on how many blocks a server looks back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.protocols.anthropic_messages.input_blocks import Wire
+
+__all__ = ["MARK", "mark_for_cache"]
+
+MARK: Final = "cache_control"
+"""The field of a mark. At the top of a body, it is the server's own mark behind the last block."""
+
+_NEVER_MARKED: Final = frozenset({"thinking", "redacted_thinking"})
+
+
+def mark_for_cache(body: Mapping[str, Any], lifetime: str | None) -> dict[str, Any]:
+    """The body with its marks.
+
+    Args:
+        body: The body, whose system prompt is a text or a list of blocks.
+        lifetime: How long what is written stays, such as `1h`; None for the server's five minutes.
+    """
+    mark = {MARK: {"type": "ephemeral", **({} if lifetime is None else {"ttl": lifetime})}}
+    marked = dict(body)
+    if tools := marked.get("tools"):
+        marked["tools"] = _with_mark(tools, _last(tools, _is_plain_tool), mark)
+    if system := marked.get("system"):
+        blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
+        marked["system"] = _with_mark(blocks, _last(blocks, _is_markable), mark)
+    messages = list(marked["messages"])
+    for place in _ends(messages, marks_last=MARK not in marked):
+        content = messages[place]["content"]
+        index = _last(content, _is_markable)
+        messages[place] = {**messages[place], "content": _with_mark(content, index, mark)}
+    return marked | {"messages": messages}
+
+
+def _ends(messages: Sequence[Wire], *, marks_last: bool) -> list[int]:
+    """The messages of the user that the request before this one, and this one, end with."""
+    users = [index for index, message in enumerate(messages) if message["role"] == "user"]
+    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    before = [index for index in users if answers and index < answers[-1]][-1:]
+    return [*before, *(users[-1:] if marks_last and users[-1:] != before else [])]
+
+
+def _is_plain_tool(tool: Wire) -> bool:
+    return not tool.get("defer_loading")
+
+
+def _is_markable(block: Wire) -> bool:
+    return block.get("type") not in _NEVER_MARKED and (block.get("type") != "text" or bool(block["text"].strip()))
+
+
+def _last(items: Sequence[Wire], fits: Any) -> int | None:
+    return next((index for index in range(len(items) - 1, -1, -1) if fits(items[index])), None)
+
+
+def _with_mark(items: Sequence[Wire], index: int | None, mark: Wire) -> list[Wire]:
+    if index is None:
+        return list(items)
+    return [*items[:index], {**items[index], **mark}, *items[index + 1 :]]

@@ -1,0 +1,21 @@
+"""The endpoint that counts a request before it is sent; source: facts anthropic-messages.md 12."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import CountEndpoint, count_of_fields
+
+__all__ = ["COUNT", "COUNT_PATH"]
+
+COUNT_PATH: Final = "/messages/count_tokens"
+
+COUNT: Final = CountEndpoint(
+    count_of_fields(
+        COUNT_PATH,
+        frozenset(
+            {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"}
+            | {"cache_control", "context_management"}
+        ),
+    )
+)

@@ -1,0 +1,81 @@
+"""The known servers that speak Anthropic Messages.
+
+Sources: facts anthropic-messages.md 2.2, 7 and 12.1. What a server wants in another form is in the table of its rules;
+here stands only where it is, and whether everything gets through.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import SpokenAt
+
+__all__ = ["SPOKEN_AT"]
+
+
+def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+
+
+def _whole(server: str, base_url: str, source: str) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
+
+
+SPOKEN_AT: Final = (
+    _whole("anthropic", "https://api.anthropic.com/v1", "facts anthropic-messages.md 1 to 12"),
+    _in_part(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "models of other makers are translated, and their thinking comes without a signature",
+        "facts anthropic-messages.md 12.1",
+    ),
+    _in_part(
+        "ollama",
+        "http://localhost:11434/v1",
+        "a prompt that is too long is cut without a word, and files do not get through",
+        "facts anthropic-messages.md 9, 12.1",
+    ),
+    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through", "facts anthropic-messages.md 12.1"),
+    _in_part(
+        "llama.cpp",
+        "http://localhost:8080/v1",
+        "a call is whole only at the end of the answer",
+        "facts anthropic-messages.md 2.2",
+    ),
+    _in_part(
+        "vllm",
+        "http://localhost:8000/v1",
+        "why an answer ended is not always said, and what came from the cache never is",
+        "facts anthropic-messages.md 7, 12.1",
+    ),
+    _in_part(
+        "deepseek",
+        "https://api.deepseek.com/anthropic/v1",
+        "the names of models are mapped, and images do not get through",
+        "facts anthropic-messages.md 12.1",
+    ),
+    _in_part(
+        "moonshot",
+        "https://api.moonshot.ai/anthropic/v1",
+        "thinking comes without a signature, and files do not get through",
+        "facts anthropic-messages.md 4.2, 12.1",
+    ),
+    _in_part(
+        "zhipu",
+        "https://api.z.ai/api/anthropic/v1",
+        "thinking comes with a signature of its own kind, and files do not get through",
+        "facts anthropic-messages.md 4.2, 12.1",
+    ),
+    _in_part(
+        "minimax",
+        "https://api.minimax.io/anthropic/v1",
+        "some models cannot stop thinking, and files do not get through",
+        "facts anthropic-messages.md 4.2, 12.1",
+    ),
+    _in_part(
+        "litellm",
+        "http://localhost:4000/v1",
+        "models of other makers are translated, with blocks in the wrong order",
+        "facts anthropic-messages.md 2.2, 12.1",
+    ),
+)
