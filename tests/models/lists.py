@@ -316,3 +316,37 @@ ANTHROPIC: dict[str, Any] = {
     "last_id": "claude-opus-4-20250514",
 }
 """Facts anthropic-messages.md 12."""
+
+
+def _of_gemini(name: str, *methods: str, **more: Any) -> dict[str, Any]:
+    return {"name": f"models/{name}", "version": "001", "supportedGenerationMethods": list(methods), **more}
+
+
+GEMINI: dict[str, Any] = {
+    "models": [
+        _of_gemini(
+            "gemini-3.5-flash",
+            "generateContent",
+            "countTokens",
+            displayName="Gemini 3.5 Flash",
+            description="Fast.",
+            inputTokenLimit=1_048_576,
+            outputTokenLimit=65_536,
+            thinking=True,
+            temperature=1,
+            topP=0.95,
+            topK=64,
+            maxTemperature=2,
+        ),
+        _of_gemini("gemini-2.0-flash", "generateContent", inputTokenLimit=1_048_576, outputTokenLimit=8192),
+        _of_gemini("gemini-3-pro-image-preview", "generateContent", thinking=True),
+        _of_gemini("gemini-2.5-flash-preview-tts", "generateContent"),
+        _of_gemini("gemma-3-27b-it", "generateContent"),
+        _of_gemini("gemma-2-9b-it", "generateContent"),
+        _of_gemini("gemini-embedding-001", "embedContent"),
+        _of_gemini("gemini-live-2.5-flash", "bidiGenerateContent"),
+        _of_gemini("aqa", "generateAnswer"),
+    ],
+    "nextPageToken": "",
+}
+"""After facts gemini.md 11; made up, because the reference shows one model at a time."""

@@ -21,7 +21,7 @@ LIST = "/v1/models"
         ({"data": [], "has_more": False, "last_id": "claude-x"}, None),
         ({"data": [], "has_more": True, "last_id": None}, None),
         ({"data": [], "has_more": True}, None),
-        ({"models": [], "nextPageToken": "ab="}, "pageToken=ab%3D"),
+        ({"models": [], "nextPageToken": "ab="}, "pageSize=1000&pageToken=ab%3D"),
         ({"models": [], "nextPageToken": ""}, None),
         (OPENAI, None),
         ([], None),

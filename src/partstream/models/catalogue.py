@@ -159,5 +159,5 @@ def _id_of(item: dict[str, Any], where: str, shape: Shape, problems: list[Proble
             Problem(place, model_id, "the id of one model, no pattern")
         )  # LiteLLM lists its routes: openai/*
     else:
-        return model_id
+        return model_id.removeprefix(shape.id_prefix) or model_id
     return None

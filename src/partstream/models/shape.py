@@ -60,6 +60,7 @@ class Shape:
         is_language: Whether an entry is a language model.
         id_fields: The fields that may hold the id; the first one with a value does.
         details: The request for the server's details, or None.
+        id_prefix: What stands before the id there and is no part of it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Shape:
     is_language: Callable[[Fields], bool]
     id_fields: tuple[str, ...] = ("id",)
     details: DetailKind | None = None
+    id_prefix: str = ""
 
     def record(self, fields: Fields, model_id: str) -> ModelRecord:
         """The record of an entry."""

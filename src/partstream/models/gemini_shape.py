@@ -1,0 +1,51 @@
+"""How Google describes its models, `GET /v1beta/models`; source: facts gemini.md 11.
+
+The list says limits and whether a model thinks. It says nothing of tools, images and files: so they are assumed by the
+kind of model, which alone the id tells, and the source of these facts says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.models.records import Fact, Source
+from partstream.models.shape import EFFORTS, Shape, has_any
+
+if TYPE_CHECKING:
+    from partstream.models.fields import Fields
+
+__all__ = ["GEMINI_SHAPE"]
+
+_METHODS: Final = "supportedGenerationMethods"
+_ANSWERS: Final = "generatecontent"
+_NO_TOOLS: Final = re.compile(r"-image|-tts|/gemma-(?:[12][.-]|\d+b)")
+_NO_IMAGES: Final = re.compile(r"-tts|/gemma-(?:[12][.-]|\d+b)")
+
+
+def _read(fields: Fields) -> dict[str, Any]:
+    name, thinks = fields.text("name") or "", fields.boolean("thinking")
+    sees = _assumed(_NO_IMAGES.search(name) is None)
+    return {
+        "name": fields.text("displayName"),
+        "description": fields.text("description"),
+        "max_input_tokens": fields.tokens("inputTokenLimit"),
+        "max_output_tokens": fields.tokens("outputTokenLimit"),
+        "image_input": sees,
+        "file_input": sees,
+        "tool_calling": _assumed(_NO_TOOLS.search(name) is None),
+        "reasoning": thinks,
+        # Which levels a model takes, its protocol knows: each of these becomes one of them.
+        "reasoning_efforts": Fact(EFFORTS, fields.source, "thinking") if thinks is not None and thinks.value else None,
+    }
+
+
+def _assumed(value: bool) -> Fact[bool]:
+    return Fact(value, Source.DEFAULT, "the kind of model")
+
+
+def _is_language(fields: Fields) -> bool:
+    return _ANSWERS in (fields.words(_METHODS) or ())
+
+
+GEMINI_SHAPE: Final = Shape("Gemini", has_any(_METHODS), _read, _is_language, ("name",), id_prefix="models/")
