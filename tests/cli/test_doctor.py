@@ -35,10 +35,7 @@ def test_the_server_is_asked_for_its_models_and_else_only_what_costs_nothing(
         assert doctor.code == code, doctor.errors
         assert "/v1/models" in {request.path for request in requests if request.method == "GET"}
         assert {request.body for request in requests if request.method == "POST"} <= {b"{}"}
-        assert {request.headers.get("authorization") or request.headers["x-api-key"] for request in requests} <= {
-            f"Bearer {KEY}",
-            KEY,
-        }
+        assert all(KEY in " ".join(request.headers.values()) for request in requests)
         (finding,) = [one for one in json.loads(doctor.output) if one["subject"] == "server"]
         assert finding["verdict"] == verdict
         assert says in finding["says"]

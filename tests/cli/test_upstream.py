@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
+from partstream.protocols.registry import asked_protocols
 from testing.clients import body, free_port
 
 TOKEN = token_hex(8)
@@ -65,6 +66,14 @@ def test_it_says_where_it_serves_and_one_line_for_each_request():
     assert re.fullmatch(r"#2 POST /v1/responses 429 refusal fault:status=429 0 events, \d+ ms whole", second)
 
 
+BASE_PATHS = {
+    **dict.fromkeys(("openresponses", "chat-completions", "anthropic-messages"), "/v1"),
+    "gemini": "/v1beta",
+    "ollama": "/api",
+    "ai-gateway": "/v3/ai",
+}
+
+
 def test_with_json_every_line_is_an_object():
     with _running("--json") as running:
         running.post()
@@ -74,13 +83,7 @@ def test_with_json_every_line_is_an_object():
     assert json.loads(running.first_line) == {
         "type": "listening",
         "base_url": running.base_url,
-        "base_urls": {
-            "openresponses": running.base_url,
-            "chat-completions": running.base_url,
-            "anthropic-messages": running.base_url,
-            "ollama": f"{running.base_url.removesuffix('/v1')}/api",
-            "ai-gateway": f"{running.base_url.removesuffix('/v1')}/v3/ai",
-        },
+        "base_urls": {name: running.base_url.removesuffix("/v1") + BASE_PATHS[name] for name in asked_protocols()},
     }
     exchange = json.loads(line)
     assert exchange.pop("milliseconds") >= 0

@@ -33,6 +33,7 @@ from partstream.protocols.chat_completions.settings import (
     EmptyContent,
     MaxTokensField,
 )
+from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.registry import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
@@ -79,6 +80,13 @@ OWN = {
         "keyHeader": "bearer",
         "platform": "vertex",
     },
+    "gemini": {
+        "includeThoughts": False,
+        "toolSchemas": "openapi",
+        "validatesCalls": True,
+        "serverTools": ["googleSearch"],
+        "mostFileMegabytes": 100,
+    },
 }
 READ = {
     "openresponses": OpenResponsesSettings(
@@ -111,6 +119,13 @@ READ = {
         betas=("files-api-2025-04-14",),
         key_header=KeyHeader.BEARER,
         platform=Platform.VERTEX,
+    ),
+    "gemini": GeminiSettings(
+        include_thoughts=False,
+        tool_schemas=ToolSchemas.OPENAPI,
+        validates_calls=True,
+        server_tools=("googleSearch",),
+        most_file_megabytes=100,
     ),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.models.anthropic_shape import ANTHROPIC_SHAPE
-from partstream.models.gemini_shape import GEMINI_SHAPE
+from partstream.models.google_shape import GOOGLE_SHAPE
 from partstream.models.hosted_shapes import HOSTED_SHAPES
 from partstream.models.local_shapes import LOCAL_SHAPES
 from partstream.models.ollama import is_language, read_entry
@@ -136,7 +136,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     *LOCAL_SHAPES,
     *HOSTED_SHAPES,
     ANTHROPIC_SHAPE,
-    GEMINI_SHAPE,
+    GOOGLE_SHAPE,
     Shape("Vercel", _is_vercel, _vercel, is_of_type("language", "chat"), details=DetailKind.ENDPOINTS),
     Shape(
         "Vercel, config",

@@ -37,9 +37,10 @@ SPOKEN_AT: Final = (
         "no thinking comes, and prompts are not cached",
         "platform.claude.com/docs, compatibility with the SDK of OpenAI",
     ),
-    _whole(
+    _in_part(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
+        "no thoughts come, and the signatures of texts are lost",
         "ai.google.dev/gemini-api/docs/openai; facts chat-completions.md 2.5",
     ),
     _whole("openrouter", "https://openrouter.ai/api/v1", "openrouter.ai/docs; recordings of OpenRouter"),

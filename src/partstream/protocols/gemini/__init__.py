@@ -15,6 +15,8 @@ __all__ = ["PROTOCOL"]
 PROTOCOL: Final = Protocol(
     name="gemini",
     read_response=loaded("partstream.protocols.gemini.read_response", "READ_RESPONSE"),
+    write_request=loaded("partstream.protocols.gemini.write_request", "WRITE_REQUEST"),
+    own_settings=loaded("partstream.protocols.gemini.settings", "OWN_SETTINGS"),
     read_request=loaded("partstream.protocols.gemini.read_request", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.gemini.write_response", "WRITE_RESPONSE"),
     loses=loaded("partstream.protocols.gemini.losses", "LOSES"),
@@ -23,5 +25,6 @@ PROTOCOL: Final = Protocol(
     ends=Ends(),
     has_chunks=True,
     title="Gemini",
+    spoken_at=loaded("partstream.protocols.gemini.servers", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
 )

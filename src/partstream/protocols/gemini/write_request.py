@@ -134,4 +134,5 @@ WRITE_REQUEST: Final = WriteRequest(
     leave_out=LEAVE_OUT,
     count=COUNT,
     empty_request=NO_FIELDS,
+    own_base_path="/v1beta",
 )

@@ -15,7 +15,7 @@ from partstream.models.shape import EFFORTS, Shape, has_any
 if TYPE_CHECKING:
     from partstream.models.fields import Fields
 
-__all__ = ["GEMINI_SHAPE"]
+__all__ = ["GOOGLE_SHAPE"]
 
 _METHODS: Final = "supportedGenerationMethods"
 _ANSWERS: Final = "generatecontent"
@@ -48,4 +48,4 @@ def _is_language(fields: Fields) -> bool:
     return _ANSWERS in (fields.words(_METHODS) or ())
 
 
-GEMINI_SHAPE: Final = Shape("Gemini", has_any(_METHODS), _read, _is_language, ("name",), id_prefix="models/")
+GOOGLE_SHAPE: Final = Shape("Google", has_any(_METHODS), _read, _is_language, ("name",), id_prefix="models/")
