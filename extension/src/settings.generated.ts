@@ -179,6 +179,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   },
   thinking: { secrecy: "nothing" },
   thinkTags: { secrecy: "nothing" },
+  executedCode: { secrecy: "nothing" },
   citations: { secrecy: "nothing" },
   files: { secrecy: "nothing" },
   maxOutputTokens: { secrecy: "nothing" },

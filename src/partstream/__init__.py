@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from partstream.models.limits import LimitPolicy, LimitSettings
     from partstream.outputs import (
         CitationMode,
+        ExecutedCode,
         FileMode,
         Finish,
         Outcome,
@@ -162,6 +163,7 @@ __all__ = [
     "EventEmitter",
     "EventTooLargeError",
     "Evidence",
+    "ExecutedCode",
     "FileMode",
     "Finish",
     "FinishReason",
@@ -312,6 +314,7 @@ _LAZY = {
     "LimitPolicy": "partstream.models.limits",
     "LimitSettings": "partstream.models.limits",
     "CitationMode": "partstream.outputs",
+    "ExecutedCode": "partstream.outputs",
     "FileMode": "partstream.outputs",
     "Finish": "partstream.outputs",
     "Outcome": "partstream.outputs",

@@ -30,6 +30,7 @@ __all__ = [
     "Asked",
     "CitationMode",
     "EndingStream",
+    "ExecutedCode",
     "FileMode",
     "Finish",
     "Outcome",
@@ -130,6 +131,13 @@ class FileMode(Choice):
     FETCH = "fetch", "Its bytes as a data part, at most 16 MiB within 20 seconds; where they cannot be had, a link"
 
 
+class ExecutedCode(Choice):
+    """How code is rendered that the server has run to answer, with what came out of it."""
+
+    TEXT = "text", "As blocks of code in the answer"
+    OFF = "off", "Not at all"
+
+
 class ThinkTags(Choice):
     """Where an answer that has no field for thinking holds it: servers without a parser of their own leave it in the
     text."""
@@ -151,6 +159,7 @@ class StreamOptions:
         files: What to make of files that are addresses. An adapter does no I/O: with :attr:`FileMode.FETCH` it gives
             the address, and whoever has the connection fetches the file.
         think_tags: Where the text of an answer holds thinking; no matter for protocols that have a place for it.
+        executed_code: How to render code that the server has run, where it says it in a form of its own.
     """
 
     thinking: ThinkingMode = ThinkingMode.PART
@@ -158,6 +167,7 @@ class StreamOptions:
     call_id_prefix: str = "gw-"
     files: FileMode = FileMode.LINK
     think_tags: ThinkTags = ThinkTags.TAGS
+    executed_code: ExecutedCode = ExecutedCode.TEXT
 
     def __post_init__(self) -> None:
         check_fields(self, _STREAM_OPTIONS)
@@ -322,5 +332,6 @@ _STREAM_OPTIONS: Final = {
     "citations": instance_of(CitationMode, "a CitationMode, such as CitationMode.END"),
     "files": instance_of(FileMode, "a FileMode, such as FileMode.LINK"),
     "call_id_prefix": TEXT,
+    "executed_code": instance_of(ExecutedCode, "an ExecutedCode, such as ExecutedCode.OFF"),
     "think_tags": instance_of(ThinkTags, "a ThinkTags, such as ThinkTags.OFF"),
 }

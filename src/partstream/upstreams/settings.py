@@ -13,7 +13,7 @@ from partstream.error_text import ErrorMode
 from partstream.json_codec import is_json
 from partstream.log_level import LogLevel
 from partstream.models.settings import MODEL_LIST_ROWS
-from partstream.outputs import CitationMode, FileMode, ThinkingMode, ThinkTags
+from partstream.outputs import CitationMode, ExecutedCode, FileMode, ThinkingMode, ThinkTags
 from partstream.protocols.registry import (
     AUTO,
     BUILT_IN_PROTOCOLS,
@@ -258,6 +258,15 @@ _ANSWER_ROWS: Final = (
         sets="stream.think_tags",
         is_bound=False,
         dialog=Dialog("Thinking in tags"),
+    ),
+    Setting(
+        "executedCode",
+        choice(ExecutedCode),
+        "How code is shown that the server has run to answer, with what came out of it",
+        "text",
+        sets="stream.executed_code",
+        is_bound=False,
+        dialog=Dialog("Code that the server has run"),
     ),
     Setting(
         "citations",

@@ -11,7 +11,7 @@ from partstream.errors import (
     TruncatedStreamError,
     UpstreamFailureError,
 )
-from partstream.outputs import CitationMode, FileMode, Outcome, ThinkingMode
+from partstream.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.parts import DataPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.emitted_text import checksum
@@ -172,6 +172,13 @@ def test_code_that_the_server_ran_is_shown_in_fences_that_hold_it() -> None:
 def test_a_response_to_another_call_leaves_the_calls_of_the_client() -> None:
     other = {"functionResponse": {"name": "look_up", "id": "x", "response": {}}}
     assert len(read([chunk(call(id="a")), chunk(other), stop()]).calls) == 1
+
+
+def test_code_that_the_server_ran_is_left_out_where_a_setting_says_so_and_goes_back_all_the_same() -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    result = read([chunk(said("So:"), code, said("Hm.")), stop()], executed_code=ExecutedCode.OFF)
+    assert (result.text, result.unmapped) == ("So:Hm.", {"executableCode": 1})
+    assert carried(result) == [{"part": code, "textLength": 0}]
 
 
 def test_decision_4_a_call_without_an_id_gets_one_that_is_told_from_a_servers() -> None:

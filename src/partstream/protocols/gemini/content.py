@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.outputs import CitationMode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.outputs import CitationMode, ExecutedCode, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.parts import TextPart, text_part, thinking_part, tool_call_part
 from partstream.protocols.emitted_text import checksum
 from partstream.protocols.fields import Wire, mapping, objects
@@ -187,7 +187,10 @@ class Content:
             self._carried.hand_out(outputs)
 
     def _show_and_carry(self, block: str, part: Wire, outputs: _Outputs) -> None:
-        """Emits a block that stands for a part, and carries the part."""
+        """Emits a block that stands for a part, unless it is not wanted, and carries the part."""
+        if self._options.executed_code is ExecutedCode.OFF:
+            block = ""
+            self.count(next(name for name in PARTS if name in part), part, outputs)
         self._show(block, outputs, is_said=False)
         self._carry({PART: part, **_shown_text(block)}, outputs)
 
