@@ -44,7 +44,12 @@ SPOKEN_AT: Final = (
         "ai.google.dev/gemini-api/docs/openai; facts chat-completions.md 2.5",
     ),
     _whole("openrouter", "https://openrouter.ai/api/v1", "openrouter.ai/docs; recordings of OpenRouter"),
-    _whole("ollama", "http://localhost:11434/v1", "facts chat-completions.md (ollama openai/openai.go); ollama.md"),
+    _in_part(
+        "ollama",
+        "http://localhost:11434/v1",
+        "no request sets the context window, and what does not fit is cut without a word",
+        "facts chat-completions.md (ollama openai/openai.go); ollama.md 6",
+    ),
     _in_part(
         "lm-studio",
         "http://localhost:1234/v1",

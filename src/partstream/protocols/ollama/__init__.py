@@ -22,5 +22,6 @@ PROTOCOL: Final = Protocol(
     tag=None,
     has_chunks=True,
     title="Ollama",
+    spoken_at=loaded("partstream.protocols.ollama.servers", "SPOKEN_AT"),
     says="Ollama's native `/api/chat`",
 )

@@ -16,8 +16,8 @@ def _whole(server: str, base_url: str, source: str) -> SpokenAt:
     return SpokenAt(server, base_url, is_complete=True, reason="", source=source)
 
 
-def _in_part(server: str, base_url: str, reason: str, source: str) -> SpokenAt:
-    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source)
+def _in_part(server: str, base_url: str, reason: str, source: str, rank: int = 1) -> SpokenAt:
+    return SpokenAt(server, base_url, is_complete=False, reason=reason, source=source, rank=rank)
 
 
 SPOKEN_AT: Final = (
@@ -44,6 +44,7 @@ SPOKEN_AT: Final = (
         "http://localhost:11434/v1",
         "text behind a call is dropped, and messages before calls are not closed",
         "facts openresponses.md 7.1 (ollama openai/responses.go)",
+        rank=2,
     ),
     _in_part(
         "llama.cpp",

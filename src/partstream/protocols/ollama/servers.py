@@ -1,0 +1,19 @@
+"""The known servers that speak Ollama's own wire; source: facts ollama.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import SpokenAt
+
+__all__ = ["SPOKEN_AT"]
+
+SPOKEN_AT: Final = (
+    SpokenAt(
+        "ollama",
+        "http://localhost:11434/api",
+        is_complete=True,
+        reason="",
+        source="facts ollama.md (ollama server/routes.go, api/types.go)",
+    ),
+)
