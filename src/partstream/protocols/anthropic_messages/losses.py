@@ -112,9 +112,9 @@ def _error_code(form: ResponseForm) -> ResponseForm:
 
 def _counts(form: ResponseForm) -> ResponseForm:
     reported = ReportedUsage()
-    reported.say(usage_at_start(), is_final=False)
+    reported.say(usage_at_start())
     if form.usage is not None or form.error is None:
-        reported.say(usage_at_end(form.usage), is_final=True)
+        reported.say(usage_at_end(form.usage))
     usage = reported.value(ran_tools=False)
     return replace(form, usage=None if usage is None else replace(usage, raw={}))
 

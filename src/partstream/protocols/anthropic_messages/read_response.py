@@ -195,7 +195,7 @@ class MessagesStream:
         self._usage.begin()
         self._stop = StopReason()
         self._stop.say(message)
-        self._usage.say(message.get("usage"), is_final=self._stop.word is not None)
+        self._usage.say(message.get("usage"))
         self._message.whole(objects(message, "content"), outputs)
         self.ending = self._stop.word is not None
 
@@ -212,7 +212,7 @@ class MessagesStream:
 
     def _message_delta(self, event: Wire, _outputs: _Outputs) -> None:
         self._stop.say(event.get("delta"))
-        self._usage.say(event.get("usage"), is_final=True)
+        self._usage.say(event.get("usage"))
         self._envelope.say(event)
         self.ending = self._stop.word is not None
 

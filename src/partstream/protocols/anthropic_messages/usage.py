@@ -20,34 +20,27 @@ _OF_THE_MODEL: Final = frozenset({"message", "fallback_message"})
 class ReportedUsage:
     """The usage of one answer: of its message, or of several after pauses, each with numbers of its own."""
 
-    __slots__ = ("_before", "_first", "_is_final", "_raw")
+    __slots__ = ("_before", "_first", "_raw")
 
     def __init__(self) -> None:
         self._before: list[Usage] = []
         self._first: int | None = None
         self._raw: dict[str, Any] = {}
-        self._is_final = False
 
     def begin(self) -> None:
         """Another message begins, whose numbers are added to those of the messages before it."""
         if self._raw:
-            self._before.append(_read(self._known(), None))
-            self._raw, self._first, self._is_final = {}, None, False
+            self._before.append(_read(self._raw, None))
+            self._raw, self._first = {}, None
 
-    def say(self, report: Any, *, is_final: bool) -> None:
+    def say(self, report: Any) -> None:
         """Takes what stands in a field `usage`. Nothing is added up: the last number of each field counts.
 
         A prompt of nothing behind a prompt of something says nothing: old versions of Ollama report it for what they
-        had in their cache.
-
-        Args:
-            report: The value of the field.
-            is_final: Whether it counts the whole answer; at the beginning of an answer, what it says of the output is a
-                placeholder.
+        had in their cache. Of an answer that breaks, the numbers at its beginning are the least that it took.
         """
         if not isinstance(report, dict):
             return
-        self._is_final = self._is_final or is_final
         known = {name: value for name, value in report.items() if value is not None}
         if _prompt(known) == 0 and _prompt(self._raw):
             known = {name: value for name, value in known.items() if name not in _INPUT}
@@ -60,18 +53,10 @@ class ReportedUsage:
         Args:
             ran_tools: Whether the server ran tools of its own between several calls of the model.
         """
-        raw = self._known()
-        if not raw and not self._before:
+        if not self._raw and not self._before:
             return None
-        last = _read(raw, _context(raw, self._first, ran_tools=ran_tools))
+        last = _read(self._raw, _context(self._raw, self._first, ran_tools=ran_tools))
         return _sum([*self._before, last]) if self._before else last
-
-    def _known(self) -> dict[str, Any]:
-        """What is known of the tokens: of an answer that broke, the prompt, unless a placeholder stands for it too."""
-        if self._is_final:
-            return self._raw
-        prompt = self._raw if _prompt(self._raw) else {}
-        return {name: value for name, value in prompt.items() if name != "output_tokens"}
 
 
 def _read(raw: Wire, context: int | None) -> Usage:
