@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream import ChatMessage
+from partstream.errors import (
+    EmptyAnswerError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+)
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
-from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.protocol import WireRequest
@@ -23,7 +30,7 @@ from partstream.upstreams.pauses import MOST_PAUSES, stream_over_pauses
 from partstream.upstreams.transport import Transport
 from partstream.usage import UnifiedFinishReason
 from protocols.anthropic_messages import wire
-from upstreams.upstreams import LIMITS, configuration, run, server_of
+from upstreams.upstreams import LIMITS, Answer, ask, configuration, gateway_to, run, server_of
 
 ASKED = {
     "model": "m",
@@ -255,3 +262,65 @@ def test_the_server_may_say_whether_the_request_is_sent_again(status: int, said:
     error = {"type": "error", "error": {"type": "api_error", "message": "No."}}
     refusal = document(status, json.dumps(error).encode(), headers=(("x-should-retry", said),))
     assert len(_ask(refusal, _stream(WHOLE)).bodies) == count
+
+
+# ---- through a provider ----
+
+
+async def _provided(*replies: tuple[Step, ...]) -> tuple[Answer, list[Any]]:
+    """What a provider reports of an answer, and the bodies that the server got."""
+    async with server_of(*replies) as (url, requests):
+        async with gateway_to(url, protocol="anthropic-messages", retry=RETRY) as provider:
+            answer = await ask(provider, "Search.")
+        return answer, [json.loads(request.body) for request in requests]
+
+
+def test_a_provider_goes_on_with_a_paused_answer_and_takes_all_of_it_into_the_next_turn() -> None:
+    async def test() -> None:
+        async with (
+            server_of(_stream(FIRST), _stream(SECOND), _stream(WHOLE)) as (url, requests),
+            gateway_to(url, protocol="anthropic-messages", retry=RETRY) as provider,
+        ):
+            answer = await ask(provider, "Search.")
+            call = next(part for part in answer.parts if isinstance(part, ToolCallPart))
+            result = ToolResultPart(call.call_id, (TextPart("found"),))
+            history = [
+                ChatMessage.user("Search."),
+                ChatMessage.assistant(answer.parts),
+                ChatMessage.user([result]),
+            ]
+            await ask(provider, history)
+        assert (answer.error, answer.text) == (None, "I look it up.")
+        first, second, third = (json.loads(request.body) for request in requests)
+        assert second["messages"][:-1] == first["messages"]
+        assert _kinds(second["messages"][-1]) == ["thinking", "text", "server_tool_use"]
+        data = [part for part in answer.parts if isinstance(part, DataPart) and part.mime_type == "usage"]
+        assert [json.loads(part.data)["prompt_tokens"] for part in data] == [20]
+        assert third["container"] == "container_1"
+        kinds = ["thinking", "text", "server_tool_use", "web_search_tool_result", "text", "tool_use"]
+        assert _kinds(third["messages"][1]) == kinds
+
+    run(asyncio.wait_for(test(), 30))
+
+
+def _kinds(message: Any) -> list[str]:
+    return [block["type"] for block in message["content"]]
+
+
+def test_a_refusal_tells_the_person_why() -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "It was blocked under a policy."}
+
+    async def test() -> None:
+        answer, _ = await _provided(_stream([wire.started(), wire.stopped("refusal", stop_details=details), wire.STOP]))
+        assert isinstance(answer.error, EmptyAnswerError)
+        assert "It was blocked under a policy." in str(answer.error)
+
+    run(asyncio.wait_for(test(), 30))
+
+
+def test_overload_is_retried_for_a_provider_too() -> None:
+    async def test() -> None:
+        answer, bodies = await _provided(_stream([BUSY]), _stream(WHOLE))
+        assert (answer.error, answer.text, len(bodies)) == (None, "Hi", 2)
+
+    run(asyncio.wait_for(test(), 30))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.turns import Call, Reasoning, Text
 from partstream.errors import RequestNotExpressibleError
 from partstream.json_codec import dumps
-from partstream.protocols.anthropic_messages.carried_blocks import FALLBACK, FIELDS, TOOL_CALL_ID, block_of
+from partstream.protocols.anthropic_messages.carried_blocks import (
+    FALLBACK,
+    FIELDS,
+    TOOL_CALL_ID,
+    block_of,
+    container_of,
+)
 from partstream.protocols.anthropic_messages.input_blocks import text_blocks
 
 if TYPE_CHECKING:
@@ -36,6 +42,8 @@ def is_thinking(block: Mapping[str, Any]) -> bool:
 
 def may_end(item: Mapping[str, Any]) -> bool:
     """Whether an item of an answer may be its last: thinking may not, and nothing that belongs to a call."""
+    if container_of(item) is not None:  # known at the end of an answer, often behind its last call
+        return True
     block = block_of(item)
     return block is not None and not is_thinking(block)
 

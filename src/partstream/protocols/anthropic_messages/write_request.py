@@ -30,6 +30,7 @@ from partstream.protocols.anthropic_messages.request_thinking import (
     without_refused_sampling,
 )
 from partstream.protocols.anthropic_messages.request_tools import tool_fields
+from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.anthropic_messages.returned_blocks import may_end
 from partstream.protocols.anthropic_messages.server_rules import rules_of
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, LateSystem, PromptCache
@@ -178,6 +179,7 @@ WRITE_REQUEST: Final = WriteRequest(
     conversation_rules=conversation_rules,
     errors=ERRORS,
     leave_out=LEAVE_OUT,
+    resume=resume,
     count=COUNT,
     empty_request=NO_FIELDS,
 )
