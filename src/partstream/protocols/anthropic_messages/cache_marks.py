@@ -3,6 +3,10 @@
 Four marks, which is all that a server takes: behind the tools, behind the system prompt, behind what the request before
 this one ended with, and behind what this one ends with. The third stands exactly where the request before wrote its
 fourth, so that reading never depends on how many blocks a server looks back.
+
+Some models forget the thinking of a turn that is finished (facts 4.1): with the next question, all that follows the
+question before it is another prompt. There a mark behind that question takes the place of the one behind the tools,
+which the one behind the system prompt holds too.
 """
 
 from __future__ import annotations
@@ -22,22 +26,24 @@ MARK: Final = "cache_control"
 _NEVER_MARKED: Final = frozenset({"thinking", "redacted_thinking"})
 
 
-def mark_for_cache(body: Mapping[str, Any], lifetime: str | None) -> dict[str, Any]:
+def mark_for_cache(body: Mapping[str, Any], lifetime: str | None, *, keeps_thinking: bool = True) -> dict[str, Any]:
     """The body with its marks.
 
     Args:
         body: The body, whose system prompt is a text or a list of blocks.
         lifetime: How long what is written stays, such as `1h`; None for the server's five minutes.
+        keeps_thinking: Whether the model keeps the thinking of finished turns.
     """
     mark = {MARK: {"type": "ephemeral", **({} if lifetime is None else {"ttl": lifetime})}}
     marked = dict(body)
-    if tools := marked.get("tools"):
+    if (tools := marked.get("tools")) and (keeps_thinking or not marked.get("system")):
         marked["tools"] = _with_mark(tools, _last(tools, _is_plain_tool), mark)
     if system := marked.get("system"):
         blocks = [{"type": "text", "text": system}] if isinstance(system, str) else list(system)
         marked["system"] = _with_mark(blocks, _last(blocks, _is_markable), mark)
     messages = list(marked["messages"])
-    for place in _ends(messages, marks_last=MARK not in marked):
+    ends = _ends(messages, marks_last=MARK not in marked)
+    for place in ends if keeps_thinking else {*_question(messages), *ends}:
         content = messages[place]["content"]
         index = _last(content, _is_markable)
         messages[place] = {**messages[place], "content": _with_mark(content, index, mark)}
@@ -50,6 +56,17 @@ def _ends(messages: Sequence[Wire], *, marks_last: bool) -> list[int]:
     answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
     before = [index for index in users if answers and index < answers[-1]][-1:]
     return [*before, *(users[-1:] if marks_last and users[-1:] != before else [])]
+
+
+def _question(messages: Sequence[Wire]) -> list[int]:
+    """The message of the user that began the turn of the last answer."""
+    answers = [index for index, message in enumerate(messages) if message["role"] == "assistant"]
+    before = messages[: answers[-1]] if answers else []
+    return [
+        index
+        for index, message in enumerate(before)
+        if message["role"] == "user" and any(block["type"] != "tool_result" for block in message["content"])
+    ][-1:]
 
 
 def _is_plain_tool(tool: Wire) -> bool:

@@ -20,6 +20,7 @@ from partstream.protocols.anthropic_messages.count import COUNT
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.input_messages import write_conversation
 from partstream.protocols.anthropic_messages.keys import authorize, authorize_for
+from partstream.protocols.anthropic_messages.model_rows import row_of
 from partstream.protocols.anthropic_messages.model_table import abilities_of
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
@@ -88,7 +89,10 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         body[settings.context_size_field] = request.context_size
     body = without_refused_sampling(_with_options(body, options), abilities)
     body = with_extra_fields(body, settings.extra_body)
-    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache)) if _marks(own, rules) else body
+    if not _marks(own, rules):
+        return body
+    row = row_of(request.model_id)
+    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=row is None or row.keeps_thinking)
 
 
 def _limit(request: ChatRequest, options: ChosenOptions, abilities: Abilities, rules: ServerRules) -> int:
