@@ -153,6 +153,15 @@ tokens-accuracy-docs: setup ## Measure it, and put the tables into docs/tokens.m
 tokens-session: setup ## Compare token totals with a server's through a session of 200 turns
 	$(BIN)/python -m pytest -s tests/tokens/test_session.py --turns 200
 
+# What an agent's session costs with prompt caching; the second puts the figures into the page that explains them.
+.PHONY: caching caching-docs
+
+caching: setup ## Show what prompt caching saves in an agent's session
+	$(BIN)/python -m benchmarks.caching
+
+caching-docs: setup ## Measure it, and put the figures into docs/caching.md
+	$(BIN)/python -m benchmarks.caching --docs docs/caching.md
+
 # The packed extension in a real VS Code: needs npm; a browser, code-server and its Node are installed where they are
 # missing. A machine that cannot have them is told what was left out; with E2E_REQUIRED=1 that is an error.
 E2E_LEFT_OUT := 75

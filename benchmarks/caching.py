@@ -41,8 +41,6 @@ OURS: Final = "Partstream"
 MARKED: Final = ("anthropic-messages", "claude-opus-5")
 """The protocol whose cache wants marks, and the model."""
 AUTOMATIC: Final = (
-    ("gemini", "gemini-3.8-flash"),
-    ("gemini", "gemini-2.5-pro"),
     ("ollama", "qwen3"),
     ("openresponses", "gpt-5"),
     ("chat-completions", "gpt-5"),
