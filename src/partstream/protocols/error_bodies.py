@@ -23,7 +23,8 @@ _MAX_ATTEMPT: Final = 300
 """Characters; an error is shown to a person."""
 _MAX_MESSAGE: Final = 2000
 """Characters; servers that check a request by its types repeat all of it (vLLM, FastAPI)."""
-_DEPTH: Final = 4
+_DEPTH: Final = 6
+"""An error that two gateways have put into a message of their own each (facts gemini.md 9)."""
 _MAX_INNER: Final = 64 * 1024
 _STATUSES: Final = range(400, 600)
 _NAMES_OF_NOTHING: Final = frozenset({"none", "null"})

@@ -33,7 +33,9 @@ OPTIONAL_FIELDS: Final = (
     OptionalField(
         f"{_THINKING}.thinkingLevel", instead="LOW", sentence=r"thinking.?level \W?minimal\W? is not supported"
     ),
-    OptionalField(f"{_THINKING}.thinkingLevel", sentence=r"thinking.?level(?: \W?\w+\W?)? is not supported"),
+    OptionalField(
+        f"{_THINKING}.thinkingLevel", sentence=r"thinking.?level(?! \W?minimal)(?: \W?\w+\W?)? is not supported"
+    ),
     OptionalField(
         f"{_THINKING}.thinkingBudget",
         sentence=r"budget \S+ is (?:invalid|not supported)|thinking.?budget \W?(?:is not supported|is out of range)"
