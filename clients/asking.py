@@ -92,6 +92,8 @@ def _said(job: Job, wire: Wire, exchange: ServedExchange) -> Any:
     request = exchange.request
     if job.asks != ANSWER:
         return job.expects and job.expects(request)
+    if exchange.choice is None:  # it was refused, and the client has to say so
+        return {}
     endpoint = endpoint_at(request.path)
     asked = endpoint.reads.read(endpoint.request(request.path, request.body, request.headers))
     (scenario,) = parse_choices(exchange.choice or "")

@@ -14,7 +14,8 @@ a module of their own, and a row of `clients/wires.py`.
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.outputs import Finish
@@ -69,11 +70,13 @@ class Words(NamedTuple):
         user: The messages in which the user says a text.
         picture: The messages in which the user says `scenario:image_echo` and shows a picture of :data:`PICTURE`.
         tools: The fields of a request that offer two tools: `weather` with the text `place`, `time` with `city`.
+        fields: The fields that every request has beside its messages.
     """
 
     user: Callable[[str], tuple[Mapping[str, Any], ...]]
     picture: tuple[Mapping[str, Any], ...]
     tools: Mapping[str, Any]
+    fields: Mapping[str, Any] = MappingProxyType({})
 
 
 PICTURE: Final = b64encode(b"\x89PNG\r\n\x1a\n" + bytes(8)).decode()
@@ -98,7 +101,7 @@ def jobs_in(words: Words) -> tuple[Job, ...]:
     """What every client is asked to do, in the words of its wire."""
     user = words.user
     calls = user("scenario:tools The weather in Lisbon, the time in Porto?")
-    return (
+    jobs = (
         Job("text", user("scenario:text")),
         Job("thinking", user("scenario:thinking")),
         Job("two calls, then text", calls, words.tools),
@@ -115,6 +118,7 @@ def jobs_in(words: Words) -> tuple[Job, ...]:
         Job("429", user("fault:status=429:7"), fails=True),
         Job("503", user("fault:status=503"), fails=True),
     )
+    return tuple(replace(job, fields={**words.fields, **job.fields}) for job in jobs)
 
 
 def said_in_round(outputs: Iterable[StreamOutput], finish_word: str) -> dict[str, Any]:
@@ -184,8 +188,8 @@ def judge(job: Job, result: Mapping[str, Any], expected: list[dict[str, Any]]) -
 
 def _compared(told: Any, expected: list[Any]) -> Shown:
     """Compares what a document says with what it has to say."""
-    works = [told] == expected
-    return Shown(works, _AS_SAID if works else f"{[told]!r:.80} instead of {expected!r:.80}")
+    works = bool(expected) and all(told == one for one in expected)
+    return Shown(works, _AS_SAID if works else f"{told!r:.80} instead of {expected[:1]!r:.80}")
 
 
 def _differences(rounds: list[dict[str, Any]], expected: list[dict[str, Any]]) -> list[str]:

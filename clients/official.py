@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
 from servers.foreign import Fault
 
+from clients.anthropic_jobs import WIRE as ANTHROPIC_MESSAGES
 from clients.chat_jobs import WIRE as CHAT_COMPLETIONS
 from clients.gemini_jobs import WIRE as GEMINI
 
@@ -109,6 +110,24 @@ CLIENTS: Final = (
         {"streamText": "`streamText`", "generateText": "`generateText`"},
         frozenset({"generateText"}),
         (Fault("sources", "sources of round 1: [] instead", "it reads no annotations"),),
+    ),
+    Client(
+        "anthropic-python",
+        "anthropic 2.12.0",
+        ANTHROPIC_MESSAGES,
+        _PYTHON,
+        _python("anthropic_python.py"),
+        {"events": "`create(stream=True)`", "helper": "`stream()`", "document": "`create()`"},
+        frozenset({"document"}),
+    ),
+    Client(
+        "anthropic-node",
+        "@anthropic-ai/sdk 1.12.0",
+        ANTHROPIC_MESSAGES,
+        _NODE,
+        _node("anthropic_node.js"),
+        {"events": "`create({ stream: true })`", "helper": "`stream()`", "document": "`create()`"},
+        frozenset({"document"}),
     ),
     Client(
         "google-genai",

@@ -21,11 +21,12 @@ _HEAD: Final = """\
 
 <!-- Made by scripts/generate.py of clients/results.json, which `make clients` writes. -->
 
-Whatever is served as Chat Completions has to arrive whole in the clients that people use. `make clients` installs the
-official ones at pinned versions, lets each of them ask the replay upstream on this machine as programs do, and compares
-what it shows with what the upstream said: text, thinking, calls with their ids and arguments, the second round with the
-results of tools, finish reason, tokens and sources. A failed answer has to raise; of one that breaks off, a client must
-not say that it is whole.
+Whatever is served has to arrive whole in the clients that people use. `make clients` installs the official ones of each
+wire at pinned versions, lets each of them ask the replay upstream on this machine as programs do, and compares what it
+shows with what the upstream said: text, thinking, calls with their ids and arguments, the second round with the results
+of tools, finish reason, tokens and sources. In the second round a client sends back what it got, and the upstream
+refuses what a real server of the wire refuses, such as thinking that was changed. A failed answer has to raise; of one
+that breaks off, a client must not say that it is whole.
 
 ✓ is what arrived as it was said. A number is what a client is known to show otherwise, which stands below the table.
 """

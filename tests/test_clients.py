@@ -78,7 +78,7 @@ def test_a_result_names_the_package_and_what_each_way_of_asking_showed():
 def test_a_document_besides_answers_is_compared_with_what_it_has_to_say():
     job = Job("models", asks="models")
     assert judge(job, {"told": ["text"], "error": None}, [["text"]]) == (True, "as it was said")
-    assert judge(job, {"told": [], "error": None}, [["text"]]) == (False, "[[]] instead of [['text']]")
+    assert judge(job, {"told": [], "error": None}, [["text"]]) == (False, "[] instead of [['text']]")
     assert judge(job, {"told": None, "error": ERROR}, [["text"]]) == (False, "APIError: It broke.")
 
 
