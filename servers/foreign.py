@@ -25,6 +25,7 @@ _HERE: Final = Path(__file__).resolve().parent
 
 CHAT: Final = "chat-completions"
 RESPONSES: Final = "openresponses"
+MESSAGES: Final = "anthropic-messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ FOREIGN_SERVERS: Final = (
             str(_LITELLM.program("litellm")), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port),
         ),
         _HERE / "litellm",
-        (CHAT, RESPONSES),
+        (CHAT, RESPONSES, MESSAGES),
         "scripted",
         models={"chat": "mock"},
         variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"},
@@ -120,6 +121,12 @@ FOREIGN_SERVERS: Final = (
                 (RESPONSES,),
             ),
             Fault("usage", "usage of 0,", "/responses counts no input tokens of text in parts", (RESPONSES,)),
+            Fault(
+                "in between",
+                "otherwise: tokens of thinking.",
+                "/messages does not say the tokens of thinking",
+                (MESSAGES,),
+            ),
         ),
         peculiar="another id in each chunk, usage beside an empty choice, and status 400 for a wrong key",
         is_proxy=True,
