@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from partstream.outputs import Asked
     from partstream.parts import MessagePart
 
-__all__ = ["FAILED_RESULTS", "INSTRUCTIONS", "PICTURES", "PREPARED", "TEXTS_OF_RESULTS", "TOOL_MODE"]
+__all__ = [
+    "FAILED_RESULTS",
+    "INSTRUCTIONS",
+    "PICTURES",
+    "PICTURES_OF_ANSWERS",
+    "PREPARED",
+    "TEXTS_OF_RESULTS",
+    "TOOL_MODE",
+]
 
 _EMPTY_SCHEMA: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 
@@ -160,13 +168,22 @@ def _in_words(part: MessagePart) -> MessagePart:
 
 
 def _pictures(asked: Asked) -> Asked:
-    return replace(asked, messages=tuple(_Pictures().move(asked.messages)))
+    return replace(asked, messages=tuple(_Pictures(of_results=True).move(asked.messages)))
+
+
+def _pictures_of_answers(asked: Asked) -> Asked:
+    return replace(asked, messages=tuple(_Pictures(of_results=False).move(asked.messages)))
 
 
 class _Pictures:
-    """The images and files of one request that wait for the next message of the user."""
+    """The images and files of one request that wait for the next message of the user.
 
-    def __init__(self) -> None:
+    Args:
+        of_results: Whether those in results of tools wait as well.
+    """
+
+    def __init__(self, *, of_results: bool) -> None:
+        self._of_results = of_results
         self._messages: list[ChatMessage] = []
         self._waiting: list[MessagePart] = []
 
@@ -191,7 +208,7 @@ class _Pictures:
         return replace(result, content=tuple(map(self._mention, result.content)))
 
     def _mention(self, part: Any) -> Any:
-        if not isinstance(part, DataPart):
+        if not isinstance(part, DataPart) or not self._of_results:
             return part
         self._waiting.append(part)
         number = sum(isinstance(waiting, DataPart) for waiting in self._waiting)
@@ -229,6 +246,11 @@ PICTURES: Final = RequestLoss(
     "Images and files in results of tools, and those of the assistant, follow in the next message of the user; "
     "with the setting `toolImages: native` those of tools stay.",
     _pictures,
+)
+PICTURES_OF_ANSWERS: Final = RequestLoss(
+    "pictures-of-answers",
+    "Images and files of the assistant follow in the next message of the user.",
+    _pictures_of_answers,
 )
 INSTRUCTIONS: Final = RequestLoss(
     "instructions", "System messages are one text before the conversation, unless a setting says so.", _instructions

@@ -179,8 +179,8 @@ def test_thinking_without_state_is_its_text():
         ({"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}, "low", {}),
         (
             {"thinking": {"type": "enabled", "budget_tokens": 2048, "display": "summarized"}},
-            None,
-            {"thinking": {"type": "enabled", "budget_tokens": 2048}},
+            "low",
+            {},
         ),
         (
             {"output_config": {"format": {"type": "json_schema"}}},

@@ -1,9 +1,14 @@
 """What a served Anthropic refuses, in the words of the real one: facts 4, 5, 9, 10 and 11."""
 
+from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from partstream.errors import InvalidRequestError
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
@@ -285,3 +290,43 @@ def test_a_beta_opens_its_field_and_edits_have_their_order():
     assert said == "context_management.edits: `clear_thinking_20251015` strategy must be the first one in the list"
     said = refusal({"context_management": {"edits": [early]}}, headers)
     assert said == "context_management.edits.0.trigger.value: Input should be greater than or equal to 50000"
+
+
+JUNK = st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.just([7]) | st.just({"type": "x"})
+WHOLE: dict[str, Any] = {
+    "system": [text("Be brief.", cache_control=MARK)],
+    "tools": [TOOL, {"type": "web_search_20250305", "name": "web_search"}],
+    "tool_choice": {"type": "tool", "name": "look_up"},
+    "thinking": {"type": "adaptive", "display": "omitted"},
+    "output_config": {"effort": "high"},
+    "temperature": 1,
+    "context_management": {"edits": [{"type": "compact_20260112", "trigger": {"value": 60_000}}]},
+    "messages": [
+        user(
+            text("Hi", cache_control=MARK), {"type": "image", "source": {"type": "url", "url": "https://example.com"}}
+        ),
+        assistant(THOUGHT, searched(), found(), text("Well"), call()),
+        user(result(content=[text("yes")], cache_control=MARK)),
+    ],
+}
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, one in inside for place in _places(one, (*path, key)))]
+
+
+@given(st.sampled_from(_places(WHOLE)[1:]), JUNK)
+@settings(max_examples=150)
+def test_a_request_with_junk_anywhere_is_taken_or_refused_and_nothing_else(path: tuple[Any, ...], junk: Any):
+    body = deepcopy(WHOLE)
+    place = body
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = junk
+    headers = {**HEADERS, "anthropic-beta": "compact-2026-01-12"}
+    with suppress(InvalidRequestError):
+        refusal(body, headers)
+        request = WireRequest("/messages", body, headers)
+        assert READ_REQUEST.signed_state is not None
+        list(READ_REQUEST.signed_state(request))

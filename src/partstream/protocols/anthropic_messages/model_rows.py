@@ -1,6 +1,7 @@
 """What each of Anthropic's own models takes, by the name of its line: facts 4.1, 8, 10.2, 11 and 12.
 
-A list of models says the same as capabilities, which count where they are known; names help where a server lists none.
+The served side refuses and bills by this table. The writer of requests has one of its own (`model_table.py`), which
+knows servers and clouds beside Anthropic: a mistake in one of them shows, because a test compares them.
 """
 
 from __future__ import annotations

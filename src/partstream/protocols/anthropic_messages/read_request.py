@@ -16,6 +16,7 @@ from partstream.json_codec import JSONDecodeError, loads
 from partstream.messages import RequestOptions
 from partstream.outputs import Asked
 from partstream.protocols.anthropic_messages.asked_messages import read_messages, read_system
+from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.asked_tools import read_tools
 from partstream.protocols.anthropic_messages.cached_prompt import cached_prompt
 from partstream.protocols.anthropic_messages.refusals import refuse
@@ -24,8 +25,6 @@ from partstream.protocols.asked_fields import Counts, checked, not_default, opti
 from partstream.protocols.protocol import ReadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from partstream.protocols.protocol import WireRequest
 
 __all__ = ["READ_REQUEST", "read_request"]
@@ -44,7 +43,7 @@ def read_request(request: WireRequest) -> Asked:
     system = read_system(body.get("system"), counts)
     messages = tuple(read_messages(body.get("messages"), counts))
     tools, tool_mode = read_tools(body, counts)
-    effort, options = _thinking(body)
+    effort, options = read_thinking(body)
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if conversation := _conversation(request):
         options["_conversationId"] = conversation
@@ -63,6 +62,7 @@ _TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
     "thinking": (dict, "an object with a type"),
     "output_config": (dict, "an object"),
     "metadata": (dict, "an object"),
+    "context_management": (dict, "an object with edits"),
 }
 """Fields that the answer depends on."""
 
@@ -95,31 +95,6 @@ _READ_FIELDS: Final = frozenset(
     }
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
-
-
-def _thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The reasoning effort, and as options what the request says of thinking beyond that.
-
-    How thinking is shown (`display`) is read by the writer of the response.
-    """
-    output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
-    effort = optional_text(output, "effort", "output_config")
-    output.pop("effort", None)
-    options = {"output_config": output} if output else {}
-    thinking = body.get("thinking") or {}
-    kind = optional_text(thinking, "type", "thinking")
-    if kind == "disabled":
-        return _NO_THINKING, options
-    if kind == "enabled" and thinking.get("budget_tokens") is not None:
-        options["thinking"] = {name: value for name, value in thinking.items() if name != "display"}
-    elif kind == "adaptive":
-        effort = effort or _ADAPTIVE
-    return effort, options
-
-
-_NO_THINKING: Final = "none"
-_ADAPTIVE: Final = "high"
-"""The effort of adaptive thinking where none is stated: facts 4.1."""
 
 
 def _conversation(request: WireRequest) -> str:

@@ -119,15 +119,18 @@ def _check_limit(body: Mapping[str, Any]) -> None:
 
 def _check_edits(body: Mapping[str, Any]) -> None:
     """The order and the least trigger of the edits that shorten a conversation (facts 10.3)."""
-    edits = (body.get("context_management") or {}).get("edits") or ()
+    edits = (body.get("context_management") or {}).get("edits") or []
+    if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
+        raise RefusedRequestError("context_management.edits: Input should be a valid list")
     kinds = [edit.get("type") for edit in edits]
     if _CLEAR_THINKING in kinds[1:]:
         raise RefusedRequestError(
             f"context_management.edits: `{_CLEAR_THINKING}` strategy must be the first one in the list"
         )
     for place, edit in enumerate(edits):
-        trigger = (edit.get("trigger") or {}).get("value")
-        if edit.get("type") == _COMPACT and isinstance(trigger, int) and trigger < _LEAST_TRIGGER:
+        trigger = edit.get("trigger")
+        least = trigger.get("value") if isinstance(trigger, dict) else None
+        if edit.get("type") == _COMPACT and isinstance(least, int) and least < _LEAST_TRIGGER:
             raise RefusedRequestError(
                 f"context_management.edits.{place}.trigger.value: Input should be greater than or equal to "
                 f"{_LEAST_TRIGGER}"

@@ -26,6 +26,8 @@ def check_marks(body: Mapping[str, Any]) -> None:
     for where, block in _blocks(body):
         mark = block.get(_MARK)
         if mark is not None:
+            if not isinstance(mark, dict):
+                raise RefusedRequestError(f"{where}.{_MARK}: Input should be a valid dictionary")
             _check_place(where, block)
             marks.append(mark)
     count = len(marks) + (body.get(_MARK) is not None)
@@ -59,4 +61,5 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _listed(where: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return ((f"{where}.{place}", one) for place, one in enumerate(value if isinstance(value, list) else ()))
+    listed = enumerate(value if isinstance(value, list) else ())
+    return ((f"{where}.{place}", one) for place, one in listed if isinstance(one, dict))

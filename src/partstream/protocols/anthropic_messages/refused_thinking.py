@@ -94,25 +94,31 @@ def _check_effort(effort: Any, row: ModelRow | None) -> None:
 
 
 def _check_sampling(body: Mapping[str, Any], row: ModelRow | None, *, thinks: bool) -> None:
-    temperature, top_p, top_k = (body.get(name) for name in ("temperature", "top_p", "top_k"))
-    if isinstance(temperature, int | float) and not 0 <= temperature <= 1:
+    for name in _SAMPLING:
+        if not isinstance(body.get(name), int | float | None):
+            raise RefusedRequestError(f"{name}: Input should be a valid number")
+    temperature, top_p, top_k = (body.get(name) for name in _SAMPLING)
+    if temperature is not None and not 0 <= temperature <= 1:
         raise RefusedRequestError("temperature: range: 0..1")
     chosen = {"temperature": temperature not in {None, 1}, "top_p": top_p not in {None, 1}, "top_k": top_k is not None}
-    if row is not None and not row.samples:
-        for name, is_chosen in chosen.items():
-            if is_chosen:
-                raise RefusedRequestError(f"`{name}` is deprecated for this model.")
-    if not thinks:
-        return
+    if row is not None and not row.samples and any(chosen.values()):
+        name = next(name for name, is_chosen in chosen.items() if is_chosen)
+        raise RefusedRequestError(f"`{name}` is deprecated for this model.")
+    if thinks:
+        _check_beside_thinking(chosen, top_p)
+
+
+def _check_beside_thinking(chosen: Mapping[str, bool], top_p: float | None) -> None:
     if chosen["temperature"]:
         raise RefusedRequestError("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")
     if chosen["top_k"]:
         raise RefusedRequestError("`top_k` must be unset when thinking is enabled or in adaptive mode.")
-    if isinstance(top_p, int | float) and top_p < _LEAST_TOP_P:
+    if top_p is not None and top_p < _LEAST_TOP_P:
         raise RefusedRequestError(
             f"`top_p` must be greater than or equal to {_LEAST_TOP_P} or unset when thinking is enabled or in adaptive "
             "mode."
         )
 
 
+_SAMPLING: Final = ("temperature", "top_p", "top_k")
 _LEAST_TOP_P: Final = 0.95

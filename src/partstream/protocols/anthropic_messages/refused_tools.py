@@ -23,7 +23,7 @@ def check_tools(body: Mapping[str, Any]) -> None:
         RefusedRequestError: A tool is refused, or what is chosen of them.
     """
     tools = body.get("tools") or ()
-    names = [tool.get("name") for tool in tools]
+    names = [str(tool.get("name")) for tool in tools]
     if len(set(names)) < len(names):
         raise RefusedRequestError("tools: Tool names must be unique.")
     if tools and all(tool.get("defer_loading") for tool in tools):
@@ -44,13 +44,13 @@ def _check_tool(tool: Mapping[str, Any], where: str) -> None:
         raise RefusedRequestError(f"{where}.input_schema.type: Field required")
     if schema["type"] != "object":
         raise RefusedRequestError(f"{where}.input_schema.type: Input should be 'object'")
-    if _ALTERNATIVES & schema.keys():
+    if not _ALTERNATIVES.isdisjoint(schema):
         raise RefusedRequestError(
             f"{where}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
         )
 
 
-def _check_choice(choice: Mapping[str, Any] | None, names: list[Any]) -> None:
+def _check_choice(choice: Mapping[str, Any] | None, names: list[str]) -> None:
     if choice is None:
         return
     if not names:

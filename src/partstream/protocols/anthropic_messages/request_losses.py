@@ -4,74 +4,118 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.messages import ChatMessage, Role
-from partstream.parts import TextPart
-from partstream.protocols.anthropic_messages.answer_limits import UNKNOWN_MODEL_TOKENS
+from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.messages import ChatMessage, Role, ToolMode
+from partstream.parts import TextPart, ToolResultPart
+from partstream.protocols.anthropic_messages.answer_limits import answer_limit
+from partstream.protocols.anthropic_messages.asked_options import read_thinking
 from partstream.protocols.anthropic_messages.input_messages import CONTINUE, NO_BEGINNING
+from partstream.protocols.anthropic_messages.model_table import abilities_of
 from partstream.protocols.anthropic_messages.request_options import read_options
-from partstream.protocols.common_losses import each_part_of_a_request
+from partstream.protocols.anthropic_messages.request_thinking import ThinkingChoice, thinking_fields
+from partstream.protocols.anthropic_messages.server_rules import rules_of
+from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings
 from partstream.protocols.losses import RequestLoss
-from partstream.protocols.prepared_losses import INSTRUCTIONS, PREPARED, TOOL_MODE
+from partstream.protocols.prepared_losses import INSTRUCTIONS, PICTURES_OF_ANSWERS, PREPARED, TOOL_MODE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from partstream.outputs import Asked
     from partstream.parts import MessagePart
 
 __all__ = ["REQUEST"]
 
 
-def _without_blanks(part: MessagePart) -> MessagePart | None:
-    return None if isinstance(part, TextPart) and not part.value.strip() else part
+def _blank(asked: Asked) -> Asked:
+    """Leaves out texts of white space alone that the system, the user or a tool says."""
+    messages = (
+        one if one.role is Role.ASSISTANT else replace(one, content=_filled(one.content)) for one in asked.messages
+    )
+    return replace(asked, messages=tuple(one for one in messages if one.content))
 
 
-def _endings(asked: Asked) -> Asked:
-    """Takes white space from the end of what the assistant says in a row."""
+def _filled(parts: Iterable[MessagePart]) -> tuple[Any, ...]:
+    kept = (part for part in parts if not isinstance(part, TextPart) or part.value.strip())
+    return tuple(replace(one, content=_filled(one.content)) if isinstance(one, ToolResultPart) else one for one in kept)
+
+
+def _joined(parts: Iterable[MessagePart]) -> Iterator[MessagePart]:
+    """The parts of an answer, neighbouring texts as one, without those of white space alone."""
+    for is_text, run in groupby(parts, lambda part: isinstance(part, TextPart)):
+        if not is_text:
+            yield from run
+            continue
+        text = "".join(part.value for part in run if isinstance(part, TextPart))
+        if text.strip():
+            yield TextPart(text)
+
+
+def _answers(asked: Asked) -> Asked:
+    """Makes one message of what the assistant says in a row, without white space at its end."""
     messages: list[ChatMessage] = []
-    said = [message for message in asked.messages if message.content]
-    for (role, name), run in groupby(said, lambda message: (message.role, message.name)):
-        content = [part for message in run for part in message.content]
-        if role is Role.ASSISTANT and content and isinstance(content[-1], TextPart):
-            content[-1] = TextPart(content[-1].value.rstrip())
-        messages.append(ChatMessage(role, tuple(content), name))
+    for role, run in groupby(asked.messages, lambda message: message.role):
+        said = list(run)
+        if role is Role.ASSISTANT:
+            parts = [*_joined(part for message in said for part in message.content)]
+            if parts and isinstance(parts[-1], TextPart):
+                parts[-1] = TextPart(parts[-1].value.rstrip())
+            said = [ChatMessage.assistant(parts)] if parts else []
+        messages += said
     return replace(asked, messages=tuple(messages))
 
 
-def _framed(asked: Asked) -> Asked:
-    """Lets a user begin and end the conversation."""
-    leading = [message for message in asked.messages if message.role is Role.SYSTEM]
+def _ends(asked: Asked) -> Asked:
+    """Lets the user have the first word and the last."""
+    orders = [message for message in asked.messages if message.role is Role.SYSTEM]
     said = [message for message in asked.messages if message.role is not Role.SYSTEM]
-    if said and said[0].role is Role.ASSISTANT:
+    if said and said[0].role is not Role.USER:
         said.insert(0, ChatMessage.user(NO_BEGINNING))
-    if not said or said[-1].role is Role.ASSISTANT:
+    if not said or said[-1].role is not Role.USER:
         said.append(ChatMessage.user(CONTINUE))
-    return replace(asked, messages=(*leading, *said))
+    return replace(asked, messages=(*orders, *said))
 
 
 def _options(asked: Asked) -> Asked:
-    options = asked.options
-    chosen = read_options(options.model_options)
-    kept = {name: value for name, value in chosen.fields.items() if name != "thinking" and not name.startswith("_")}
-    kept["max_tokens"] = UNKNOWN_MODEL_TOKENS if chosen.limit is None else chosen.limit
-    effort = {} if chosen.effort is None else {"reasoningEffort": chosen.effort}
-    configuration = {**options.model_configuration, **effort}
-    return replace(asked, options=replace(options, model_options=kept, model_configuration=configuration))
+    """Chooses a limit where nobody did, and says the effort as the server is told it."""
+    chosen = read_options(asked.options.model_options)
+    abilities = abilities_of(asked.model, UNKNOWN_CAPABILITIES)
+    limit = answer_limit(chosen.limit, abilities, None, reserves=False)
+    kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}
+    effort = chosen.effort or asked.options.model_configuration.get("reasoningEffort")
+    must_call = bool(asked.options.tools) and asked.options.tool_mode is ToolMode.REQUIRED
+    own, rules = AnthropicMessagesSettings(), rules_of(None, asked.model)
+    said = thinking_fields(ThinkingChoice(own, effort, abilities, rules, limit, must_call, ()))
+    read, options = read_thinking({**said, **kept})
+    configuration: dict[str, Any] = {"reasoningEffort": read} if read else {}
+    model_options = {**kept, **options, "max_tokens": limit}
+    return replace(
+        asked, options=replace(asked.options, model_options=model_options, model_configuration=configuration)
+    )
 
 
 REQUEST: Final = (
     *PREPARED,
-    RequestLoss(
-        "white-space",
-        "Texts of white space alone are left out, and white space behind what the assistant says: servers refuse both.",
-        lambda asked: _endings(each_part_of_a_request(_without_blanks)(asked)),
-    ),
+    PICTURES_OF_ANSWERS,
     INSTRUCTIONS,
-    RequestLoss("ends", "A user begins and ends every conversation: where none does, one is put there.", _framed),
+    RequestLoss("blank-texts", "Texts of white space alone are left out: servers refuse them.", _blank),
+    RequestLoss(
+        "answers",
+        "What the assistant says in a row is one message, without white space at its end.",
+        _answers,
+    ),
+    RequestLoss(
+        "first-and-last-word",
+        "A conversation begins and ends with the user: where it does not, words for it are put into the user's mouth.",
+        _ends,
+    ),
     RequestLoss(
         "options",
-        "Options have the names of this protocol; those that would replace the request itself are left out, and so is "
-        "the name of the conversation. How long an answer may be is always said, and a chosen effort also as a budget.",
+        "Options have the names of this protocol. An answer always has a limit; for models whose thinking takes no "
+        "effort, the effort is a number of tokens, and without that where a tool must be called. The name of the "
+        "conversation is not sent.",
         _options,
     ),
     TOOL_MODE,
