@@ -24,7 +24,7 @@ from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.credentials import CredentialError
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
-from partstream.upstreams.missing_paths import GENERAL_ADVICE, advice_on_missing_list, says_path_is_missing
+from partstream.upstreams.missing_paths import GENERAL_ADVICE, advice_on_missing_list, is_general, says_path_is_missing
 from partstream.upstreams.model_list import list_refusal
 from partstream.upstreams.proxies import ConnectionSetupError
 
@@ -230,7 +230,7 @@ async def _refused(answer: FetchResponse, gateway: GatewayConfiguration, fetch: 
     error = list_refusal(answer, gateway)
     if says_path_is_missing(error):
         advice = await advice_on_missing_list(fetch, gateway)
-        error.advise(f"{advice} If so: name models in `models`" if advice == GENERAL_ADVICE else advice)
+        error.advise(f"{advice} If so: name models in `models`" if is_general(advice) else advice)
     verdict = Verdict.WARNING if answer.status in _NO_LIST and not gateway.discovers else Verdict.PROBLEM
     explained(error, gateway)
     advice = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)
