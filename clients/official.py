@@ -13,6 +13,7 @@ from servers.foreign import Fault
 from clients.anthropic_jobs import WIRE as ANTHROPIC_MESSAGES
 from clients.chat_jobs import WIRE as CHAT_COMPLETIONS
 from clients.gemini_jobs import WIRE as GEMINI
+from clients.ollama_jobs import WIRE as OLLAMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,5 +142,22 @@ CLIENTS: Final = (
             "document": "`generate_content()`",
         },
         frozenset({"document"}),
+    ),
+    Client(
+        "ollama-python",
+        "ollama 0.6.3",
+        OLLAMA,
+        _PYTHON,
+        _python("ollama_python.py"),
+        {
+            "chunks": "`chat(stream=True)`",
+            "async": "`AsyncClient`, `chat(stream=True)`",
+            "document": "`chat()`",
+        },
+        frozenset({"document"}),
+        (
+            Fault("two calls, then text", "calls of round 1", "its types have no field for the id of a call"),
+            Fault("sources", "sources of round 1: [] instead", "the wire has no place for sources"),
+        ),
     ),
 )
