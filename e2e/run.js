@@ -15,6 +15,7 @@ import { GROUP_CHECKS } from "./checks/groups.js";
 import { PANEL_CHECKS } from "./checks/panel.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
+import { WIRE_CHECKS } from "./checks/wires.js";
 import { runChecks } from "./driver/runner.js";
 import { ROOT, Session } from "./driver/session.js";
 
@@ -35,7 +36,7 @@ try {
   console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   const only = values.only && new RegExp(values.only);
   // The groups that are added there have models of the same ids as those of the others, which get other ids then.
-  const checks = [...PANEL_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ADD_MODELS_CHECKS, ...GROUP_CHECKS, ...ENDING_CHECKS];
+  const checks = [...PANEL_CHECKS, ...WIRE_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ADD_MODELS_CHECKS, ...GROUP_CHECKS, ...ENDING_CHECKS];
   results = await runChecks(checks, session, { only });
   writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
 } finally {

@@ -18,8 +18,10 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from partstream.outputs import Finish
+from partstream.protocols.translation import frame_answer, read_answer
 from partstream.testing import ReplayUpstream
-from partstream.testing.served import BASE_PATHS, scenario_events
+from partstream.testing.served import BASE_PATHS, endpoint_at, scenario_events
 
 if TYPE_CHECKING:
     from partstream.testing import ServedExchange
@@ -32,14 +34,24 @@ def write(**fields: Any) -> None:
 
 
 def usage(exchange: ServedExchange) -> dict[str, Any] | None:
-    """The token counts that the answer ended with, as its protocol says them; None where it was no scenario."""
+    """The token counts that the answer ended with; None where it was no scenario."""
     if exchange.choice is None or exchange.delivery.status != 200:
         return None
     name, _, value = exchange.choice.partition("=")
     request = exchange.request
-    last = scenario_events(name, request.body, value, request.path, request.headers)[-1]
-    counts: dict[str, Any] = last.get("response", last)["usage"]
-    return counts
+    events = scenario_events(name, request.body, value, request.path, request.headers)
+    protocol = endpoint_at(request.path).protocol
+    *_, finish = read_answer(protocol, frame_answer(protocol, events))
+    if not isinstance(finish, Finish) or finish.usage is None:
+        return None
+    used = finish.usage
+    return {
+        "input_tokens": used.input_tokens,
+        "input_tokens_details": {"cached_tokens": used.cached_tokens},
+        "output_tokens": used.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": used.reasoning_tokens},
+        "total_tokens": used.total_tokens,
+    }
 
 
 def report(exchange: ServedExchange) -> None:

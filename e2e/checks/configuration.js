@@ -6,6 +6,12 @@ import { ROOT } from "../driver/session.js";
 export const MODEL = "Replay Model";
 export const SMALL_MODEL = "Small Model";
 export const GATEWAY_MODEL = "Gateway Model";
+/** The model of each wire that has a check of its own, by the name of its protocol. */
+export const WIRE_MODELS = {
+  "anthropic-messages": "Claude of the Replay",
+  gemini: "Gemini of the Replay",
+  ollama: "Llama of the Replay",
+};
 export const MAX_INPUT_TOKENS = 100_000;
 export const MAX_OUTPUT_TOKENS = 8_000;
 export const HEADER = { name: "x-gateway-key", value: "k-3f9d2c71-not-for-logs" };
@@ -36,10 +42,17 @@ export function groups({ upstream }) {
     {
       name: "Gateway",
       vendor: "partstream",
-      baseUrl: upstream.gatewayUrl,
+      baseUrl: upstream.urls["ai-gateway"],
       protocol: "ai-gateway",
       models: [{ id: "made/up", name: GATEWAY_MODEL, family: "gateway", ...limits }],
     },
+    ...Object.entries(WIRE_MODELS).map(([protocol, name]) => ({
+      name: `Wire ${protocol}`,
+      vendor: "partstream",
+      baseUrl: upstream.urls[protocol],
+      protocol,
+      models: [{ id: "text", name, family: "wire", ...limits }],
+    })),
     {
       name: "Built-in",
       vendor: "customendpoint",

@@ -10,14 +10,14 @@ const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
 export const KEY = "sk-desk-81f0c6ae-not-for-logs";
 
 /** The paths at which a model answers. */
-const ANSWERS = /\/(responses|language-model|chat\/completions)$/;
+const ANSWERS = /\/(responses|language-model|chat\/completions|messages|chat|models\/[^/]+:streamGenerateContent)$/;
 
 export class Upstream {
   #log;
   #taken = 0;
   url = "";
-  /** Where it speaks the AI Gateway's protocol. */
-  gatewayUrl = "";
+  /** Where it speaks each protocol, by name. */
+  urls = {};
   /** Where it answers nobody without {@link KEY}. */
   keyedUrl = "";
   /** Where it speaks Chat Completions and nothing else. */
@@ -31,7 +31,7 @@ export class Upstream {
     processes.start(python, [SCRIPT, KEY], { log: this.#log });
     const listening = await until("the upstream to listen", () => this.#lines()[0], { describe: () => this.#text() });
     this.url = listening.base_url;
-    this.gatewayUrl = listening.base_urls["ai-gateway"];
+    this.urls = listening.base_urls;
     this.keyedUrl = listening.keyed_url;
     this.chatUrl = listening.chat_url;
     this.ports = listening.ports;
