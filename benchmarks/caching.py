@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchmarks.agent_session import Exchange
     from partstream.protocols.protocol import WireRequest
 
-__all__ = ["AUTOMATIC", "MARKED", "OURS", "Row", "automatic_row", "billed", "placement_rows"]
+__all__ = ["AUTOMATIC", "MARKED", "MARKED_MODELS", "OURS", "Row", "automatic_row", "billed", "placement_rows"]
 
 BEGIN: Final = "<!-- caching: begin (written by `make caching-docs`) -->"
 END: Final = "<!-- caching: end -->"
@@ -38,9 +38,13 @@ ROUNDS: Final = 20
 """Requests in each of the three turns."""
 
 OURS: Final = "Partstream"
-MARKED: Final = ("anthropic-messages", "claude-opus-5")
-"""The protocol whose cache wants marks, and the model."""
+MARKED: Final = "anthropic-messages"
+"""The protocol whose cache wants marks."""
+MARKED_MODELS: Final = ("claude-opus-5", "claude-haiku-4-5")
+"""A model that keeps the thinking of finished turns, and one that forgets it."""
 AUTOMATIC: Final = (
+    ("gemini", "gemini-3.8-flash"),
+    ("gemini", "gemini-2.5-pro"),
     ("ollama", "qwen3"),
     ("openresponses", "gpt-5"),
     ("chat-completions", "gpt-5"),
@@ -101,9 +105,9 @@ def placement_rows(session: Iterable[Exchange]) -> list[Row]:
     """The session as it was sent, and the same requests with the marks of others; ours first."""
     requests = [exchange.request for exchange in session]
     return [
-        billed(OURS, MARKED[0], requests),
+        billed(OURS, MARKED, requests),
         *(
-            billed(name, MARKED[0], (replace(one, body=marked(one.body, placement)) for one in requests))
+            billed(name, MARKED, (replace(one, body=marked(one.body, placement)) for one in requests))
             for name, placement in PLACEMENTS.items()
         ),
     ]
@@ -115,8 +119,8 @@ def automatic_row(protocol: str, model_id: str, session: Iterable[Exchange]) -> 
     return billed(name, protocol, (exchange.request for exchange in session))
 
 
-async def _measured() -> tuple[list[Row], list[Row]]:
-    of_marks = placement_rows(await play_session(*MARKED, ROUNDS))
+async def _measured() -> tuple[dict[str, list[Row]], list[Row]]:
+    of_marks = {model: placement_rows(await play_session(MARKED, model, ROUNDS)) for model in MARKED_MODELS}
     return of_marks, [automatic_row(*one, await play_session(*one, ROUNDS)) for one in AUTOMATIC]
 
 
@@ -137,7 +141,8 @@ def main(docs: Path | None) -> None:
     """Shows what an agent's session costs."""
     of_marks, automatic = asyncio.run(_measured())
     console = Console()
-    _show(of_marks, "Anthropic Messages, by where the marks stand", console)
+    for model, rows in of_marks.items():
+        _show(rows, f"{model}, by where the marks stand", console)
     _show(automatic, "caches without marks", console)
     if docs is not None:
         before, begin, rest = docs.read_text(encoding="utf-8").partition(BEGIN)
@@ -146,7 +151,7 @@ def main(docs: Path | None) -> None:
             sys.exit(f"{docs} needs the lines {BEGIN!r} and {END!r}")
         page = markdown(of_marks, automatic, ROUNDS)
         docs.write_text(f"{before}{BEGIN}\n\n{page}\n{END}{after}", encoding="utf-8", newline="\n")
-        docs.with_suffix(".svg").write_text(picture(of_marks), encoding="utf-8", newline="\n")
+        docs.with_suffix(".svg").write_text(picture(of_marks[MARKED_MODELS[0]]), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.caching import Row
 
@@ -16,23 +16,22 @@ _WIDTH, _BAR, _GAP, _LABELS, _NUMBERS = 760, 26, 14, 300, 100
 _COLOURS: Final = (("uncached", "#b0b7c3"), ("written", "#e0a030"), ("read", "#3b7dd8"))
 
 
-def markdown(of_marks: Sequence[Row], automatic: Sequence[Row], rounds: int) -> str:
-    """Both tables.
+def markdown(of_marks: Mapping[str, Sequence[Row]], automatic: Sequence[Row], rounds: int) -> str:
+    """The tables, with the picture before them.
 
     Args:
-        of_marks: The session at a server that wants marks, by where they stand; ours first.
+        of_marks: The session at a server that wants marks, by the model and by where they stand; ours first.
         automatic: The session at servers that find the common beginning by themselves.
         rounds: The requests of one turn.
     """
+    first = next(iter(of_marks))
+    tables = {**{f"Marks, `{model}`": rows for model, rows in of_marks.items()}, "Caches without marks": automatic}
     lines = [
-        f"The session: three turns of {rounds} requests, {of_marks[0].tokens:,} tokens of prompts together.",
+        f"The session: three turns of {rounds} requests, {of_marks[first][0].tokens:,} tokens of prompts together.",
         "",
-        "![The price of the session by where the marks stand](caching.svg)",
+        f"![The price of the session with {first}, by where the marks stand](caching.svg)",
         "",
-        *_table("Marks in a request of Anthropic Messages", of_marks),
-        "",
-        *_table("Caches without marks", automatic),
-        "",
+        *(line for what, rows in tables.items() for line in (*_table(what, rows), "")),
     ]
     return "\n".join(lines)
 

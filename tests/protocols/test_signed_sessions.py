@@ -25,6 +25,8 @@ TOOLS = tuple(
 CLAUDE = ("anthropic-messages", "claude-opus-5", "claude-sonnet-5")
 SERVED = {
     "Claude": CLAUDE,
+    "Gemini 3": ("gemini", "gemini-3.8-flash", "gemini-3.1-pro"),
+    "Gemini 2.5": ("gemini", "gemini-2.5-pro", "gemini-2.5-flash"),
     "Claude with a budget": ("anthropic-messages", "claude-haiku-4-5", "claude-sonnet-4-5"),
 }
 served = pytest.mark.parametrize(("protocol", "one", "two"), SERVED.values(), ids=SERVED)
