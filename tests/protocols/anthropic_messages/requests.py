@@ -76,7 +76,7 @@ def body_of(*messages: ChatMessage, **options: Any) -> dict[str, Any]:
     """The body as JSON, after our own server, which refuses what Anthropic refuses, has accepted it."""
     request = written(*messages, **options)
     if options.get("url", ANTHROPIC) == ANTHROPIC and "messages_server" not in options:
-        assert refused_by_anthropic(request) is None
+        assert refused_by_anthropic(request) is None, refused_by_anthropic(request)
     return json.loads(json.dumps(request.body))
 
 

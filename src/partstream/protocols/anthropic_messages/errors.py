@@ -61,7 +61,20 @@ def _read_body(document: Any) -> ErrorBody:
     read = read_error_body(document)
     status = _STATUSES.get(read.type or "") if read.status is None else read.status
     code = _BILLING if _NO_CREDIT.search(read.message or "") else read.code
-    return read._replace(status=status, code=code)
+    return read._replace(status=status, code=code, param=read.param or _blamed(read.message or ""))
+
+
+_PLACE: Final = re.compile(r"([a-z_]+(?:\.\w+)*): (?=[A-Z`'\"])")
+_FORM: Final = re.compile(r"^thinking\.(?:adaptive|enabled|disabled)(?=\.)")
+
+
+def _blamed(message: str) -> str | None:
+    """The place that a sentence begins with: "seed: Extra inputs are not permitted".
+
+    Within `thinking`, the server names the form too, which is no field.
+    """
+    found = _PLACE.match(message)
+    return None if found is None else _FORM.sub("thinking", found[1])
 
 
 _REFUSED_STATE: Final = re.compile(

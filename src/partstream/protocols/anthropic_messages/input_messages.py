@@ -157,23 +157,28 @@ def _merged(messages: Iterable[Wire]) -> list[Wire]:
     return merged
 
 
-def _keeping_results_alone(messages: list[Wire]) -> list[Wire]:
-    """The messages; where a tool of the server waits, the last one holds nothing but results (facts 5.2).
+def _keeping_results_alone(messages: Sequence[Wire]) -> list[Wire]:
+    """The messages; one behind an answer in which a tool of the server waits holds nothing but results (facts 5.2).
 
     Whatever else the user says there would end the turn, and the waiting call would be refused for want of a result.
     So it stands inside the last result, where the model reads it too.
     """
-    *before, last = messages
-    if not before or before[-1]["role"] != "assistant" or not waits_for_server(before[-1]["content"]):
-        return messages
-    results = [block for block in last["content"] if block["type"] == "tool_result"]
-    others = [block for block in last["content"] if block["type"] != "tool_result"]
+    kept: list[Wire] = []
+    for message in messages:
+        waits = message["role"] == "user" and bool(kept) and waits_for_server(kept[-1]["content"])
+        kept.append(_with_results_alone(message) if waits else message)
+    return kept
+
+
+def _with_results_alone(message: Wire) -> Wire:
+    results = [block for block in message["content"] if block["type"] == "tool_result"]
+    others = [block for block in message["content"] if block["type"] != "tool_result"]
     if not results or not others:
-        return messages
+        return message
     given = results[-1].get("content", [])
     content = text_blocks(given) if isinstance(given, str) else list(given)
     results[-1] = {**results[-1], "content": [*content, *others]}
-    return [*before, {**last, "content": results}]
+    return {**message, "content": results}
 
 
 def _container(turns: Sequence[Turn]) -> str | None:

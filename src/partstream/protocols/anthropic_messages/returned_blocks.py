@@ -119,12 +119,13 @@ def _extras(pieces: Sequence[Piece]) -> dict[str, Mapping[str, Any]]:
 def paired(messages: Iterable[Wire]) -> list[Wire]:
     """The messages without blocks of server tools whose other half is not there; messages that are left empty go too.
 
-    A call of the last answer may stand alone: the server runs it when the results of the client's tools have come, and
-    its result begins the next answer (facts 5.2).
+    A call of the last answer may stand alone where results of the client's tools follow it: the server runs it when
+    they have come, and its result begins the next answer (facts 5.2).
     """
     listed = list(messages)
     answers = [message for message in listed if message["role"] == "assistant"]
-    waiting = {id(block) for block in _calls(answers[-1:])}
+    gives_results = any(block["type"] == "tool_result" for block in _blocks(listed[-1:]))
+    waiting = {id(block) for block in _calls(answers[-1:] if gives_results else ())}
     results = {block.get("tool_use_id") for block in _blocks(answers) if _is_result(block)}
     calls = {block.get("id") for block in _calls(answers)}
     kept: list[Wire] = []
