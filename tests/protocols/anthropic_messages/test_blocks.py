@@ -400,6 +400,7 @@ def test_decision_5_calls_before_another_model_went_on_are_void() -> None:
         *call('{"a": 1}', call_id="toolu_2", index=4),
     ]
     result = read(answer(events, reason="tool_use"))
+    assert result.finish.model == "b"
     assert result.text == "I look it up. No:"
     assert [one for one, *_ in result.calls] == ["toolu_2"]
     none = read(answer(*events[:7], closed(2), text("No.", index=3)))
@@ -468,6 +469,9 @@ def test_what_the_server_took_out_of_the_conversation_is_shown() -> None:
     ]
     result = read([started(), *text("Hi"), stopped(about={"applied_edits": edits}), STOP])
     assert result.finish.edits == ("8 tool calls, 50,000 tokens", "1 thinking turn, 700 tokens")
+    first = started(context_management={"applied_edits": edits[:1]})
+    again = read([first, *text("Hi"), stopped(about={"applied_edits": edits}), STOP])
+    assert again.finish.edits == result.finish.edits
 
 
 # ---- section 9: errors ----

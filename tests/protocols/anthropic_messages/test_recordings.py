@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from partstream.protocols.recording import read_recording
 from protocols.anthropic_messages.wire import read_bytes, sse
 from protocols.openresponses.wire import Result, comparable
-from recordings import Recording, recordings
+from recordings import FOLDER, Recording, recordings
 
 RECORDINGS = recordings("anthropic_messages")
 all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
@@ -146,3 +148,25 @@ def test_the_commands_read_a_recording(recording: Recording) -> None:
 def test_a_ping_shows_no_protocol() -> None:
     claim = READ_RESPONSE.claim
     assert not claim("ping", {"type": "ping"})
+
+
+WITHOUT_MSGSPEC = """
+import sys
+sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
+from partstream.json_codec import FAST
+assert not FAST
+from protocols.anthropic_messages.test_recordings import PLAIN, RECORDINGS, _assert_expected, _bodies
+from protocols.anthropic_messages.wire import read_bytes
+for one in RECORDINGS:
+    recording = one.values[0]
+    for framing, data in _bodies(recording).items():
+        _assert_expected(read_bytes([data], PLAIN, framing), recording.expected)
+"""
+
+
+@pytest.mark.skipif(not (FOLDER / "anthropic_messages").is_dir(), reason="no recordings of Anthropic Messages")
+def test_the_recordings_give_the_same_without_msgspec(request: pytest.FixtureRequest) -> None:
+    tests = request.config.rootpath / "tests"
+    command = [sys.executable, "-c", WITHOUT_MSGSPEC]
+    run = subprocess.run(command, cwd=tests, capture_output=True, timeout=120, check=False)
+    assert (run.returncode, run.stderr.decode()) == (0, "")

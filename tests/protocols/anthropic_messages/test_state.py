@@ -101,7 +101,7 @@ def test_a_signature_on_the_wrong_delta_is_that_of_the_block_it_names() -> None:
     """maximhq/bifrost#5638: the signature comes when text has begun."""
     result = read(
         answer(
-            opened("thinking", 0, thinking=""),
+            opened("thinking", 0, thinking="", signature=""),
             delta("thinking_delta", 0, thinking="Hm."),
             opened("text", 1, text=""),
             delta("text_delta", 1, text="Hi"),
@@ -109,6 +109,26 @@ def test_a_signature_on_the_wrong_delta_is_that_of_the_block_it_names() -> None:
         )
     )
     assert _blocks(result) == [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]
+
+
+def test_thinking_that_a_server_leaves_open_stands_before_what_follows_it() -> None:
+    """llama.cpp closes every block only at the end, and signs none."""
+    result = read(
+        answer(
+            opened("thinking", 0, thinking=""),
+            delta("thinking_delta", 0, thinking="Hm."),
+            opened("text", 1, text=""),
+            delta("text_delta", 1, text="Hi"),
+            opened("tool_use", 2, id="c1", name="look_up"),
+            closed(0),
+            closed(1),
+            closed(2),
+            reason="tool_use",
+        )
+    )
+    kinds = [type(one).__name__ for one in result.outputs]
+    assert kinds == ["ThinkingPart", "ThinkingPart", "TextPart", "ToolCallPart", "Finish"]
+    assert _blocks(result) == [{"type": "thinking", "thinking": "Hm."}]
 
 
 @pytest.mark.parametrize("mode", [ThinkingMode.OFF, ThinkingMode.TEXT])

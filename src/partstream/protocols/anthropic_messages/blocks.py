@@ -97,12 +97,12 @@ _TYPES: Final = {
 
 
 class _Place:
-    """What is open at one index: all blocks, and the last of each channel."""
+    """What is open at one index: all blocks, by what tells them apart, and the last of each channel."""
 
     __slots__ = ("blocks", "latest")
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: dict[int, Block] = {}
         self.latest: dict[Channel, Block] = {}
 
 
@@ -113,11 +113,12 @@ class Blocks:
         all: The blocks in the order of their opening.
     """
 
-    __slots__ = ("_last", "_open", "all")
+    __slots__ = ("_last", "_open", "_unsigned", "all")
 
     def __init__(self) -> None:
         self.all: list[Block] = []
         self._open: dict[int, _Place] = {}
+        self._unsigned: list[tuple[int, Block]] = []
         self._last = 0
 
     def open(self, index: int | None, block: Block) -> None:
@@ -130,21 +131,39 @@ class Blocks:
         self._last = self._last if index is None else index
         place = self._open.setdefault(self._last, _Place())
         self.all.append(block)
-        place.blocks.append(block)
+        place.blocks[id(block)] = block
         place.latest[block.channel] = block
+        if block.channel is Channel.THINKING and "signature" not in block.wire:
+            self._unsigned.append((self._last, block))
 
     def find(self, index: int | None, channel: Channel) -> Block | None:
         """The open block at an index into which a channel streams: the one that was opened last."""
         place = self._open.get(self._last if index is None else index)
         return None if place is None else place.latest.get(channel)
 
+    def close_unsigned(self) -> list[Block]:
+        """Closes open thinking that gets no signature, because something else follows it, and returns it.
+
+        llama.cpp closes nothing before the end (facts 2.2). The thinking stood before what follows all the same, and
+        goes back there.
+        """
+        closed = []
+        for index, block in self._unsigned:
+            place = self._open.get(index)
+            if place is not None and place.latest.get(block.channel) is block and "signature" not in block.fields:
+                del place.latest[block.channel]
+                del place.blocks[id(block)]
+                closed.append(block)
+        self._unsigned.clear()
+        return closed
+
     def close(self, index: int | None) -> list[Block]:
         """Closes what is open at an index, and returns it."""
         place = self._open.pop(self._last if index is None else index, None)
-        return [] if place is None else place.blocks
+        return [] if place is None else list(place.blocks.values())
 
     def close_all(self) -> list[Block]:
         """Closes what is still open, in the order of the opening."""
-        still_open = {id(one) for place in self._open.values() for one in place.blocks}
+        still_open = {one for place in self._open.values() for one in place.blocks}
         self._open.clear()
         return [one for one in self.all if id(one) in still_open]

@@ -27,7 +27,7 @@ class Envelope:
         container: The container of the server's tools; empty without one. The next request repeats its id (facts 5.3).
     """
 
-    __slots__ = ("_edits", "_is_begun", "container", "model", "response_id")
+    __slots__ = ("_earlier_edits", "_edits", "_is_begun", "container", "model", "response_id")
 
     def __init__(self) -> None:
         self.response_id: str | None = None
@@ -35,6 +35,7 @@ class Envelope:
         self.container: Wire = {}
         self._is_begun = False
         self._edits: list[Wire] = []
+        self._earlier_edits: list[Wire] = []
 
     def begin(self, message: Wire, *, is_empty: bool) -> bool | UpstreamProtocolError:
         """Takes the message of a `message_start`.
@@ -59,7 +60,8 @@ class Envelope:
         self.response_id = given or self.response_id
         self.model = identifier(message, "model") or self.model
         self.container = mapping(message, "container") or self.container
-        self._edits += objects(mapping(message, "context_management"), "applied_edits")
+        self._earlier_edits += self._edits
+        self._edits = objects(mapping(message, "context_management"), "applied_edits")
         return True
 
     def pause(self) -> None:
@@ -69,11 +71,12 @@ class Envelope:
     def say(self, event: Wire) -> None:
         """Takes a `message_delta`."""
         self.container = mapping(mapping(event, "delta"), "container") or self.container
-        self._edits += objects(mapping(event, "context_management"), "applied_edits")
+        self._edits = objects(mapping(event, "context_management"), "applied_edits") or self._edits
 
     def metadata(self, stop: StopReason, *, was_compacted: bool) -> Mapping[str, Any]:
         """The server's other facts about the answer, in the words of the AI SDK."""
-        edits = [_renamed(edit) for edit in self._edits] + ([{"type": "compaction"}] if was_compacted else [])
+        edits = [_renamed(edit) for edit in (*self._earlier_edits, *self._edits)]
+        edits += [{"type": "compaction"}] if was_compacted else []
         facts = {
             "contextManagement": {"appliedEdits": edits} if edits else None,
             "container": _renamed(self.container) or None,

@@ -14,10 +14,10 @@ from partstream.protocols.anthropic_messages.short_way import ShortWay
 from partstream.protocols.anthropic_messages.texts import Texts
 from partstream.protocols.anthropic_messages.thinking import Thinking
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, ToolCalls
-from partstream.protocols.fields import Wire, identifier, text
+from partstream.protocols.fields import Wire, identifier, mapping, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from partstream.errors import ToolArgumentsError
     from partstream.outputs import Sink, StreamOptions
@@ -42,9 +42,10 @@ class Message:
         state: What the server wants back of it.
         held: What waits behind a call.
         was_compacted: Whether the server has summarised the conversation.
+        other_model: The model that went on with the answer of another one, or None.
     """
 
-    __slots__ = ("_blocks", "_short_way", "calls", "held", "state", "texts", "thinking", "was_compacted")
+    __slots__ = ("_blocks", "_short_way", "calls", "held", "other_model", "state", "texts", "thinking", "was_compacted")
 
     def __init__(self, options: StreamOptions) -> None:
         self.held = HeldOutputs()
@@ -53,6 +54,7 @@ class Message:
         self.thinking = Thinking(options.thinking, self.state)
         self.calls = ToolCalls(options.call_id_prefix, self.state, self.held)
         self.was_compacted = False
+        self.other_model: str | None = None
         self._blocks = Blocks()
         self._short_way = ShortWay(shows_thinking=self.thinking.is_shown)
 
@@ -78,6 +80,8 @@ class Message:
             self.held.before(outputs).append(Unmapped(_UNTYPED, wire))
             return
         row = BLOCKS.get(kind, _OTHER_BLOCK)
+        if row.channel is not Channel.THINKING:
+            self._close_all(self._blocks.close_unsigned(), outputs)
         block = self._open(place, row.channel, wire)
         row.started(self, block, self.held.before(outputs))
         if not self.held.has_calls:  # another model goes on, and what waits behind void calls waits no longer
@@ -99,14 +103,15 @@ class Message:
             if not delta.get(row.field):  # LiteLLM before vLLM sends empty arguments in place of text (facts 2.2)
                 return None
             block = self._open(place, row.channel, {})
+        if row.channel is Channel.TEXT:
+            self._close_all(self._blocks.close_unsigned(), outputs)
         target = self.held.before(outputs)
         row.read(self, block, delta, target)
         return self._short_way.for_more(kind, place, block) if target is outputs else None
 
     def stop(self, place: int | None, outputs: _Outputs) -> None:
         """Closes what is open at an index."""
-        for block in self._blocks.close(place):
-            self._close(block, outputs)
+        self._close_all(self._blocks.close(place), outputs)
 
     def whole(self, wires: list[Wire], outputs: _Outputs) -> None:
         """Takes blocks that came whole, in `message_start` (facts 2.3) or in a document."""
@@ -116,8 +121,7 @@ class Message:
 
     def close(self, outputs: _Outputs) -> None:
         """Closes what is still open: llama.cpp closes nothing before the end (facts 2.2)."""
-        for block in self._blocks.close_all():
-            self._close(block, outputs)
+        self._close_all(self._blocks.close_all(), outputs)
 
     def end(self, container: Wire, outputs: _Outputs, *, is_cut: bool) -> ToolArgumentsError | None:
         """Hands out what waits.
@@ -151,8 +155,9 @@ class Message:
         self._blocks.open(place, block)
         return block
 
-    def _close(self, block: Block, outputs: _Outputs) -> None:
-        _CLOSED[block.channel](self, block, self.held.before(outputs))
+    def _close_all(self, blocks: Iterable[Block], outputs: _Outputs) -> None:
+        for block in blocks:
+            _CLOSED[block.channel](self, block, self.held.before(outputs))
 
 
 def _nothing(_message: Message, _block: Block, _outputs: _Outputs) -> None:
@@ -171,8 +176,9 @@ def _compacted(message: Message, block: Block, outputs: _Outputs) -> None:
     message.calls.kept(block, outputs)
 
 
-def _other_model(message: Message, _block: Block, _outputs: _Outputs) -> None:
+def _other_model(message: Message, block: Block, _outputs: _Outputs) -> None:
     """Another model goes on: the calls of the one before it are void (facts 10.4)."""
+    message.other_model = identifier(mapping(block.wire, "to"), "model") or message.other_model
     message.held.drop_calls()
 
 

@@ -158,7 +158,7 @@ class MessagesStream:
                 reason,
                 self.usage,
                 about.response_id,
-                about.model,
+                self._message.other_model or about.model,
                 error,
                 metadata,
                 applied_edits(metadata),
