@@ -1,0 +1,31 @@
+"""What is written is valid by Anthropic's own types, strictly; `make clients` asks its helpers. Facts 1 and 2.1."""
+
+from pydantic import TypeAdapter
+
+from conversation.samples import WEATHER
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.outputs import Asked, Reply
+from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import write_answer
+from partstream.testing.directives import NamedValue
+from partstream.testing.scenarios import SCENARIOS
+from partstream.testing.scripted import play
+
+ASKED = Asked("m", (ChatMessage.user("The weather in Lisbon?"),), RequestOptions(tools=(WEATHER,)))
+
+
+def test_every_event_and_every_document_is_one_of_the_official_types() -> None:
+    from anthropic.types import Message, RawMessageStreamEvent  # a second, which only this test pays
+
+    of_events, of_message = TypeAdapter(RawMessageStreamEvent), TypeAdapter(Message)
+    for scenario in SCENARIOS:
+        outputs = play(NamedValue(scenario), ASKED, "identity")
+        events = write_answer(PROTOCOLS["anthropic-messages"], ASKED, outputs, Reply("identity", 1, 7))
+        for event in events:
+            if event["type"] != "error":  # has no type among the events
+                of_events.validate_python(event, strict=True)
+        status, document = WRITE_RESPONSE.document(events)
+        assert (status == 200) == (scenario != "failed")
+        if status == 200:
+            of_message.validate_python(document, strict=True)
