@@ -240,6 +240,10 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.overflow": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,
+    # Another wire of the same servers, with the same errors and files.
+    "partstream.protocols.gemini_interactions": _GEMINI,
+    "partstream.protocols.gemini_interactions.read_response": _GEMINI,
+    "partstream.protocols.gemini_interactions.steps": _GEMINI,
     "partstream.tokens.counting.image_costs": _GEMINI,
     **dict.fromkeys(
         (

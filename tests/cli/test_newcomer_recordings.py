@@ -14,14 +14,14 @@ from partstream.contract import RULES
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}
 TEXT = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hi"}
 COMPLETED = {"type": "response.completed", "response": {"id": "resp_1", "model": "m", "status": "completed"}}
-STEP = {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hi"}}
+CONVERSE = {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi"}}}
 MESSAGE_START = {"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": []}}
 
 STREAMS = {
     "good.jsonl": [CREATED, TEXT, COMPLETED],
     "empty.jsonl": [CREATED, COMPLETED],
     "cut.jsonl": [CREATED, TEXT],
-    "steps.jsonl": [STEP, STEP],
+    "converse.jsonl": [CONVERSE, CONVERSE],
     "messages.jsonl": [MESSAGE_START, {"type": "ping"}, {"type": "message_stop"}],
 }
 
@@ -46,11 +46,11 @@ def _run(*arguments: object) -> Result:
 
 def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder: Path):
     result = _run("check", *(folder / name for name in STREAMS))
-    good, empty, cut, steps, messages, summary = result.output.splitlines()
+    good, empty, cut, converse, messages, summary = result.output.splitlines()
     assert good == f"kept      {folder}/good.jsonl: 1 TextPart"
     assert empty.startswith(f"broken    {folder}/empty.jsonl: no parts; stream.visible-part (1×)")
     assert cut.startswith(f"truncated {folder}/cut.jsonl: 1 TextPart; the stream ended before")
-    assert "a stream of Google Interactions, which this version does not read" in steps
+    assert "a stream of Bedrock Converse, which this version does not read" in converse
     assert messages.startswith(f"broken    {folder}/messages.jsonl: no parts; stream.visible-part (1×)")
     assert summary == "5 files: 1 kept, 2 broken, 1 failed or truncated, 1 not read."
     assert result.exit_code == 1
@@ -61,8 +61,8 @@ def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder
     [
         (["good.jsonl", "good.jsonl"], 0),
         (["good.jsonl", "cut.jsonl"], 3),
-        (["steps.jsonl", "cut.jsonl", "good.jsonl"], 2),
-        (["steps.jsonl", "cut.jsonl", "empty.jsonl"], 1),
+        (["converse.jsonl", "cut.jsonl", "good.jsonl"], 2),
+        (["converse.jsonl", "cut.jsonl", "empty.jsonl"], 1),
     ],
 )
 def test_the_exit_code_of_several_files_is_the_lowest_of_those_that_are_not_fine(
@@ -85,10 +85,10 @@ def test_verbose_shows_every_rule_of_every_file(folder: Path):
 
 
 def test_json_of_many_files_is_an_object_a_line(folder: Path):
-    result = _run("check", "--json", folder / "good.jsonl", folder / "steps.jsonl")
-    good, steps = map(json.loads, result.output.splitlines())
+    result = _run("check", "--json", folder / "good.jsonl", folder / "converse.jsonl")
+    good, converse = map(json.loads, result.output.splitlines())
     assert good["kept"] is True
-    assert steps["error"]["type"] == "RecordingError"
+    assert converse["error"]["type"] == "RecordingError"
 
 
 def test_rule_ids_are_whole_in_a_narrow_pipe(folder: Path):
@@ -109,7 +109,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(("name", "wire"), [("steps", "Google Interactions")])
+@pytest.mark.parametrize(("name", "wire"), [("converse", "Bedrock Converse")])
 def test_no_command_takes_a_stream_of_another_wire_for_one_of_ours(folder: Path, command: str, name: str, wire: str):
     result = _run(*COMMANDS[command], folder / f"{name}.jsonl")
     assert result.exit_code == 2
@@ -118,7 +118,7 @@ def test_no_command_takes_a_stream_of_another_wire_for_one_of_ours(folder: Path,
 
 
 @pytest.mark.parametrize("command", ["check", "replay"])
-@pytest.mark.parametrize("name", ["steps", "messages"])
+@pytest.mark.parametrize("name", ["converse", "messages"])
 def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: Path, command: str, name: str):
     result = _run(command, "--protocol", "openresponses", folder / f"{name}.jsonl")
     assert result.exit_code == 2

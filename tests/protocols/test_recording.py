@@ -62,9 +62,9 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
         (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
         (b" \n\n", "-", "it is empty"),
         (
-            b'{"event_type":"interaction.created"}\n',
+            b'{"messageStart":{"role":"assistant"}}\n',
             "a.jsonl",
-            "a stream of Google Interactions, which this version does not read; expected",
+            "a stream of Bedrock Converse, which this version does not read; expected",
         ),
         (b"hello\n", "a.jsonl", "nothing that is a JSON event"),
         (b'{"no":"type"}\n', "a.jsonl", "JSON objects without a type"),
@@ -146,7 +146,7 @@ def test_the_ending_gives_way_to_the_protocol_that_is_named() -> None:
 
 
 FOREIGN = {
-    "Google Interactions": [{"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hi"}}],
+    "Bedrock Converse": [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi"}}}],
 }
 
 

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["name_of_stream"]
 
 
-def _is_step(event: WireEvent) -> bool:
-    return str(event.get("event_type")).startswith(("interaction.", "step."))
+_CONVERSE_FIELDS: Final = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "messageStop"})
 
 
-_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Google Interactions", _is_step),)
+def _is_converse_event(event: WireEvent) -> bool:
+    return not _CONVERSE_FIELDS.isdisjoint(event)
+
+
+_SIGNS: Final[tuple[tuple[str, Callable[[WireEvent], bool]], ...]] = (("Bedrock Converse", _is_converse_event),)
 """The name of a wire, and whether an event is one of its events."""
 
 

@@ -58,6 +58,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "chat-completions": "partstream.protocols.chat_completions",
     "anthropic-messages": "partstream.protocols.anthropic_messages",
     "gemini": "partstream.protocols.gemini",
+    "gemini-interactions": "partstream.protocols.gemini_interactions",
     "ollama": "partstream.protocols.ollama",
     "ai-sdk": "partstream.protocols.ai_sdk.full_stream",
     "ai-sdk-ui": "partstream.protocols.ai_sdk.ui_stream",

@@ -1,0 +1,24 @@
+"""Google Interactions: `POST /interactions` on the Gemini API; its answers are steps (facts of Gemini, section 12)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.framings import JSON_LINES, LENIENT_SSE
+from partstream.protocols.protocol import Ends, Protocol, loaded
+
+__all__ = ["PROTOCOL"]
+
+
+# Its streams are read, and nobody is asked in it yet: no server of it was recorded, and its official types and its
+# documentation differ in what has to go back.
+PROTOCOL: Final = Protocol(
+    name="gemini-interactions",
+    read_response=loaded("partstream.protocols.gemini_interactions.read_response", "READ_RESPONSE"),
+    framings=(LENIENT_SSE, JSON_LINES),
+    tag="event_type",
+    ends=Ends(),
+    has_chunks=True,
+    title="Google Interactions",
+    says="The Gemini API, beside its older `generateContent`",
+)
