@@ -26,6 +26,7 @@ def test_every_ability_is_read_with_its_source():
         file_input=Fact(True, Source.LIST, "pdf_input.supported"),
         reasoning=Fact(True, Source.LIST, "thinking.supported"),
         reasoning_efforts=Fact(("low", "medium", "high", "xhigh", "max"), Source.LIST, "capabilities.effort"),
+        usual_effort=Fact("high", Source.LIST, "capabilities.effort"),
         thinking_forms=Fact((ThinkingForm.ADAPTIVE,), Source.LIST, "capabilities.thinking"),
         context_edits=Fact(
             (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS, ContextEdit.SUMMARIZE),
@@ -50,7 +51,7 @@ def test_a_person_may_choose_among_the_levels_that_the_model_takes():
     models = offered_models(RECORDS.values(), ModelSelection())
     opus, haiku, _ = (information_of(model, LimitSettings()) for model in models)
     chosen = opus.extra["configurationSchema"]["properties"]["reasoningEffort"]
-    assert chosen["enum"] == ["low", "medium", "high", "xhigh", "max"]
+    assert (chosen["enum"], chosen["default"]) == (["low", "medium", "high", "xhigh", "max"], "high")
     assert "configurationSchema" not in haiku.extra
 
 

@@ -25,6 +25,8 @@ _EDITS: Final = {
     "compact_20260112": ContextEdit.SUMMARIZE,
 }
 _EFFORTS: Final = {name: name for name in ("low", "medium", "high", "xhigh", "max")}
+_USUAL: Final = "high"
+"""Facts 4.1: what a request means that names no effort."""
 
 
 def _read(fields: Fields) -> dict[str, Any]:
@@ -38,13 +40,15 @@ def _read(fields: Fields) -> dict[str, Any]:
 
 
 def _abilities(capabilities: Fields) -> dict[str, Any]:
+    efforts = _supported(capabilities, "effort", _EFFORTS)
     return {
         "image_input": capabilities.boolean("image_input.supported"),
         "file_input": capabilities.boolean("pdf_input.supported"),
         "reasoning": capabilities.boolean("thinking.supported"),
         "thinking_forms": _supported(capabilities, "thinking", _FORMS, "types."),
         "can_stop_thinking": capabilities.boolean("thinking.types.disabled.supported"),
-        "reasoning_efforts": _supported(capabilities, "effort", _EFFORTS),
+        "reasoning_efforts": efforts,
+        "usual_effort": Fact(_USUAL, efforts.source, efforts.field) if efforts and _USUAL in efforts.value else None,
         "context_edits": _supported(capabilities, "context_management", _EDITS),
     }
 

@@ -136,7 +136,7 @@ def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
             "title": "Thinking Effort",
             "enum": list(efforts),
             "enumItemLabels": [_EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts],
-            "default": "medium" if "medium" in efforts else efforts[0],
+            "default": _usual_effort(record, efforts),
             "group": "navigation",
         }
     if sizes := _context_sizes(record, limits):
@@ -149,6 +149,12 @@ def _choices(record: ModelRecord, limits: Limits) -> dict[str, Any]:
             "group": "tokens",
         }
     return choices
+
+
+def _usual_effort(record: ModelRecord, efforts: tuple[str, ...]) -> str:
+    """The level that is chosen beforehand: that of the server, as far as it is known and offered."""
+    usual = record.usual_effort.value if record.usual_effort is not None else "medium"
+    return usual if usual in efforts else efforts[0]
 
 
 def _context_sizes(record: ModelRecord, limits: Limits) -> list[int]:

@@ -94,6 +94,7 @@ class ModelRecord:
         tool_calling: Whether the model calls tools.
         reasoning: Whether the model reasons before it answers.
         reasoning_efforts: The reasoning levels to choose from, lowest first.
+        usual_effort: The reasoning level of a request that names none.
         thinking_forms: The ways in which the model can be asked to think.
         can_stop_thinking: Whether a request may ask the model not to think.
         context_edits: What the server can do to shorten a conversation with the model.
@@ -115,6 +116,7 @@ class ModelRecord:
     tool_calling: Fact[bool] | None = None
     reasoning: Fact[bool] | None = None
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
+    usual_effort: Fact[str] | None = None
     thinking_forms: Fact[tuple[ThinkingForm, ...]] | None = None
     can_stop_thinking: Fact[bool] | None = None
     context_edits: Fact[tuple[ContextEdit, ...]] | None = None

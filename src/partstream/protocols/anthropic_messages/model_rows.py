@@ -33,6 +33,7 @@ class ModelRow:
         takes_disabled: The efforts with which thinking may be switched off; with an effort beside them it is refused.
         samples: Whether temperature and its like may be chosen while it does not think.
         shows_thinking: Whether the text of thinking is shown where a request does not say how.
+        interleaves_by_beta: Whether it thinks between calls only where a beta asks for it.
         keeps_thinking: Whether thinking of finished turns is kept; otherwise its server strips it.
         takes_prefill: Whether a conversation may end with the beginning of an answer.
         takes_system_messages: Whether messages of the system may stand inside the conversation.
@@ -47,6 +48,7 @@ class ModelRow:
     takes_disabled: tuple[str, ...] = _ALL
     samples: bool = False
     shows_thinking: bool = False
+    interleaves_by_beta: bool = False
     keeps_thinking: bool = True
     takes_prefill: bool = False
     takes_system_messages: bool = False
@@ -63,6 +65,7 @@ def _older(line: str, efforts: tuple[str, ...], *, keeps_thinking: bool, min_cac
         efforts,
         samples=True,
         shows_thinking=True,
+        interleaves_by_beta=not line.startswith("haiku"),
         keeps_thinking=keeps_thinking,
         takes_prefill=True,
         min_cached_tokens=min_cached_tokens,

@@ -1,4 +1,6 @@
-"""What the models of Anthropic can do, by their names: for servers whose list of models does not say it (facts 4.1).
+"""What a model takes in a request: by its server's list, else by its name (facts 4.1).
+
+The rows of the models themselves are in :mod:`.model_rows`; here are those that are older, or newer than the rows.
 
 What a list says wins over what a row says, see :func:`abilities_of`. A server behind a gateway or a cloud has the same
 names with something around them: `us.anthropic.claude-opus-4-5-20251101-v1:0`, `anthropic/claude-opus-4.6`,
@@ -13,9 +15,11 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.conversation.capabilities import ContextEdit, ThinkingForm
+from partstream.protocols.anthropic_messages.model_rows import row_of
 
 if TYPE_CHECKING:
     from partstream.conversation.capabilities import ModelCapabilities
+    from partstream.protocols.anthropic_messages.model_rows import ModelRow
 
 __all__ = ["MILLION", "Abilities", "Sampling", "abilities_of"]
 
@@ -46,6 +50,7 @@ class Abilities:
         reserves: Whether the prompt and `max_tokens` together have to fit into the window (facts 9).
         interleaves_by_beta: Whether it thinks between calls only when a beta asks for it.
         takes_system_turns: Whether messages of the role `system` may stand between others (facts 10.2).
+        keeps_thinking: Whether the thinking of finished turns stays in the prompt.
         edits: What its server can do to shorten a conversation; None where nobody knows.
     """
 
@@ -59,62 +64,53 @@ class Abilities:
     reserves: bool = False
     interleaves_by_beta: bool = False
     takes_system_turns: bool = False
+    keeps_thinking: bool = True
     edits: tuple[ContextEdit, ...] | None = None
 
 
 _UNKNOWN: Final = Abilities()
 
-_ADAPTIVE: Final = (ThinkingForm.ADAPTIVE,)
-_BUDGET: Final = (ThinkingForm.BUDGET,)
 _LOW_TO_HIGH: Final = ("low", "medium", "high")
 _CLEARS: Final = (ContextEdit.CLEAR_THINKING, ContextEdit.CLEAR_TOOL_RESULTS)
 _ALL_EDITS: Final = (*_CLEARS, ContextEdit.SUMMARIZE)
 
-_FIVE: Final = Abilities(
+_NEWER: Final = Abilities(
     is_claude=True,
-    thinking=_ADAPTIVE,
+    thinking=(ThinkingForm.ADAPTIVE,),
     efforts=(*_LOW_TO_HIGH, "xhigh", "max"),
     sampling=Sampling.REFUSED,
     max_tokens=128_000,
     window=MILLION,
     edits=_ALL_EDITS,
 )
-_FOUR_SIX: Final = replace(
-    _FIVE,
-    thinking=(ThinkingForm.ADAPTIVE, ThinkingForm.BUDGET),
-    efforts=(*_LOW_TO_HIGH, "max"),
-    sampling=Sampling.NOT_WHILE_THINKING,
-)
-_FOUR_FIVE: Final = Abilities(
+_FOUR: Final = Abilities(
     is_claude=True,
-    thinking=_BUDGET,
+    thinking=(ThinkingForm.BUDGET,),
     efforts=(),
     sampling=Sampling.NOT_WHILE_THINKING,
     max_tokens=64_000,
     window=200_000,
+    reserves=True,
+    interleaves_by_beta=True,
+    keeps_thinking=False,
     edits=_CLEARS,
 )
-_FOUR: Final = replace(_FOUR_FIVE, interleaves_by_beta=True, reserves=True)
-_THREE_SEVEN: Final = replace(_FOUR_FIVE, reserves=True, edits=())
+_THREE_SEVEN: Final = replace(_FOUR, interleaves_by_beta=False, edits=())
 _THREE: Final = replace(_THREE_SEVEN, thinking=(), sampling=Sampling.TAKEN, max_tokens=4096)
 
 _Version: TypeAlias = tuple[int, int]
 
-_ROWS: Final[tuple[tuple[str, _Version, Abilities], ...]] = (
-    ("fable|mythos", (0, 0), replace(_FIVE, can_stop_thinking=False, takes_system_turns=True)),
-    ("opus", (4, 8), replace(_FIVE, takes_system_turns=True)),
-    (".*", (4, 7), _FIVE),
-    (".*", (4, 6), _FOUR_SIX),
-    ("opus", (4, 5), replace(_FOUR_FIVE, efforts=_LOW_TO_HIGH, interleaves_by_beta=True)),
-    ("sonnet", (4, 5), replace(_FOUR_FIVE, interleaves_by_beta=True)),
-    ("haiku", (4, 5), _FOUR_FIVE),
+_OTHERS: Final[tuple[tuple[str, _Version, Abilities], ...]] = (
+    ("fable|mythos", (0, 0), replace(_NEWER, can_stop_thinking=False, takes_system_turns=True)),
+    (".*", (4, 6), _NEWER),
     ("opus", (4, 0), replace(_FOUR, max_tokens=32_000)),
     (".*", (4, 0), _FOUR),
     (".*", (3, 7), _THREE_SEVEN),
     (".*", (3, 5), replace(_THREE, max_tokens=8192)),
     (".*", (0, 0), _THREE),
 )
-"""By family and the first version, newest first: the first row that fits counts, and a newer model is like the last."""
+"""Models that have no row of their own, by family and the first version; the first row that fits counts. A model that
+is newer than the rows is taken to be like the newest."""
 
 _NAMED_FIRST: Final = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?!\d)")
 _NUMBERED_FIRST: Final = re.compile(r"claude-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?-(?P<family>[a-z]+)")
@@ -145,6 +141,8 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
 
 def _by_name(model_id: str) -> Abilities:
     name = model_id.lower().replace(".", "-").replace("_", "-")
+    if (row := row_of(name)) is not None:
+        return _of_row(row)
     found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name)
     if found is None:
         found = _UNNUMBERED.search(name)
@@ -153,4 +151,20 @@ def _by_name(model_id: str) -> Abilities:
 
 
 def _row(family: str, version: _Version) -> Abilities:
-    return next(row for families, since, row in _ROWS if version >= since and re.fullmatch(families, family))
+    return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, family))
+
+
+def _of_row(row: ModelRow) -> Abilities:
+    return Abilities(
+        is_claude=True,
+        thinking=row.forms,
+        can_stop_thinking=bool(row.takes_disabled),
+        efforts=row.efforts,
+        sampling=Sampling.NOT_WHILE_THINKING if row.samples else Sampling.REFUSED,
+        max_tokens=row.max_output_tokens,
+        window=row.context_window,
+        interleaves_by_beta=row.interleaves_by_beta,
+        takes_system_turns=row.takes_system_messages,
+        keeps_thinking=row.keeps_thinking,
+        edits=_ALL_EDITS if ThinkingForm.ADAPTIVE in row.forms else _CLEARS,
+    )

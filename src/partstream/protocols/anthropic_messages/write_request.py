@@ -20,13 +20,13 @@ from partstream.protocols.anthropic_messages.count import COUNT
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.input_messages import write_conversation
 from partstream.protocols.anthropic_messages.keys import authorize, authorize_for
-from partstream.protocols.anthropic_messages.model_rows import row_of
 from partstream.protocols.anthropic_messages.model_table import abilities_of
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
 from partstream.protocols.anthropic_messages.request_options import read_options
 from partstream.protocols.anthropic_messages.request_thinking import (
     ThinkingChoice,
+    asks_to_think,
     thinking_fields,
     without_refused_sampling,
 )
@@ -91,8 +91,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     body = with_extra_fields(body, settings.extra_body)
     if not _marks(own, rules):
         return body
-    row = row_of(request.model_id)
-    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=row is None or row.keeps_thinking)
+    forgets = asks_to_think(body) and not abilities.keeps_thinking
+    return mark_for_cache(body, _LIFETIMES.get(own.prompt_cache), keeps_thinking=not forgets)
 
 
 def _limit(request: ChatRequest, options: ChosenOptions, abilities: Abilities, rules: ServerRules) -> int:
