@@ -110,6 +110,10 @@ class StreamRenderer:
         self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
         if finish.error is not None:
             self._console.print(f"[red]{escape(printable(finish.error.message))}[/red]")
+        elif finish.explanation:
+            self._console.print(escape(printable(finish.explanation)))
+        for edit in finish.edits:
+            self._console.print(f"[dim]   taken out of the conversation by the server: {escape(printable(edit))}[/dim]")
         for kind, count in self._unmapped.most_common():
             self._console.print(f"[dim]   {count} × {escape(printable(kind))}: not shown, no part represents it[/dim]")
 

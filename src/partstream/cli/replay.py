@@ -200,6 +200,8 @@ def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
         "usage": _usage(finish.usage),
         "error": _error(finish.error),
         "unmapped": dict(unmapped),
+        **({"explanation": finish.explanation} if finish.explanation else {}),
+        **({"edits": list(finish.edits)} if finish.edits else {}),
     }
 
 

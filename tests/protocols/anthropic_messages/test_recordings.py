@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from partstream.cli import main
 from partstream.outputs import CitationMode, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from partstream.protocols.recording import read_recording
-from protocols.anthropic_messages.wire import read_bytes, sse
+from protocols.anthropic_messages.wire import STOP, closed, delta, opened, read_bytes, sse, started, stopped
 from protocols.openresponses.wire import Result, comparable
 from recordings import FOLDER, Recording, recordings
 
@@ -143,6 +144,19 @@ def test_the_commands_read_a_recording(recording: Recording) -> None:
     assert (summary["text"], summary["thinking"]) == (expected["text"], expected["thinking"])
     is_visible = bool(summary["text"] or summary["tool_calls"])
     assert CliRunner().invoke(main, ["check", "-q", path]).exit_code == (0 if is_visible else 1)
+
+
+def test_the_command_shows_why_a_model_refused_and_what_was_summarised(tmp_path: Path) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "Blocked under a policy."}
+    summary = [opened("compaction", 0), delta("compaction_delta", 0, content="Long ago."), closed(0)]
+    events = [started(), *summary, stopped("refusal", stop_details=details), STOP]
+    path = tmp_path / "refused.sse"
+    path.write_bytes(b"".join(sse(events)))
+    shown = CliRunner().invoke(main, ["replay", str(path)]).output
+    assert "Blocked under a policy." in shown
+    assert "taken out of the conversation by the server: the conversation was summarised" in shown
+    end = json.loads(CliRunner().invoke(main, ["replay", str(path), "--summary"]).output)
+    assert (end["explanation"], end["edits"]) == ("Blocked under a policy.", ["the conversation was summarised"])
 
 
 def test_a_ping_shows_no_protocol() -> None:

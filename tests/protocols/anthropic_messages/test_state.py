@@ -183,7 +183,7 @@ def test_a_summary_of_the_conversation_goes_back() -> None:
 
 def test_more_blocks_than_an_answer_may_carry_are_counted() -> None:
     blocks = [thinking(signature="s", index=number) for number in range(1002)]
-    outputs = read(answer(*blocks, text("Hi", index=2000))).outputs
+    outputs = read_events(answer(*blocks, text("Hi", index=2000))).outputs
     carried = [one for one in outputs if isinstance(one, ThinkingPart) and one.metadata]
     assert len(carried) == 1
     assert carried[0].metadata is not None
