@@ -104,6 +104,79 @@ def test_a_url_of_an_endpoint_without_a_version_is_understood_where_the_server_h
     run(test())
 
 
+NATIVE, GEMINI = "/api/chat", "/v1beta/models/partstream:streamGenerateContent"
+OLLAMA_LIST = {"object": "list", "data": [{"id": "qwen3:8b", "owned_by": "library"}]}
+
+
+def test_a_proxy_that_speaks_nothing_but_anthropic_messages_is_understood():
+    async def test() -> None:
+        async with speaking(MESSAGES, models=False) as server:
+            for form in ("", "/v1", "/v1/messages"):
+                found = await detected(origin(server) + form)
+                assert (found.protocol, found.base_url) == ("anthropic-messages", server.url)
+
+    run(test())
+
+
+@pytest.mark.parametrize("form", ["", "/v1", "/api", "/api/chat", "/v1/chat/completions"])
+def test_ollama_is_told_by_its_list_and_asked_on_the_wire_that_loses_least(form: str):
+    async def test() -> None:
+        async with speaking(RESPONSES, CHAT, MESSAGES, NATIVE) as server:
+            server.documents[MODELS] = OLLAMA_LIST
+            found = await detected(origin(server) + form)
+            assert (found.protocol, found.base_url) == ("ollama", f"{origin(server)}/api")
+            assert found.is_certain
+            assert len(server.requests) <= 2 * ROUND + 2
+
+    run(test())
+
+
+def test_the_reason_says_what_the_other_wires_of_ollama_lose():
+    async def test() -> None:
+        async with speaking(RESPONSES, CHAT, MESSAGES, NATIVE) as server:
+            server.documents[MODELS] = OLLAMA_LIST
+            found = await detected(server.url)
+            assert found.reason.startswith("/api/chat answers an empty request (HTTP 400); ")
+            for title in ("OpenResponses", "Chat Completions", "Anthropic Messages"):
+                assert f"{title} is not complete at Ollama (" in found.reason
+
+    run(test())
+
+
+def test_an_ollama_whose_own_wire_is_closed_is_asked_on_the_next_best():
+    async def test() -> None:
+        async with speaking(RESPONSES, CHAT, MESSAGES) as server:
+            server.documents[MODELS] = OLLAMA_LIST
+            found = await detected(server.url)
+            assert (found.protocol, found.base_url) == ("chat-completions", server.url)
+
+    run(test())
+
+
+@pytest.mark.parametrize(("path", "protocol", "base"), [(NATIVE, "ollama", "/api"), (GEMINI, "gemini", "/v1beta")])
+@pytest.mark.parametrize("form", ["", "/v1"])
+def test_a_wire_with_a_base_path_of_its_own_is_found_where_nothing_else_is(
+    path: str, protocol: str, base: str, form: str
+):
+    async def test() -> None:
+        async with speaking(path, models=False) as server:
+            found = await detected(origin(server) + form)
+            assert (found.protocol, found.base_url) == (protocol, origin(server) + base)
+            assert len(server.requests) <= 3 * ROUND + 2
+
+    run(test())
+
+
+def test_no_address_costs_more_than_some_requests():
+    async def test() -> None:
+        async with speaking(models=False) as server:
+            found = await detected(f"{origin(server)}/somewhere")
+            assert not found.is_certain
+            assert len(server.requests) == 3 * ROUND + 2
+
+    run(test())
+
+
 # ---- how often it is asked ----
 
 

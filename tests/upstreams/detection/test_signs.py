@@ -39,6 +39,11 @@ THERE, MISSING, SILENT, NO_API = Presence.THERE, Presence.MISSING, Presence.SILE
         pytest.param(THERE, 200, b"data: {}\n\n", id="a stream"),
         pytest.param(THERE, 400, b"Bad Request", id="a text"),
         pytest.param(THERE, 415, error("Unsupported Media Type"), id="another status"),
+        pytest.param(
+            THERE, 404, error("models/partstream is not found for API version v1beta", status="NOT_FOUND"), id="Google"
+        ),
+        pytest.param(THERE, 400, {"type": "error", "error": {"message": "max_tokens: Field required"}}, id="Anthropic"),
+        pytest.param(THERE, 400, {"error": "model is required"}, id="Ollama's own"),
         pytest.param(MISSING, 404, b"404 page not found", id="Go"),
         pytest.param(MISSING, 404, {"detail": "Not Found"}, id="FastAPI without the path"),
         pytest.param(MISSING, 404, error("File Not Found", code=404), id="llama.cpp without the path"),
