@@ -261,7 +261,7 @@ def claims(_kind: str | None, event: Wire) -> Claim:
     """Tells whether an event of a recording belongs to this protocol."""
     if isinstance(event.get("choices"), list):
         return Claim.SURE
-    if str(event.get("object")).startswith(_CHUNKS) and "choices" in event:
+    if str(event.get("object")).startswith(_CHUNKS):
         return Claim.SURE
     return Claim.POSSIBLE if event.get("error") and "type" not in event else Claim.NO
 
