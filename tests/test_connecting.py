@@ -2,11 +2,13 @@
 
 import re
 import textwrap
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conversation.samples import PNG
 from partstream import (
     CallerError,
     ChatMessage,
@@ -36,10 +38,12 @@ from partstream import (
     run_tool_loop,
     user_request,
 )
+from partstream.json_codec import dumps
 from partstream.models.filters import ModelSelection
 from partstream.simple import FunctionProvider
 from partstream.testing import Outcome, ReplayUpstream
-from upstreams.upstreams import run
+from partstream.testing.steps import document
+from upstreams.upstreams import run, server_of
 
 README = Path(__file__).parent.parent / "README.md"
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
@@ -61,8 +65,9 @@ def test_two_lines_ask_the_first_model_that_the_server_lists():
             async with connect(upstream.base_url) as model:
                 assert await model.ask("Hi") == HELLO
             # What the server speaks is found out first; only then the list and the question follow.
-            assert sorted(_paths(upstream)[:3]) == ["/v1/chat/completions", "/v1/models", "/v1/responses"]
-            assert _paths(upstream)[3:] == ["/v1/models", "/v1/responses"]
+            *asked, listed, answered = _paths(upstream)
+            assert sorted(asked) == ["/v1/chat/completions", "/v1/messages", "/v1/models", "/v1/responses"]
+            assert (listed, answered) == ("/v1/models", "/v1/responses")
             assert upstream.requests[-1].body["model"] == model.id
 
     run(test())
@@ -80,6 +85,19 @@ def test_a_response_is_iterated_over_and_then_says_its_tokens_and_why_it_ended()
             assert response.finish_reason is not None
             assert response.finish_reason.unified is UnifiedFinishReason.STOP
             assert await response.read_text() == HELLO
+
+    run(test())
+
+
+def test_a_picture_of_an_answer_is_a_data_part_for_programs():
+    line = {"model": "m", "message": {"role": "assistant", "images": [b64encode(PNG).decode()]}, "done": True}
+
+    async def test() -> None:
+        async with server_of(document(200, dumps(line))) as (url, _):
+            base_url = url.removesuffix("/v1") + "/api"
+            async with connect(base_url, protocol="ollama", model="m") as model:
+                parts = [part async for part in model.stream("Draw") if isinstance(part, DataPart)]
+        assert DataPart(PNG, "image/png") in parts
 
     run(test())
 
@@ -166,7 +184,7 @@ def test_the_key_is_sent_and_shown_nowhere(key: str | Secret):
             connect(upstream.base_url, api_key=key, headers={"x-team": "blue"}) as model,
         ):
             assert await model.ask("Hi") == HELLO
-            assert [exchange.request.headers["x-team"] for exchange in upstream.exchanges] == ["blue"] * 5
+            assert [exchange.request.headers["x-team"] for exchange in upstream.exchanges] == ["blue"] * 6
             assert KEY not in repr(model)
 
     run(test())

@@ -3,14 +3,18 @@
 import json
 import logging
 import signal
+from base64 import b64encode
 from pathlib import Path
 from secrets import token_hex
 
 import pytest
 from commands import call, call_process, end, run, start, terminal
 
+from conversation.samples import PNG
 from partstream.testing import Outcome, ReplayUpstream
+from partstream.testing.steps import document
 from questions import questions
+from upstreams.upstreams import server_of
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = token_hex(12)
@@ -59,6 +63,21 @@ def test_what_an_answer_took_is_remembered_for_the_usage(tmp_path: Path):
             assert chat.code == 0
             (row,) = json.loads((await call("usage", "--json", **data)).output)
             assert (row["model"], row["answers"]) == ("small", 1)
+
+    run(test())
+
+
+def test_a_picture_is_an_answer_and_the_output_says_where_it_is_kept(tmp_path: Path):
+    line = {"model": "m", "message": {"role": "assistant", "images": [b64encode(PNG).decode()]}, "done": True}
+
+    async def test() -> None:
+        async with server_of(document(200, json.dumps(line).encode() + b"\n", "application/x-ndjson")) as (url, _):
+            base_url = url.removesuffix("/v1") + "/api"
+            arguments = ("chat", "--base-url", base_url, "--protocol", "ollama", "--model", "m", "Draw")
+            chat = await call(*arguments, PARTSTREAM_CACHE=str(tmp_path))
+            (kept,) = (tmp_path / "answer-files").iterdir()
+            assert (chat.code, chat.output) == (0, f"{kept} (image/png, {len(PNG)} bytes)\n")
+            assert kept.read_bytes() == PNG
 
     run(test())
 

@@ -25,6 +25,7 @@ from partstream.configuration.advice import explained
 from partstream.consumer import LanguageModels
 from partstream.consumer.settings import ViolationLog
 from partstream.errors import LanguageModelError
+from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
 from partstream.messages import ChatMessage
 from partstream.outputs import ThinkingMode
 from partstream.parts import DataPart, TextPart
@@ -156,6 +157,8 @@ class _Chat:
     messages: list[ChatMessage] = field(init=False)
     out: Console = field(default_factory=make_console)
     aside: Console = field(default_factory=lambda: make_console(stderr=True))
+    files: KeptFiles = field(default_factory=KeptFiles)
+    kept: int = 0
     ledger: Ledger = field(init=False)
     provider: GatewayProvider = field(init=False)
     models: LanguageModels = field(init=False)
@@ -210,6 +213,7 @@ class _Chat:
         """Asks the model and shows its answer; the text that came stays in the conversation, also after a failure."""
         renderer = StreamRenderer(self.out)
         fragments: list[str] = []
+        self.kept = 0
         exit_code, note = ExitCode.FINE, ""
         try:
             self.runner.run(self._stream(question, renderer, fragments))
@@ -222,7 +226,7 @@ class _Chat:
             self.aside.print(note)
         if text := "".join(fragments):
             self.messages += (ChatMessage.user(question), ChatMessage.assistant(text))
-        elif exit_code is ExitCode.FINE:
+        elif exit_code is ExitCode.FINE and not self.kept:
             self._say("The answer holds no text.")
             exit_code = ExitCode.FAILED
         return exit_code
@@ -251,10 +255,26 @@ class _Chat:
                     continue
                 if isinstance(part, TextPart):
                     fragments.append(part.value)
+                if isinstance(part, DataPart) and is_file(part):
+                    renderer.end_line()
+                    self._keep(part)
+                    continue
                 renderer.show(part)
         if sentence := _cut_sentence(response.finish_reason):
             renderer.end_line()
             self.aside.print(f"[yellow]{escape(printable(sentence))}[/yellow]")
+
+    def _keep(self, part: DataPart) -> None:
+        """Keeps a file of the answer, and says where it is."""
+        try:
+            kept = self.files.keep(part)
+        except NotKeptError as error:
+            self.aside.print(
+                f"[red]{escape(printable(f'A file ({described(part)}) could not be kept: {error}.'))}[/red]"
+            )
+            return
+        self.kept += 1
+        self.out.print(escape(printable(f"{kept.path} ({kept.description})")), soft_wrap=True)
 
 
 def _cut_sentence(reason: FinishReason | None) -> str | None:

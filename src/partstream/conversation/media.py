@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from partstream.parts import DataPart
 
-__all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "file_name", "read_media", "sniff"]
+__all__ = ["URI_LIST", "Media", "MediaKind", "data_url", "extension_of", "file_name", "read_media", "sniff"]
 
 
 class MediaKind(StrEnum):
@@ -86,6 +86,9 @@ _EXTENSIONS: Final = {
     "audio/mpeg": "mp3",
     "audio/ogg": "ogg",
     "audio/wav": "wav",
+    "image/bmp": "bmp",
+    "image/svg+xml": "svg",
+    "image/tiff": "tiff",
     "video/mp4": "mp4",
 }
 
@@ -160,6 +163,12 @@ def data_url(data: bytes, media_type: str) -> str:
 def file_name(media_type: str) -> str:
     """A name for a file without one; servers determine the format by its extension."""
     return f"file.{_EXTENSIONS.get(media_type, 'bin')}"
+
+
+def extension_of(media_type: str) -> str:
+    """The usual extension of files of a media type, without its dot; `bin` where none is known."""
+    images = {known: extension for extension, known in reversed(_LINKED.items())}
+    return _EXTENSIONS.get(media_type) or images.get(media_type, "bin")
 
 
 def _is_plausible(media_type: str, data: bytes) -> bool:

@@ -25,6 +25,7 @@ from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
+from partstream.kept_files import KeptFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +79,7 @@ class ProviderHost:
         self._listener = listener
         self._book = UsageBook()
         self._ends = AnswerEnds()
+        self._files = KeptFiles()
         self._replaced = ReplacedModules()
         self._surroundings = surroundings or GatewaySurroundings()
         self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
@@ -116,7 +118,7 @@ class ProviderHost:
         messages = _decode_messages(params["messages"])
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
-        answer = HostedAnswer(hosted, generation, model, messages, options, progress, token)
+        answer = HostedAnswer(hosted, generation, model, messages, options, progress, token, self._files)
         async with hosted.using(generation):
             try:
                 await answer.run()

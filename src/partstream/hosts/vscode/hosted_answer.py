@@ -8,6 +8,7 @@ from partstream.checked_progress import CheckedProgress
 from partstream.hosts.vscode.answer_ends import answer_end
 from partstream.hosts.vscode.counting import count_all
 from partstream.hosts.vscode.failures import is_providers_own
+from partstream.hosts.vscode.shown_files import ShownFiles
 from partstream.hosts.vscode.usage_report import UsageWatch, counted_usage
 from partstream.parts import DataPart
 from partstream.usage import USAGE_MIME_TYPE, usage_part
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.hosted import Generation, HostedProvider
+    from partstream.kept_files import KeptFiles
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Finish
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
@@ -37,6 +39,7 @@ class HostedAnswer:
         options: The request's tools and other options.
         progress: Takes the parts.
         token: Cancelled when the host no longer waits for the answer.
+        files: Keeps the files of the answer.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class HostedAnswer:
         options: RequestOptions,
         progress: DrainingProgress,
         token: CancellationToken,
+        files: KeptFiles,
     ) -> None:
         self._hosted = hosted
         self._generation = generation
@@ -55,7 +59,7 @@ class HostedAnswer:
         self._messages = messages
         self._options = options
         self._token = token
-        self._watch = UsageWatch(progress)
+        self._watch = UsageWatch(ShownFiles(progress, files))
         # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
         self._error: BaseException | None = None

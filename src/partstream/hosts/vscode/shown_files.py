@@ -1,0 +1,64 @@
+"""Shows the files of an answer: a chat of VS Code shows no data part, so a line of text links to each file.
+
+Source: facts on VS Code 2.7: an answer of data alone is shown as "no response was returned".
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from partstream.kept_files import NotKeptError, described, is_file
+from partstream.parts import DataPart, TextPart
+from partstream.provider import WaitingProgress
+
+if TYPE_CHECKING:
+    from partstream.kept_files import KeptFiles
+    from partstream.parts import ResponsePart
+    from partstream.provider import DrainingProgress
+
+__all__ = ["ShownFiles"]
+
+_logger = logging.getLogger("partstream.files")
+
+
+class ShownFiles:
+    """A progress that hands on everything, and a line with a link behind each file.
+
+    Args:
+        progress: Takes the parts.
+        files: Keeps the files.
+    """
+
+    __slots__ = ("_files", "_progress", "_tail")
+
+    def __init__(self, progress: DrainingProgress, files: KeptFiles) -> None:
+        self._progress = progress
+        self._files = files
+        self._tail = "\n\n"  # the last characters of the text
+
+    def report(self, part: ResponsePart) -> None:
+        """Hands on a part."""
+        self._progress.report(part)
+        if isinstance(part, TextPart):
+            self._tail = (self._tail + part.value)[-2:]
+        elif isinstance(part, DataPart) and is_file(part):
+            before = "" if self._tail == "\n\n" else "\n" if self._tail.endswith("\n") else "\n\n"
+            self._progress.report(TextPart(f"{before}{self._line(part)}\n\n"))
+            self._tail = "\n\n"
+
+    def _line(self, part: DataPart) -> str:
+        try:
+            return self._files.keep(part).link
+        except NotKeptError as error:
+            _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
+            return f"*A file ({described(part)}) could not be kept: {error}.*"
+
+    async def drain(self) -> None:
+        """Waits for a slow reader."""
+        await self._progress.drain()
+
+    def wait(self, reason: str, seconds: float) -> None:
+        """Tells why the answer does not begin yet."""
+        if isinstance(self._progress, WaitingProgress):
+            self._progress.wait(reason, seconds)

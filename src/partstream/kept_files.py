@@ -1,0 +1,174 @@
+"""Keeps the files of answers in a folder of the user, for hosts that cannot show them: a link leads to each.
+
+A chat shows neither images nor other files of an answer, and says that there was no response where there is nothing
+else. So whoever has the screen keeps the file and says where it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from partstream.conversation.markers import is_mark
+from partstream.conversation.media import MediaKind, extension_of, read_media
+from partstream.user_folders import CACHE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.parts import DataPart
+
+__all__ = ["FileLimits", "KeptFile", "KeptFiles", "NotKeptError", "described", "is_file"]
+
+_logger = logging.getLogger("partstream.files")
+
+_FOLDER: Final = "answer-files"
+_NAME: Final = re.compile(r"[0-9a-f]{32}\.[a-z0-9]{1,5}")
+"""The names of files that were kept here: nothing else in the folder is ever removed."""
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}")
+_UNKNOWN: Final = "application/octet-stream"
+_KILO: Final = 1024
+_IMAGES: Final = "image/"
+"""Also those that are text: SVG."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """What a folder of kept files holds at the most; the oldest files go first.
+
+    Attributes:
+        file_bytes: The most bytes of one file.
+        all_bytes: The most bytes of all files together.
+        files: The most files.
+        seconds: How long a file is kept.
+    """
+
+    file_bytes: int = 64 * 1024 * 1024
+    all_bytes: int = 512 * 1024 * 1024
+    files: int = 500
+    seconds: float = 30 * 24 * 3600.0
+
+
+class NotKeptError(Exception):
+    """A file cannot be kept; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of an answer.
+
+    Attributes:
+        path: Where it is.
+        description: What it is, such as `image/png, 12 KB`.
+    """
+
+    path: Path
+    description: str
+
+    @property
+    def link(self) -> str:
+        """A link to it in Markdown."""
+        return f"[{self.description}]({self.path.as_uri()})"
+
+
+def is_file(part: DataPart) -> bool:
+    """Whether a data part of an answer is a file that a person wants to see: no mark, no text, no address."""
+    if is_mark(part.mime_type) or not part.data:
+        return False
+    media = read_media(part)
+    return (media.kind is not MediaKind.TEXT or media.media_type.startswith(_IMAGES)) and not media.url
+
+
+def described(part: DataPart) -> str:
+    """What a file is: its media type as its bytes show it, and its size."""
+    media_type = read_media(part).media_type
+    known = media_type if _MEDIA_TYPE.fullmatch(media_type) else _UNKNOWN
+    return f"{known}, {_size(len(part.data))}"
+
+
+def _size(count: int) -> str:
+    if count < _KILO:
+        return f"{count} bytes"
+    return f"{count / _KILO:.0f} KB" if count < _KILO**2 else f"{count / _KILO**2:.1f} MB"
+
+
+class KeptFiles:
+    """The files of answers in one folder. Any number of processes may share it.
+
+    Args:
+        folder: The folder; None for that of the user's cache. It is made when the first file is kept, for the user
+            alone.
+        limits: What it holds at the most.
+        clock: Returns the seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        limits: FileLimits = FileLimits(),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder or CACHE.path() / _FOLDER
+        self._limits = limits
+        self._clock = clock
+
+    def keep(self, part: DataPart) -> KeptFile:
+        """Keeps a file. Its name comes from its bytes alone, so that the same file is kept once.
+
+        Raises:
+            NotKeptError: It is too large, or the system refuses to write it.
+        """
+        if len(part.data) > self._limits.file_bytes:
+            raise NotKeptError(f"it has more than {_size(self._limits.file_bytes)}")
+        name = f"{hashlib.sha256(part.data).hexdigest()[:32]}.{extension_of(read_media(part).media_type)}"
+        path = self._folder / name
+        try:
+            self._prepare()
+            self._write(path, part.data)
+        except OSError as error:
+            raise NotKeptError(error.strerror or type(error).__name__) from error
+        self._clean(path)
+        return KeptFile(path, described(part))
+
+    def _prepare(self) -> None:
+        """Makes the folder, readable for the user alone.
+
+        Raises:
+            OSError: There is a link or something else in its place.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder.is_symlink():
+            raise NotADirectoryError(0, "a link stands in the place of the folder")
+        self._folder.chmod(0o700)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Writes the file as a whole, readable for the user alone; whatever has its name is replaced."""
+        handle, name = tempfile.mkstemp(dir=self._folder, prefix="new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def _clean(self, newest: Path) -> None:
+        """Removes what is old or too much; the newest file stays."""
+        try:
+            found = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name) and path != newest]
+            facts = sorted(((path.lstat(), path) for path in found), key=lambda one: -one[0].st_mtime)
+            total = newest.lstat().st_size
+            for number, (about, path) in enumerate(facts, 2):
+                total += about.st_size
+                is_old = about.st_mtime < self._clock() - self._limits.seconds
+                if is_old or number > self._limits.files or total > self._limits.all_bytes:
+                    path.unlink(missing_ok=True)
+        except OSError as error:  # another process cleans too
+            _logger.info("old files of answers stay: %s", error)
