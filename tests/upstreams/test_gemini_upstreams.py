@@ -11,6 +11,8 @@ from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.testing import ReplayUpstream
+from partstream.upstreams.detection.decision import decide_by_host
+from partstream.upstreams.detection.wires import known_wires
 from partstream.upstreams.secret import Secret
 from protocols.gemini import wire
 from protocols.gemini.requests import call
@@ -21,6 +23,30 @@ from upstreams.upstreams import ask, gateway_to, run
 
 GEMINI: dict[str, Any] = {"protocol": "gemini"}
 SAID = "Hello from Partstream!"
+
+
+HOST, VERTEX = "https://generativelanguage.googleapis.com", "https://aiplatform.googleapis.com"
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol", "base_url"),
+    [
+        (HOST, "gemini", f"{HOST}/v1beta"),
+        (f"{HOST}/v1beta/", "gemini", f"{HOST}/v1beta"),
+        (f"{HOST}/v1beta/models", "gemini", f"{HOST}/v1beta"),
+        (f"{HOST}/v1beta/models/gemini-3-pro:generateContent", "gemini", f"{HOST}/v1beta"),
+        (f"{HOST}/v1beta/openai", "chat-completions", f"{HOST}/v1beta/openai"),
+        (f"{HOST}/v1beta/openai/chat/completions", "chat-completions", f"{HOST}/v1beta/openai"),
+        (VERTEX, "gemini", f"{VERTEX}/v1/publishers/google"),
+        (f"{VERTEX}/v1/publishers/google", "gemini", f"{VERTEX}/v1/publishers/google"),
+    ],
+)
+def test_googles_hosts_speak_their_own_wire_and_the_compatible_one_where_somebody_names_it(
+    url: str, protocol: str, base_url: str
+) -> None:
+    found = decide_by_host(url, known_wires())
+    assert found is not None
+    assert (found.protocol, found.base_url) == (protocol, base_url)
 
 
 @pytest.mark.parametrize("base_path", ["/v1beta", "/v1", "/v1/publishers/google"])

@@ -295,6 +295,16 @@ def test_fields_that_somebody_adds_are_merged_into_those_that_hold_others() -> N
     assert "toolConfig" not in body
 
 
+def test_a_request_that_names_a_cache_does_not_repeat_what_is_in_it() -> None:
+    options = {
+        "tools": [WEATHER],
+        "tool_mode": ToolMode.REQUIRED,
+        "model_options": {"cachedContent": "cachedContents/1"},
+    }
+    body = body_of(system("Be brief."), user("Hi"), model="gemini-2.0-flash", **options)
+    assert body == {"contents": [said("user", "Hi")], "cachedContent": "cachedContents/1"}
+
+
 # ---- counting ----
 
 

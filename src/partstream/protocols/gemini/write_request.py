@@ -35,6 +35,8 @@ _AS_EVENTS: Final = "alt=sse"
 _MEGABYTE: Final = 1_000_000
 _GENERATION: Final = "generationConfig"
 _THINKING: Final = "thinkingConfig"
+_CACHE: Final = "cachedContent"
+_CACHED: Final = frozenset({"systemInstruction", "tools", "toolConfig"})
 _EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
 
 
@@ -57,7 +59,12 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         **({_GENERATION: generation} if generation else {}),
         **options.fields,
     }
-    return _with_extra_fields(body, settings.extra_body)
+    return _without_what_is_cached(_with_extra_fields(body, settings.extra_body))
+
+
+def _without_what_is_cached(body: Wire) -> Wire:
+    """The body without what a cache holds that it names: servers refuse to be told it again (facts 10.4)."""
+    return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
 
 
 def _generation(request: ChatRequest, own: GeminiSettings, model: KnownModel) -> Wire:
