@@ -128,7 +128,10 @@ FOREIGN_SERVERS: Final = (
                 (MESSAGES,),
             ),
         ),
-        peculiar="another id in each chunk, usage beside an empty choice, and status 400 for a wrong key",
+        peculiar=(
+            "another id in each chunk, usage beside an empty choice, and status 400 for a wrong key; on /messages a "
+            "whole document where a stream was asked for, and thinking without a signature"
+        ),
         is_proxy=True,
     ),
     ForeignServer(
@@ -137,14 +140,21 @@ FOREIGN_SERVERS: Final = (
         _NODE,
         lambda port: (str(_NODE.program("llmock")), "--port", str(port), "--fixtures", "aimock.json"),
         _HERE / "node",
-        (CHAT, RESPONSES),
+        (CHAT, RESPONSES, MESSAGES),
         "gpt-4o",
         variables={"AIMOCK_API_KEYS": "local-key"},
         key="local-key",
         ready_path="/health",
         peculiar="thinking before the role, and events of OpenResponses without a sequence number",
         not_tried={"wrong model": _ANY_MODEL, "overflow": _NO_OVERFLOW},
-        faults=(Fault("usage", "usage of 0, 0", "/responses says zeros for the usage", (AUTO, RESPONSES)),),
+        faults=(
+            Fault(
+                "usage",
+                "usage of 0, 0",
+                "/responses and /messages say zeros for the usage",
+                (AUTO, RESPONSES, MESSAGES),
+            ),
+        ),
     ),
     ForeignServer(
         "fakellm",
