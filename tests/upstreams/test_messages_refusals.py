@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from listening import listening
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
@@ -15,7 +16,9 @@ from partstream.messages import ToolMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, PromptCache
+from partstream.testing.connection import Delivery, ServerConnection
 from partstream.testing.steps import Step, document
+from partstream.upstreams import Secret
 from partstream.upstreams.configuration import fingerprint_of
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run
@@ -255,10 +258,6 @@ def test_what_cannot_be_corrected_is_asked_once() -> None:
 
 
 def test_the_headers_carry_version_betas_and_one_key() -> None:
-    from listening import listening
-    from partstream.testing.connection import Delivery, ServerConnection
-    from partstream.upstreams import Secret
-
     async def check() -> None:
         headers: list[dict[str, str]] = []
 

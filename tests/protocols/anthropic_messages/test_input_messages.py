@@ -9,7 +9,7 @@ from conversation.rows import PAPER, PIXEL
 from conversation.samples import JPEG, PDF, PNG, assistant, called, gave, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
 from partstream.conversation.pairing import MISSING_RESULT
-from partstream.conversation.settings import RequestSettings, ToolImages
+from partstream.conversation.settings import RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.anthropic_messages.input_messages import CONTINUE, NO_BEGINNING
 from protocols.anthropic_messages.requests import (
@@ -220,6 +220,13 @@ def test_a_system_message_never_stands_right_behind_an_answer():
 )
 def test_a_person_may_say_where_late_system_messages_go(late_system: str, model: str, roles: set[str]):
     assert {message["role"] for message in messages_of(*LATE, model=model, late_system=late_system)} == roles
+
+
+@pytest.mark.parametrize("system_as", [SystemAs.SYSTEM, SystemAs.DEVELOPER])
+def test_what_a_person_says_of_system_messages_for_every_wire_counts_here_too(system_as: SystemAs):
+    settings = RequestSettings(system_as=system_as)
+    made = messages_of(*LATE, model="claude-sonnet-5", settings=settings, messages_server="litellm")
+    assert "system" in {message["role"] for message in made}
 
 
 @pytest.mark.parametrize(

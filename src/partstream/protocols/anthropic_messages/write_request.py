@@ -146,7 +146,8 @@ def complete_settings(
     if own.messages_server is None and server is not None:
         own = replace(own, messages_server=server.name)
     if own.late_system is LateSystem.AUTO:
-        takes = abilities_of(model.id, settings.capabilities).takes_system_turns
+        is_chosen = settings.system_as is not SystemAs.INSTRUCTIONS
+        takes = is_chosen or abilities_of(model.id, settings.capabilities).takes_system_turns
         own = replace(own, late_system=LateSystem.IN_PLACE if takes else LateSystem.JOIN)
     system_as = SystemAs.SYSTEM if own.late_system is LateSystem.IN_PLACE else SystemAs.INSTRUCTIONS
     return replace(settings, own=own, system_as=system_as)
