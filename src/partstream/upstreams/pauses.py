@@ -23,7 +23,7 @@ MOST_PAUSES: Final = 10
 """How often one answer is gone on with: the tools of a server that never ends would cost without end."""
 
 
-async def stream_over_pauses(
+def stream_over_pauses(
     transport: Transport,
     exchange: Exchange,
     resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None,
@@ -37,21 +37,31 @@ async def stream_over_pauses(
     Args:
         transport: Sends requests.
         exchange: The request, and how its answer is read.
-        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.WriteRequest.resume`.
+        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.WriteRequest.resume`; None
+            where no server pauses.
         on_wait: Called before each pause between attempts, see :meth:`Transport.stream`.
 
     Raises:
         CredentialError: The key cannot be had.
         UpstreamError: There is no answer to read, or none to go on with.
     """
+    return transport.stream(exchange, on_wait) if resume is None else _responses(transport, exchange, resume, on_wait)
+
+
+async def _responses(
+    transport: Transport,
+    exchange: Exchange,
+    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest],
+    on_wait: Callable[[str, float], object],
+) -> AsyncGenerator[list[StreamOutput]]:
     paused: list[PausingStream] = []
     sent = exchange
-    for left in range(MOST_PAUSES if resume is not None else 0, -1, -1):
+    for left in range(MOST_PAUSES, -1, -1):
         on_pause = paused.append if left else None
         async with aclosing(transport.stream(replace(sent, on_pause=on_pause), on_wait)) as batches:
             async for outputs in batches:
                 yield outputs
-        if not paused or resume is None:
+        if not paused:
             return
         answer = paused.pop()
         _logger.info("the upstream paused its answer; going on with it, at most %d times more", left - 1)
