@@ -54,7 +54,7 @@ FIELDS = {
 def _limit(body: Any, protocol: str) -> Any:
     """The limit in a body; None where it has none."""
     for name in FIELDS[protocol]:
-        body = {} if body is None else body.get(name)
+        body = None if body is None else body.get(name)
     return body
 
 

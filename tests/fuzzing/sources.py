@@ -37,7 +37,7 @@ class Source:
 @cache
 def sources() -> tuple[Source, ...]:
     """All streams, in the same order on every machine that has the same recordings."""
-    found = [*_answers(), *_recordings()]
+    found = [*_answers(), *_recordings(), *_made_up()]
     return tuple(Source(one.protocol, one.name, one.events[:_MOST_EVENTS]) for one in found if one.events)
 
 
@@ -82,3 +82,44 @@ def _recordings() -> list[Source]:
             if all(len(line) < _LONGEST_EVENT for line in lines):
                 found.append(Source(protocol, path.name, lines))
     return found
+
+
+def _made_up() -> list[Source]:
+    """A stream of each protocol that nothing here writes, and of which there is no recording."""
+    return [
+        Source(name, "made up", tuple(json.dumps(one).encode() for one in events)) for name, events in MADE_UP.items()
+    ]
+
+
+def _step(index: int, step: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"event_type": "step.start", "index": index, "step": step},
+        *({"event_type": "step.delta", "index": index, "delta": delta} for delta in deltas),
+        {"event_type": "step.stop", "index": index},
+    ]
+
+
+MADE_UP: dict[str, list[dict[str, Any]]] = {
+    "gemini-interactions": [
+        {"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress", "model": "m"}},
+        *_step(
+            0,
+            {"type": "thought"},
+            {"type": "thought_summary", "content": {"type": "text", "text": "A greeting."}},
+            {"type": "thought_signature", "signature": "c2ln"},
+        ),
+        *_step(1, {"type": "google_search_call", "id": "s", "arguments": {"queries": ["Hi"]}}),
+        *_step(2, {"type": "model_output"}, {"type": "text", "text": "Hi "}, {"type": "text", "text": "there."}),
+        *_step(
+            3,
+            {"type": "function_call", "id": "c", "name": "look_up", "arguments": {}},
+            {"type": "arguments_delta", "arguments": '{"word": '},
+            {"type": "arguments_delta", "arguments": '"hello"}'},
+        ),
+        {
+            "event_type": "interaction.completed",
+            "interaction": {"id": "i", "status": "requires_action", "usage": {"total_input_tokens": 9}},
+        },
+    ],
+}
+"""By protocol: the events of a whole stream."""
