@@ -78,6 +78,7 @@ def test_a_turn_begins_with_the_last_message_of_the_user_that_is_not_only_result
 CARRIES = {
     "the first answer": (HISTORY[:2], Carried.NOTHING),
     "in the first turn": (HISTORY[:4], Carried.REASONING),
+    "calls whose state is gone": ((user("One?"), assistant([called()]), user([gave()])), Carried.REASONING),
     "after the first turn": (HISTORY[:6], Carried.EARLIER),
     "results beside words of the user": ((*HISTORY[:3], user([gave(), TextPart("Go on")])), Carried.EARLIER),
     "results beside a mark": ((*HISTORY[:3], user([gave(), DataPart(b"x", "cache_control")])), Carried.REASONING),

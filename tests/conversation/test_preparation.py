@@ -118,7 +118,7 @@ def test_a_continuation_is_exactly_what_the_whole_request_holds_beyond_the_store
     results = [gave(f"gw-own{number}", "r") for number in range(calls)]
     history = [*messages, assistant([marker_part("m", marker), *answer]), user(results), user("And?"), *more]
     read = prepared(*history, settings=chosen)
-    continued, whole = read.request(read.carries), read.request(Carried.REASONING)
+    continued, whole = read.request(read.carries), read.request(Carried.ALL_REASONING)
     assert continued.previous_response_id in {"resp_1", None}
     assert whole.turns[len(whole.turns) - len(continued.turns) :] == continued.turns
     if continued.previous_response_id is not None:

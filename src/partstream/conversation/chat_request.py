@@ -32,8 +32,8 @@ class ChatRequest:
         previous_response_id: The id of the stored response that the turns follow, or None.
         has_reasoning: Whether the turns hold reasoning items.
         settings: How to write the request.
-        reasoning_is_refused: Whether the conversation has reasoning of the current turn that the turns do not hold,
-            because the server refused to take it back.
+        reasoning_is_refused: Whether the current turn may have reasoning that the turns do not hold, because the server
+            refused to take it back, or missed some of it.
         input_tokens: The expected tokens of the prompt, or None where nobody counted.
     """
 

@@ -66,9 +66,22 @@ class Preparation:
 
     @property
     def carries(self) -> Carried:
-        """The state that the request can carry."""
+        """The state that the request can carry.
+
+        A turn with calls can carry reasoning even where none of it is left: a server that misses it takes the request
+        once more without thinking, see :attr:`partstream.conversation.chat_request.ChatRequest.reasoning_is_refused`.
+        """
         response = Carried.RESPONSE if self.continuation else Carried.NOTHING
-        return reduce(or_, map(self._kind, self.reasoning), response)
+        return reduce(or_, map(self._kind, {*self.reasoning, *self._calling}), response)
+
+    @property
+    def _calling(self) -> Iterable[int]:
+        """The numbers of the messages of the current turn that hold calls."""
+        return (
+            turn.message
+            for turn in self.whole.turns
+            if turn.message >= self.current and any(isinstance(piece, Call) for piece in turn.content)
+        )
 
     def request(self, carried: Carried = Carried.EVERYTHING) -> ChatRequest:
         """The request, with at most the state in `carried`."""
