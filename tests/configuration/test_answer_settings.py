@@ -15,13 +15,20 @@ from partstream.log_level import LevelFilter, LogLevel
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import FileMode, Finish, StreamOptions
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
-from partstream.protocols.registry import asked_protocols
+from partstream.protocols.registry import DEFAULT_PROTOCOL, asked_protocols
 from partstream.settings.row import Place
 from partstream.testing import ReplayUpstream
 from partstream.upstreams import ConfigurationError, GatewayConfiguration, GatewayProvider
 from upstreams.upstreams import ask, respond, run
 
 every_place = pytest.mark.parametrize("place", PLACES, ids=str)
+# A place is read before a protocol is known, so that each of both is tried with one of the other.
+every_place_and_protocol = pytest.mark.parametrize(
+    ("place", "protocol"),
+    [*((place, DEFAULT_PROTOCOL) for place in PLACES)]
+    + [(PLACES[0], protocol) for protocol in asked_protocols() if protocol != DEFAULT_PROTOCOL],
+    ids=str,
+)
 
 
 @asynccontextmanager
@@ -80,8 +87,7 @@ SAID: dict[str, tuple[dict[str, Any], int | None]] = {
 }
 
 
-@every_place
-@pytest.mark.parametrize("protocol", asked_protocols())
+@every_place_and_protocol
 @pytest.mark.parametrize(("settings", "sent"), SAID.values(), ids=SAID)
 def test_the_longest_answer_is_sent_in_the_field_of_the_protocol(
     place: Place, protocol: str, settings: dict[str, Any], sent: int | None, tmp_path: Path
@@ -116,8 +122,7 @@ ANSWER = "Six times seven is **42**."
 QUOTE = "> **Working it out**\n>\n> Six times seven is the same as six times five plus six times two: 30 + 12."
 
 
-@every_place
-@pytest.mark.parametrize("protocol", asked_protocols())
+@every_place_and_protocol
 @pytest.mark.parametrize(
     ("settings", "text", "has_part"),
     [
@@ -196,8 +201,7 @@ def test_files_by_address_become_what_is_wanted(place: Place, files: FileMode | 
 # ---- errors ----
 
 
-@every_place
-@pytest.mark.parametrize("protocol", asked_protocols())
+@every_place_and_protocol
 def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: Place, protocol: str, tmp_path: Path):
     async def test() -> None:
         for settings in ({}, {"errors": "reject"}):

@@ -34,6 +34,7 @@ from partstream.protocols.chat_completions.settings import (
     MaxTokensField,
 )
 from partstream.protocols.gemini.settings import GeminiSettings, ToolSchemas
+from partstream.protocols.ollama.settings import OllamaSettings
 from partstream.protocols.openresponses.settings import EncryptedReasoning, OpenResponsesSettings, Truncation
 from partstream.protocols.registry import asked_protocols
 from partstream.upstreams import ConfigurationError, GatewayConfiguration
@@ -87,6 +88,7 @@ OWN = {
         "serverTools": ["googleSearch"],
         "mostFileMegabytes": 100,
     },
+    "ollama": {"numCtx": 65_536, "keepAlive": "30m", "truncate": True, "shift": True},
 }
 READ = {
     "openresponses": OpenResponsesSettings(
@@ -127,6 +129,7 @@ READ = {
         server_tools=("googleSearch",),
         most_file_megabytes=100,
     ),
+    "ollama": OllamaSettings(num_ctx=65_536, keep_alive="30m", truncate=True, shift=True),
 }
 
 
