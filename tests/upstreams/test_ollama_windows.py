@@ -70,6 +70,7 @@ def test_the_advertised_window_is_the_one_that_requests_set(name: str) -> None:
             (model,) = await _listed(provider)
             assert (model.id, model.extra["maxContextWindowTokens"]) == (MODEL, window)
             assert model.max_input_tokens + model.max_output_tokens <= window
+            assert f"Context window: {window:,} tokens (" in (model.tooltip or "")
             assert server.paths()[:1] == ([] if "models" in settings else ["/api/tags"])
             assert "/api/models" not in server.paths()
             assert (await ask(provider, "Hi", model_id=MODEL)).text == "Hi"

@@ -90,7 +90,7 @@ class ModelList:
             model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
         }
         self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
-        return tuple(information_of(model, limits) for model in models)
+        return tuple(self._shown(model, information_of(model, limits)) for model in models)
 
     async def offered(self) -> Sequence[OfferedModel]:
         """The models with the source of every fact; details of each model arrive after the list.
@@ -121,6 +121,14 @@ class ModelList:
                 error.advise(await advice_on_missing_list(self._fetch, self._configuration))
             raise
         return tuple(record for record in records if record.is_served_at(self._path))
+
+    def _shown(self, model: OfferedModel, shown: LanguageModelChatInformation) -> LanguageModelChatInformation:
+        """The model with the context window in its tooltip, where requests set it."""
+        window = model.record.context_window
+        if self._choose_window is None or window is None:
+            return shown
+        told = f"Context window: {window.value:,} tokens ({window.origin})"
+        return replace(shown, tooltip="\n".join(filter(None, (shown.tooltip, told))))
 
     def _with_window(self, model: OfferedModel) -> OfferedModel:
         """The model with the context window that requests to it set, where they set one."""
