@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from anthropic.types import RawMessageStreamEvent
+from openai.types.chat import ChatCompletionChunk
+from pydantic import TypeAdapter
 
 from partstream import InvalidArgumentError, StreamAdapter, TextPart, TruncatedStreamError, UpstreamProtocolError
+from protocols.anthropic_messages.wire import answer, text
 
 CHUNKS: list[dict[str, Any]] = [
     {"type": "text-delta", "id": "1", "text": "Hi "},
@@ -27,6 +31,19 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 
+WHOLE_MESSAGE: list[dict[str, Any]] = answer(text("Hi"), usage={"output_tokens": 3})
+WHOLE_CHAT: list[dict[str, Any]] = [
+    {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": said}, "finish_reason": word}],
+    }
+    for said, word in (("Hi", None), (None, "stop"))
+]
+
+
 def _parts(stream: Any, **settings: Any) -> list[Any]:
     async def run() -> list[Any]:
         return [part async for part in StreamAdapter(**settings).adapt_stream(stream)]
@@ -42,6 +59,18 @@ def test_any_iterable_of_chunks_will_do(form: Any) -> None:
 @pytest.mark.parametrize("form", [json.dumps, lambda chunk: json.dumps(chunk).encode()])
 def test_json_texts_are_read(form: Any) -> None:
     assert _parts([form(chunk) for chunk in CHUNKS]) == PARTS
+
+
+@pytest.mark.parametrize(
+    ("dialect", "chunk", "events"),
+    [
+        ("anthropic-messages", RawMessageStreamEvent, WHOLE_MESSAGE),
+        ("chat-completions", ChatCompletionChunk, WHOLE_CHAT),
+    ],
+)
+def test_the_objects_of_official_sdks_are_read(dialect: str, chunk: Any, events: Any) -> None:
+    objects = [TypeAdapter(chunk).validate_python(event) for event in events]
+    assert _parts(objects, dialect=dialect) == [TextPart("Hi")]
 
 
 def test_a_generator_is_closed_when_nobody_wants_more() -> None:

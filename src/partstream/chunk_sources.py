@@ -40,15 +40,18 @@ def chunks_of(stream: Chunks) -> AsyncIterator[Chunk]:
 
 
 def as_chunk(value: object) -> dict[str, Any]:
-    """A chunk as a dict: a JSON text is read, a mapping of another class is copied.
+    """A chunk as a dict: a JSON text is read, a mapping of another class is copied, and an object of an SDK made of
+    Pydantic's models, as those of OpenAI and Anthropic are, is taken apart.
 
     Raises:
-        UpstreamProtocolError: It is neither.
+        UpstreamProtocolError: It is none of these.
     """
     if isinstance(value, str | bytes):
         return _read(value)
+    dump = getattr(type(value), "model_dump", None)
     try:
-        return dict(value)  # type: ignore[call-overload, no-any-return]
+        chunk: Any = value if dump is None else dump(value, by_alias=True)
+        return dict(chunk)
     except (TypeError, ValueError):
         got = f"{type(value).__name__} {value!r:.60}"
         raise UpstreamProtocolError(event_type=None, field=None, got=got, expected="a mapping") from None
