@@ -19,6 +19,8 @@ __all__ = ["BareJSONDecoder"]
 _BEGINS: Final = re.compile(rb"[ \t]*(?=\{|\[DONE\])")
 """What a value begins with: an object, or the mark of the end. Other words in brackets are no value."""
 _OPENS_LIST: Final = re.compile(rb"[ \t]*\[(?=[ \t]*(?:\{|\Z))")
+_MAY_BEGIN: Final = frozenset({b"{", b"[", b" ", b"\t"})
+"""What the line begins with where a value or a list begins."""
 _BETWEEN: Final = re.compile(rb"[ \t,]*")
 _BLANK: Final = re.compile(rb"[ \t]*\Z")
 _SIGNS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
@@ -50,6 +52,9 @@ class BareJSONDecoder(SSEDecoder):
         return events
 
     def _line(self, line: bytes, events: list[ServerSentEvent]) -> None:
+        if self._value is None and not self._is_listed and line[:1] not in _MAY_BEGIN:  # nearly every line
+            super()._line(line, events)
+            return
         if line.startswith(_FIELDS):
             self._close()  # what seemed to be a value or a list never came to its end
             self._is_listed = False
