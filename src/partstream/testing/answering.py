@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
+from partstream.protocols.protocol import KeyKind
 from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
@@ -170,12 +171,13 @@ class Answering:
     def _authorise(self, endpoint: Endpoint, request: HTTPRequest) -> None:
         if self._token is None:
             return
-        for name, value in endpoint.key_headers(self._token).items():
-            got = request.headers.get(name, "")
-            if not hmac.compare_digest(got.encode(), value.encode()):
-                what = f"another {name}" if got else f"no header {name}"
-                message = f"got {what}, expected {value.replace(self._token, 'TOKEN')} with the token of this upstream"
-                raise _HTTPError(401, message, ("www-authenticate", "Bearer"))
+        ways = [endpoint.key_headers(self._token, kind) for kind in KeyKind]
+        if any(all(_holds(request, name, value) for name, value in way.items()) for way in ways):
+            return
+        name, value = next((name, value) for name, value in ways[0].items() if not _holds(request, name, value))
+        what = f"another {name}" if request.headers.get(name) else f"no header {name}"
+        message = f"got {what}, expected {value.replace(self._token, 'TOKEN')} with the token of this upstream"
+        raise _HTTPError(401, message, ("www-authenticate", "Bearer"))
 
     def _answer(self, endpoint: Endpoint, request: HTTPRequest, moment: Moment) -> Plan:
         body = _read_body(request)
@@ -239,6 +241,10 @@ def error_document(status: int, message: str) -> tuple[Step, ...]:
 
 def _error_document(endpoint: Endpoint, status: int, message: str, *headers: tuple[str, str]) -> tuple[Step, ...]:
     return document(status, dumps(endpoint.error(status, message)), headers=headers)
+
+
+def _holds(request: HTTPRequest, name: str, value: str) -> bool:
+    return hmac.compare_digest(request.headers.get(name, "").encode(), value.encode())
 
 
 def refusal_body(endpoint: Endpoint, error: RefusedRequestError) -> Mapping[str, Any]:

@@ -68,9 +68,9 @@ class Endpoint:
         """The pattern of the whole path."""
         return self.base_path + self.pattern
 
-    def key_headers(self, key: str) -> dict[str, str]:
-        """The headers that carry a key in this protocol."""
-        headers = self.asks.authorize(key, KeyKind.API_KEY)
+    def key_headers(self, key: str, kind: KeyKind = KeyKind.API_KEY) -> dict[str, str]:
+        """The headers that carry a key of a kind in this protocol."""
+        headers = self.asks.authorize(key, kind)
         return {name: value for name, value in headers.items() if key in value}
 
     def request(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> WireRequest:

@@ -1,35 +1,41 @@
-"""What the served side knows of Anthropic's models is what the writer of requests knows of them: facts 4.1 and 10.2."""
+"""What is known of Anthropic's models by their names: facts 4.1 and 10.2."""
+
+from typing import Any
 
 import pytest
 
-from partstream.conversation.capabilities import UNKNOWN_CAPABILITIES
+from partstream.conversation.capabilities import ThinkingForm
 from partstream.protocols.anthropic_messages.model_rows import row_of
-from partstream.protocols.anthropic_messages.model_table import Sampling, abilities_of
 
-MODELS = [
-    "claude-fable-5",
-    "claude-mythos-5",
-    "claude-opus-5",
-    "claude-sonnet-5",
-    "claude-opus-4-8",
-    "claude-opus-4-7",
-    "claude-opus-4-6",
-    "claude-sonnet-4-6",
-    "claude-opus-4-5",
-    "claude-sonnet-4-5",
-    "claude-haiku-4-5",
-]
+LOW_TO_HIGH = ("low", "medium", "high")
+TO_MAX = (*LOW_TO_HIGH, "max")
+ALL = (*LOW_TO_HIGH, "xhigh", "max")
+BOTH = (ThinkingForm.ADAPTIVE, ThinkingForm.BUDGET)
+ADAPTIVE = (ThinkingForm.ADAPTIVE,)
+BUDGET = (ThinkingForm.BUDGET,)
+
+# The forms of thinking, the efforts, whether thinking can be switched off, whether temperature may be chosen, and
+# whether the system may speak inside a conversation.
+MODELS = {
+    "claude-fable-5": (ADAPTIVE, ALL, False, False, True),
+    "claude-mythos-5": (ADAPTIVE, ALL, False, False, True),
+    "claude-opus-5": (ADAPTIVE, ALL, True, False, True),
+    "claude-sonnet-5": (ADAPTIVE, ALL, True, False, False),
+    "claude-opus-4-8": (ADAPTIVE, ALL, True, False, True),
+    "claude-opus-4-7": (ADAPTIVE, ALL, True, False, False),
+    "claude-opus-4-6": (BOTH, TO_MAX, True, True, False),
+    "claude-sonnet-4-6": (BOTH, TO_MAX, True, True, False),
+    "claude-opus-4-5": (BUDGET, LOW_TO_HIGH, True, True, False),
+    "claude-sonnet-4-5": (BUDGET, (), True, True, False),
+    "claude-haiku-4-5": (BUDGET, (), True, True, False),
+}
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_both_tables_say_the_same_of_a_model(model: str):
-    row, abilities = row_of(model), abilities_of(model, UNKNOWN_CAPABILITIES)
+@pytest.mark.parametrize(("model", "takes"), MODELS.items(), ids=MODELS)
+def test_a_model_takes_what_its_documentation_says(model: str, takes: tuple[Any, ...]):
+    row = row_of(model)
     assert row is not None
-    assert (row.forms, row.efforts) == (abilities.thinking, abilities.efforts)
-    assert bool(row.takes_disabled) == abilities.can_stop_thinking
-    assert row.samples == (abilities.sampling is not Sampling.REFUSED)
-    assert row.takes_system_messages == abilities.takes_system_turns
-    assert (row.max_output_tokens, row.context_window) == (abilities.max_tokens, abilities.window)
+    assert (row.forms, row.efforts, bool(row.takes_disabled), row.samples, row.takes_system_messages) == takes
 
 
 @pytest.mark.parametrize(

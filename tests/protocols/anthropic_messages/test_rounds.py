@@ -29,6 +29,7 @@ from partstream.protocols.translation import (
 from partstream.testing import ReplayUpstream
 from partstream.testing.directives import NamedValue
 from partstream.testing.scripted import play
+from testing.clients import run as ask_with_client
 from upstreams.test_requests import kept
 from upstreams.upstreams import ask, gateway_to, run
 
@@ -66,6 +67,21 @@ def test_a_tool_loop_brings_its_thinking_back_unrefused(display: str, *, thinkin
         assert len(upstream.requests) == 2, "nothing was refused, and nothing sent again"
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"x-api-key": "k"}, 200), ({"authorization": "Bearer k"}, 200), ({"x-api-key": "other"}, 401), ({}, 401)],
+)
+def test_a_key_is_taken_in_either_of_its_headers(headers: dict[str, str], status: int) -> None:
+    async def check(upstream: ReplayUpstream, client: Any) -> None:
+        sent = {"anthropic-version": "2023-06-01", **headers}
+        url = upstream.base_url_of("anthropic-messages") + "/messages"
+        body = {"model": "text", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+        answered = await client.post(url, json=body, headers=sent)
+        assert (answered.status_code, answered.json()["type"]) == (status, "message" if status == 200 else "error")
+
+    ask_with_client(check, token="k")  # noqa: S106 - made up
 
 
 def answer_of(protocol: str) -> list[ResponsePart | Finish]:

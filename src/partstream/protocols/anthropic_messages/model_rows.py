@@ -1,7 +1,7 @@
 """What each of Anthropic's own models takes, by the name of its line: facts 4.1, 8, 10.2, 11 and 12.
 
-The served side refuses and bills by this table. The writer of requests has one of its own (`model_table.py`), which
-knows servers and clouds beside Anthropic: a mistake in one of them shows, because a test compares them.
+The served side refuses and bills by these rows; the writer of requests goes by what a server lists, and by them where
+it lists nothing (:mod:`partstream.protocols.anthropic_messages.model_table`).
 """
 
 from __future__ import annotations
