@@ -129,12 +129,15 @@ def test_an_address_is_file_data() -> None:
     assert content["parts"] == [{"fileData": {"mimeType": "application/pdf", "fileUri": uri}}]
 
 
-def test_a_file_that_no_model_takes_is_refused_or_named_where_a_tool_gave_it() -> None:
+def test_a_file_that_no_model_takes_is_refused_or_named_where_it_was_not_given_just_now() -> None:
     archive = DataPart(b"PK\x03\x04....", "application/zip")
     with pytest.raises(RequestNotExpressibleError, match="8 bytes of application/zip"):
         contents_of(user([archive]))
     made = contents_of(user("?"), assistant([called("gw-1")]), user([gave_back("gw-1", archive)]))
     assert made[2] == said("user", result("[application/zip, which cannot be shown]"))
+    earlier = contents_of(user([archive]), assistant([archive]), user("So?"))
+    words = "[application/zip, which cannot be shown]"
+    assert earlier == [said("user", words), said("model", words), said("user", "So?")]
 
 
 SHOWN = (

@@ -88,25 +88,24 @@ class _Room:
 
     def _piece(self, piece: Piece, *, is_asked: bool) -> Piece:
         if isinstance(piece, Attachment):
-            return self._file(piece, is_asked=is_asked, is_given=True)
+            return self._file(piece, is_asked=is_asked)
         if isinstance(piece, Result):
             content = [
-                self._file(one, is_asked=False, is_given=False) if isinstance(one, Attachment) else one
+                self._file(one, is_asked=False) if isinstance(one, Attachment) else one
                 for one in reversed(piece.content)
             ]
             return replace(piece, content=tuple(reversed(content)))
         return piece
 
-    def _file(self, piece: Attachment, *, is_asked: bool, is_given: bool) -> Attachment | Text:
+    def _file(self, piece: Attachment, *, is_asked: bool) -> Attachment | Text:
         """The file, or words in its place.
 
         Args:
             piece: The file.
-            is_asked: Whether the user has just given it.
-            is_given: Whether a person or a model gave it: the file of a tool that no model takes is worth a word, so
-                that the model can look for another way.
+            is_asked: Whether the user has just given it. Another one that no model takes is worth a word: a tool or
+                another model gave it, or it was given to another model, and the conversation goes on.
         """
-        if not takes(piece) and not is_given:
+        if not takes(piece) and not is_asked:
             return Text(f"[{piece.media_type}, which cannot be shown]")
         self._used += (len(piece.data) + 2) // 3 * 4
         if self._used <= self._most:
