@@ -159,6 +159,7 @@ def test_a_key_goes_into_the_header_of_the_wire(name):
         header = SPOKEN[name].key
         key = f"Bearer {TOKEN}" if header == "authorization" else TOKEN
         assert (await _ask(upstream, client, name, **{header: key})).status_code == 200
+        assert TOKEN not in str(upstream.requests), "the key is in what is kept of a request"
 
     run(check, token=TOKEN)
 

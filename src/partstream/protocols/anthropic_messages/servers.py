@@ -22,7 +22,11 @@ def _whole(server: str, base_url: str, source: str) -> SpokenAt:
 
 
 SPOKEN_AT: Final = (
-    _whole("anthropic", "https://api.anthropic.com/v1", "facts anthropic-messages.md 1 to 12"),
+    _whole(
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "facts anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
+    ),
     _in_part(
         "openrouter",
         "https://openrouter.ai/api/v1",

@@ -14,13 +14,13 @@ SPOKEN_AT: Final = (
         "https://generativelanguage.googleapis.com/v1beta",
         is_complete=True,
         reason="",
-        source="facts gemini.md 1; ai.google.dev/api/generate-content",
+        source="facts gemini.md 1; ai.google.dev/api/generate-content; recordings of the Gemini API",
     ),
     SpokenAt(
         "vertex",
         "https://aiplatform.googleapis.com/v1/publishers/google",
         is_complete=True,
         reason="",
-        source="facts gemini.md 1; cloud.google.com/vertex-ai, express mode",
+        source="facts gemini.md 1; cloud.google.com/vertex-ai, express mode; recordings of Vertex AI",
     ),
 )

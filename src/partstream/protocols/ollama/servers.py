@@ -14,6 +14,6 @@ SPOKEN_AT: Final = (
         "http://localhost:11434/api",
         is_complete=True,
         reason="",
-        source="facts ollama.md (ollama server/routes.go, api/types.go)",
+        source="facts ollama.md (ollama server/routes.go, api/types.go); recordings of Ollama",
     ),
 )
