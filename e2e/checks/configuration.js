@@ -51,7 +51,7 @@ export function groups({ upstream }) {
       vendor: "partstream",
       baseUrl: upstream.urls[protocol],
       protocol,
-      models: [{ id: "text", name, family: "wire", ...limits }],
+      models: [{ id: `wire-${protocol}`, name, family: "wire", ...limits }],
     })),
     {
       name: "Built-in",
