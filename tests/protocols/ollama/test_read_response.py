@@ -11,6 +11,7 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
 from partstream.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.protocols.recording import RecordingError, read_recording
 from partstream.usage import UnifiedFinishReason
 from protocols.ollama.wire import as_lines, call, calls, done, line, read, read_bytes, read_document, said, thought
 
@@ -240,6 +241,12 @@ def test_a_field_that_nobody_knows_is_counted_once() -> None:
     result = read([said("Hi", audio="x"), said("!", audio="y"), done()])
     assert [one.type for one in result.outputs if isinstance(one, Unmapped)] == ["message.audio"]
     assert result.text == "Hi!"
+
+
+def test_lines_of_another_endpoint_are_no_answer() -> None:
+    lines = [{"model": "m", "response": "Hi", "done": False}, {"model": "m", "response": "", "done": True}]
+    with pytest.raises(RecordingError, match=r"expected events of one of|nothing in it is an event of"):
+        list(read_recording(as_lines(lines), "a.jsonl"))
 
 
 def test_log_probabilities_of_empty_lines_say_nothing() -> None:

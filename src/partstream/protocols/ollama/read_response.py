@@ -218,6 +218,8 @@ _OVER: Final = (State.FINISHED, State.ENDED)
 
 def _kind(chunk: Wire) -> EventKind | None:
     """What a line is for the life of the response; None for an object of something else."""
+    if _is_of_generate(chunk):
+        return None
     if chunk.get("error") or chunk.get("done") is True:
         return EventKind.TERMINAL
     if isinstance(chunk.get("done"), bool) or identifier(chunk, "done_reason"):
@@ -225,8 +227,15 @@ def _kind(chunk: Wire) -> EventKind | None:
     return EventKind.CONTENT if isinstance(chunk.get("message"), dict) and "type" not in chunk else None
 
 
+def _is_of_generate(chunk: Wire) -> bool:
+    """Whether a line is of `/api/generate`, which completes a text: it has no message."""
+    return isinstance(chunk.get("response"), str) and "message" not in chunk
+
+
 def claims(_kind: str | None, event: Wire) -> Claim:
     """Tells whether an event of a recording belongs to this protocol."""
+    if _is_of_generate(event):
+        return Claim.NO
     if isinstance(event.get("done"), bool) and (isinstance(event.get("model"), str) or "message" in event):
         return Claim.SURE
     return Claim.POSSIBLE if isinstance(event.get("error"), str) and "type" not in event else Claim.NO
