@@ -70,6 +70,12 @@ FORMS = {
     "enabled": (SONNET, {"reasoningEffort": "high"}, {"enabled": NO_ENABLED}, ["enabled", "adaptive"]),
     "adaptive": (OPUS, {}, {"adaptive": NO_ADAPTIVE}, ["adaptive", "enabled"]),
     "disabled": (OPUS, {"reasoningEffort": "none"}, {"disabled": NO_DISABLED}, ["disabled", None]),
+    "adaptive, by its type": (
+        OPUS,
+        {},
+        {"adaptive": "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags"},
+        ["adaptive", "enabled"],
+    ),
     "all": (OPUS, {}, {"adaptive": NO_ADAPTIVE, "enabled": NO_ENABLED}, ["adaptive", "enabled", None]),
 }
 

@@ -39,11 +39,18 @@ def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda body: any(name in body for name in names)
 
 
+def _has_budget_of_task(body: Mapping[str, Any]) -> bool:
+    output = body.get("output_config")
+    return isinstance(output, dict) and "task_budget" in output
+
+
 FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
     "context-management-2025-06-27": _has_edit(CLEAR_THINKING, CLEAR_TOOL_USES),
     "compact-2026-01-12": _has_edit(COMPACT),
     "interleaved-thinking-2025-05-14": _interleaves,
     "fast-mode-2026-02-01": _has("speed"),
+    "task-budgets-2026-03-13": _has_budget_of_task,
+    "fallback-credit-2026-07-01": _has("fallback_credit_token"),
     "server-side-fallback-2026-07-01": _has("fallbacks"),
     "cache-diagnosis-2026-04-07": _has("diagnostics"),
 }

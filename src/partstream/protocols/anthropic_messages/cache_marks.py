@@ -74,7 +74,9 @@ def _is_plain_tool(tool: Wire) -> bool:
 
 
 def _is_markable(block: Wire) -> bool:
-    return block.get("type") not in _NEVER_MARKED and (block.get("type") != "text" or bool(block["text"].strip()))
+    return block.get("type") not in _NEVER_MARKED and (
+        block.get("type") != "text" or bool(str(block.get("text", "")).strip())
+    )
 
 
 def _last(items: Sequence[Wire], fits: Any) -> int | None:

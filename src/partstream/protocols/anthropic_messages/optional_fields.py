@@ -67,15 +67,18 @@ _MOST_READ: Final = 4000
 _MOST_TOKENS: Final = "max_tokens:"
 _BETA: Final = "beta:"
 
-_FORMS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("thinking:enabled", re.compile(r"thinking\.type\.enabled\W{0,3} is not supported")),
-    ("thinking:disabled", re.compile(r"thinking\.type\.disabled\W{0,3} is not supported")),
+_FORMS: Final = tuple(
     (
-        "thinking:adaptive",
-        re.compile(r"adaptive thinking is not supported|type\.adaptive\W{0,3} is not supp"),
-    ),
+        f"thinking:{form}",
+        re.compile(
+            rf"thinking\.type\.{form}\W{{0,3}} is not supported|{form} thinking is not supported"
+            rf"|thinking: Input tag '{form}' found"
+        ),
+    )
+    for form in ("enabled", "disabled", "adaptive")
 )
-"""The three refusals of a form of thinking (facts 4.1), by the names under which they are remembered."""
+"""The three refusals of a form of thinking (facts 4.1), by the names under which they are remembered. Servers that
+check a request by its types name the tag that they do not know."""
 
 _TOO_MANY: Final = re.compile(r"max_tokens: (?P<asked>\d+) > (?P<most>\d+), which is the maximum allowed")
 """Facts 9: the longest answer of a model, in a refusal of a longer one."""
@@ -178,6 +181,7 @@ _FIELDS_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
     "context-management-2025-06-27": ("context_management",),
     "compact-2026-01-12": ("context_management",),
     "fast-mode-2026-02-01": ("speed",),
+    "fallback-credit-2026-07-01": ("fallback_credit_token",),
     "server-side-fallback-2026-07-01": ("fallbacks",),
     "cache-diagnosis-2026-04-07": ("diagnostics",),
 }
