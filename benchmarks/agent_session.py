@@ -7,7 +7,7 @@ sizes that were observed. Nothing in it is random: every run sends the same byte
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +40,8 @@ QUESTIONS: Final = (
     "Good. Now do the same for the export, and write a test that fails without the change.",
     "The test is slow. What does it wait for? Make it fast, and say what you changed.",
 )
+THINKS: Final = {"reasoningEffort": "high"}
+"""What a person chose in the picker: some models think only where they are asked to."""
 SHORTEST_RESULT, LONGEST_RESULT = 200, 8_000
 """Characters of the results of tools: a listing, and a file of some hundred lines."""
 
@@ -78,7 +80,7 @@ async def play_session(protocol: str, model_id: str, rounds: int, **settings: An
         settings: Further fields of the configuration of the upstream.
     """
     model = LanguageModelChatInformation(model_id, model_id, model_id, "1", 1_000_000, 64_000)
-    options = decode_options(json.loads(RECORDED.read_bytes())["options"])
+    options = replace(decode_options(json.loads(RECORDED.read_bytes())["options"]), model_configuration=THINKS)
     conversation = CopilotConversation(SYSTEM)
     said: list[Mapping[str, Any]] = []
     async with ReplayUpstream(scenario=f"tools={rounds - 1}", bills_cache=True) as upstream:
@@ -122,7 +124,7 @@ def _usage(parts: list[ResponsePart]) -> Mapping[str, Any]:
 
 def _result(call: ToolCallPart) -> ToolResultPart:
     """The result of a call: the same for the same call, and as long as its digest says."""
-    said = json.dumps([call.call_id, call.name, call.input])
+    said = json.dumps([call.name, call.input])
     digest = sha256(said.encode()).hexdigest()
     length = SHORTEST_RESULT + int(digest[:8], 16) % (LONGEST_RESULT - SHORTEST_RESULT)
     line = f"{digest[:12]}: value = totals.get(name, 0) + row.amount  # seen by {call.name}\n"
