@@ -242,7 +242,15 @@ def test_adding_a_group_asks_for_three_things_and_inserts_no_snippet() -> None:
 
 def test_the_dialog_says_what_each_protocol_is() -> None:
     protocol = ASKED["protocol"]
-    assert protocol["enumItemLabels"] == ["Automatic", "OpenResponses", "Chat Completions", "Vercel AI Gateway"]
+    assert protocol["enumItemLabels"] == [
+        "Automatic",
+        "OpenResponses",
+        "Chat Completions",
+        "Anthropic Messages",
+        "Gemini",
+        "Ollama",
+        "Vercel AI Gateway",
+    ]
     assert len(protocol["enumDescriptions"]) == len(protocol["enum"])
     assert all(protocol["enumDescriptions"])
 
