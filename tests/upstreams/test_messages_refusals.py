@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +20,10 @@ from partstream.protocols.anthropic_messages.carried_blocks import block_item
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, PromptCache
 from partstream.testing.connection import Delivery, ServerConnection
 from partstream.testing.steps import Step, document
+from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import Secret
 from partstream.upstreams.configuration import fingerprint_of
+from partstream.upstreams.refusals import RefusedFields
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run
 
@@ -281,3 +285,12 @@ def test_the_headers_carry_version_betas_and_one_key() -> None:
         assert sent["anthropic-beta"] == "context-management-2025-06-27"
 
     run(check())
+
+
+def test_what_was_refused_is_known_after_a_restart(tmp_path: Path) -> None:
+    names = frozenset({"thinking:enabled", "max_tokens:8192", "tools[].cache_control", "beta:compact-2026-01-12"})
+    with closing(open_ledger(tmp_path)) as ledger:
+        RefusedFields("u", ledger).keep(OPUS, names)
+        ledger.flush()
+    with closing(open_ledger(tmp_path)) as ledger:
+        assert RefusedFields("u", ledger).of(OPUS) == names
