@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.texts import joined_texts
-from partstream.messages import ChatMessage, Role, ToolMode
-from partstream.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.messages import ToolMode
+from partstream.parts import DataPart, TextPart
 from partstream.protocols.common_losses import each_part_of_a_request
+from partstream.protocols.joined_losses import ANSWERS, each_run_of_users
 from partstream.protocols.losses import RequestLoss
 from partstream.protocols.ollama.messages import words_for
 from partstream.protocols.ollama.options import NUM_CTX, read_options
@@ -19,7 +19,7 @@ from partstream.protocols.ollama.schemas import tool_schema
 from partstream.protocols.prepared_losses import FAILED_RESULTS, INSTRUCTIONS, PICTURES, PREPARED, TEXTS_OF_RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
     from partstream.outputs import Asked
     from partstream.parts import MessagePart
@@ -33,42 +33,11 @@ def _in_words(part: MessagePart) -> MessagePart:
     return part
 
 
-def _texts_of_users(asked: Asked) -> Asked:
-    return replace(asked, messages=tuple(map(_with_one_text, asked.messages)))
-
-
-def _with_one_text(message: ChatMessage) -> ChatMessage:
-    """Joins what a user says between two results: one text, then the images."""
-    if message.role is not Role.USER:
-        return message
-    content: list[MessagePart] = []
-    for of_tools, run in groupby(message.content, lambda part: isinstance(part, ToolResultPart)):
-        pieces = list(run)
-        texts = [part.value for part in pieces if isinstance(part, TextPart)]
-        others = [part for part in pieces if not isinstance(part, TextPart)]
-        content += pieces if of_tools else [*([TextPart(joined_texts(texts))] if texts else []), *others]
-    return replace(message, content=tuple(content))
-
-
-def _answers(asked: Asked) -> Asked:
-    """Makes one message of what the assistant says in a row: its text, then its calls."""
-    messages: list[ChatMessage] = []
-    for role, run in groupby(asked.messages, lambda message: message.role):
-        said = list(run)
-        messages += [_answer(said)] if role is Role.ASSISTANT else said
-    return replace(asked, messages=tuple(messages))
-
-
-def _answer(messages: list[ChatMessage]) -> ChatMessage:
-    text = joined_texts(run for message in messages for run in _runs(message.content))
-    calls = (part for message in messages for part in message.content if isinstance(part, ToolCallPart))
-    return ChatMessage.assistant([TextPart(text), *calls])
-
-
-def _runs(parts: Iterable[MessagePart]) -> Iterator[str]:
-    for is_text, run in groupby(parts, lambda part: isinstance(part, TextPart)):
-        if is_text:
-            yield "".join(part.value for part in run if isinstance(part, TextPart))
+def _text_before_images(said: Sequence[MessagePart]) -> Sequence[MessagePart]:
+    """What a user says as one text, and then the images."""
+    texts = [part.value for part in said if isinstance(part, TextPart)]
+    others = [part for part in said if not isinstance(part, TextPart)]
+    return [*([TextPart(joined_texts(texts))] if texts else []), *others]
 
 
 def _options(asked: Asked) -> Asked:
@@ -101,11 +70,11 @@ REQUEST: Final = (
     RequestLoss(
         "texts-of-users",
         "Where in a message of the user its images stand: its texts become one, and the images follow.",
-        _texts_of_users,
+        each_run_of_users(_text_before_images),
     ),
     TEXTS_OF_RESULTS,
     INSTRUCTIONS,
-    RequestLoss("answers", "What the assistant says in a row is one message: its text, and then its calls.", _answers),
+    ANSWERS,
     RequestLoss(
         "options",
         "Options have the names of this protocol; those that would replace the request itself, and the name of the "
