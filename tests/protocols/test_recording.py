@@ -206,7 +206,13 @@ def test_an_answer_without_a_stream_is_known_by_what_it_holds(data: str, name: s
 # ---- the forms of captures ----
 
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nvia: 1.1 a: b\r\n\r\n"
 CAPTURES = {
+    "lines behind the head of the reply": (HEAD + LINES, "-"),
+    "an event stream behind a head": (HEAD + SSE, "-"),
+    "an array behind a head": (HEAD.replace(b"\r", b"") + json.dumps(EVENTS).encode(), "a.txt"),
+    "lines behind the heads of a proxy and of the reply": (b"HTTP/1.1 200 Tunnel\r\n\r\n" + HEAD + LINES, "a.jsonl"),
+    "a head and lines in gzip": (gzip.compress(b"HTTP/2 200 \r\n\r\n" + LINES), "a.gz"),
     "an array": (json.dumps(EVENTS).encode(), "a.json"),
     "an array with line breaks": (json.dumps(EVENTS, indent=2).encode(), "a.jsonl"),
     "events on several lines": ("\n".join(json.dumps(one, indent=2) for one in EVENTS).encode(), "a.jsonl"),
@@ -222,6 +228,20 @@ CAPTURES = {
 @pytest.mark.parametrize(("data", "path"), CAPTURES.values(), ids=CAPTURES)
 def test_a_capture_is_read_in_every_form_that_people_keep(data: bytes, path: str, protocol: str | None) -> None:
     assert _outcome(data, path, protocol) == ([TextPart("Hi")], Outcome.COMPLETED)
+
+
+def test_a_refusal_behind_the_head_of_its_reply_is_the_failure_that_it_says() -> None:
+    body = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    *_, finish = read_recording(b"HTTP/2 529 \r\ncontent-type: application/json\r\n\r\n" + body, "reply.txt")
+    assert isinstance(finish, Finish)
+    assert finish.outcome is Outcome.FAILED
+    assert "Overloaded" in str(finish.error)
+
+
+@pytest.mark.parametrize("data", [HEAD, HEAD[:-4]])
+def test_the_head_of_a_reply_alone_holds_no_events(data: bytes) -> None:
+    with pytest.raises(RecordingError):
+        list(read_recording(data, "reply.txt"))
 
 
 @pytest.mark.parametrize("cut", [3, 12, -1])

@@ -1,10 +1,13 @@
-"""Turns captures into the bytes of a stream: unpacks gzip, and splits JSON that does not hold one event in each line.
+"""Turns captures into the bytes of a stream.
+
+Unpacks gzip, takes the heads of HTTP replies off, and splits JSON that does not hold one event in each line.
 
 Takes bytes that somebody else has read.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
@@ -19,6 +22,11 @@ _GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
 """zlib's way to say that the data has the head of gzip."""
 _BLANKS: Final = " \t\r\n"
 _MARK: Final = b"\xef\xbb\xbf"
+_HTTP_HEADS: Final = re.compile(
+    rb"(?:HTTP/[0-9.]{1,3} [0-9]{3}[^\r\n]*\r?\n(?:[!-9;-~]+:[^\r\n]*\r?\n)*\r?\n)+",
+)
+"""The heads of HTTP replies before a body, as `curl -i` prints them: that of a redirect or a proxy stands before the
+last one."""
 
 
 class CaptureError(ValueError):
@@ -28,7 +36,8 @@ class CaptureError(ValueError):
 def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
     """The bytes of a stream, and the name by whose ending its framing is told.
 
-    An array of events, or events on several lines each, become one event a line; the last may be cut.
+    An array of events, or events on several lines each, become one event a line; the last may be cut. The heads of HTTP
+    replies before them are left out.
 
     Args:
         data: The file.
@@ -39,6 +48,8 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
     """
     if data.startswith(_GZIP):
         data, path = _unpacked(data), path.removesuffix(".gz")
+    if (heads := _HTTP_HEADS.match(data)) is not None:
+        data = data[heads.end() :]
     lines = _lines(data)
     return (data, path) if lines is None else (lines, "events.jsonl")
 
