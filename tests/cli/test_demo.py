@@ -24,7 +24,7 @@ TOLD_IN_ORDER = [
     "- get_weather: 24 °C, sunny",
     "- get_time: 21:30",
     "tokens 104 in, 74 cached",
-    "2 rounds, 70 server-sent events, tokens 178 in, 56 out",
+    "2 rounds, 70 events, tokens 178 in, 56 out",
     "chat --base-url http://127.0.0.1:8421/v1",
 ]
 

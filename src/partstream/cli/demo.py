@@ -188,9 +188,7 @@ class _Narrator:
         )
         self.console.print()
         self.console.print(Rule("Done", style="dim", align="left"))
-        self.console.print(
-            f"{result.rounds} rounds, {events} server-sent events, {usage_line(usage)}, {seconds:.1f} s in all.\n"
-        )
+        self.console.print(f"{result.rounds} rounds, {events} events, {usage_line(usage)}, {seconds:.1f} s in all.\n")
 
     def what_next(self) -> None:
         program = escape(_program())
