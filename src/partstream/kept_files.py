@@ -137,6 +137,21 @@ class KeptFiles:
         self._clean(path)
         return KeptFile(path, described(part))
 
+    def owns(self, url: str) -> bool:
+        """Whether a link with this address leads to a file that is, or was, kept here."""
+        path = self._folder / url.rpartition("/")[2]
+        return _NAME.fullmatch(path.name) is not None and path.as_uri() == url
+
+    def find(self, url: str) -> bytes | None:
+        """The bytes of a kept file by the address in its link; None for a file that is gone, and for any other."""
+        path = self._folder / url.rpartition("/")[2]
+        if not self.owns(url) or path.is_symlink():
+            return None
+        try:
+            return path.read_bytes() if path.stat().st_size <= self._limits.file_bytes else None
+        except OSError:  # it was too old, or somebody removed it
+            return None
+
     def _prepare(self) -> None:
         """Makes the folder, readable for the user alone.
 

@@ -72,3 +72,32 @@ def test_a_picture_that_cannot_be_kept_is_told_in_words(write, cache):
         assert data["type"] == "data"
         assert text["value"].startswith(f"*A file (image/png, {len(PNG)} bytes) could not be kept: ")
         sidecar.until_logged("was not kept")
+
+
+SEEING = f"""
+import base64
+from partstream import DataPart, TextPart
+PNG = base64.b64decode("{base64.b64encode(PNG).decode()}")
+
+@chat_model(name="Painter", image_input=SEES)
+async def provider(messages, options):
+    if len(messages) == 1:
+        yield "Here:"
+        yield DataPart(PNG, "image/png")
+        yield "Done."
+        return
+    for part in messages[1].content:
+        yield f"<{{part.value}}>" if isinstance(part, TextPart) else f"<{{part.mime_type}} {{part.data == PNG}}>"
+"""
+
+
+@pytest.mark.parametrize(
+    ("sees", "back"), [(True, "<Here:><image/png True><Done.>"), (False, "<Here:><[image/png]><Done.>")]
+)
+def test_a_model_gets_its_picture_back_in_place_of_the_link(write, sees, back):
+    """Copilot keeps the text of an answer as one and nothing else of it."""
+    with running(write(SEEING.replace("SEES", str(sees)))) as sidecar:
+        shown = sidecar.ask("own/provider", "draw")
+        assert "file://" in shown
+        answer = {"role": 2, "content": [{"type": "text", "value": shown}]}
+        assert sidecar.ask("own/provider", "draw", answer, "again") == back

@@ -114,10 +114,12 @@ class ProviderHost:
             InvalidParamsError: A part of a message has the wrong shape.
         """
         from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
+        from partstream.hosts.vscode.restored_files import restored  # noqa: PLC0415 - not before the first answer
 
         messages = _decode_messages(params["messages"])
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
+        messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         answer = HostedAnswer(hosted, generation, model, messages, options, progress, token, self._files)
         async with hosted.using(generation):
             try:

@@ -1,12 +1,13 @@
 """Shows the files of an answer: a chat of VS Code shows no data part, so a line of text links to each file.
 
 Source: facts on VS Code 2.7: an answer of data alone is shown as "no response was returned".
+:mod:`partstream.hosts.vscode.restored_files` reads the lines again.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from partstream.kept_files import NotKeptError, described, is_file
 from partstream.parts import DataPart, TextPart
@@ -21,6 +22,8 @@ __all__ = ["ShownFiles"]
 
 _logger = logging.getLogger("partstream.files")
 
+_BLANK_LINE: Final = "\n\n"
+
 
 class ShownFiles:
     """A progress that hands on everything, and a line with a link behind each file.
@@ -30,22 +33,22 @@ class ShownFiles:
         files: Keeps the files.
     """
 
-    __slots__ = ("_files", "_progress", "_tail")
+    __slots__ = ("_files", "_is_begun", "_progress")
 
     def __init__(self, progress: DrainingProgress, files: KeptFiles) -> None:
         self._progress = progress
         self._files = files
-        self._tail = "\n\n"  # the last characters of the text
+        self._is_begun = False  # whether there is text that no blank line follows yet
 
     def report(self, part: ResponsePart) -> None:
         """Hands on a part."""
         self._progress.report(part)
         if isinstance(part, TextPart):
-            self._tail = (self._tail + part.value)[-2:]
+            self._is_begun = True
         elif isinstance(part, DataPart) and is_file(part):
-            before = "" if self._tail == "\n\n" else "\n" if self._tail.endswith("\n") else "\n\n"
-            self._progress.report(TextPart(f"{before}{self._line(part)}\n\n"))
-            self._tail = "\n\n"
+            before = _BLANK_LINE if self._is_begun else ""
+            self._progress.report(TextPart(f"{before}{self._line(part)}{_BLANK_LINE}"))
+            self._is_begun = False
 
     def _line(self, part: DataPart) -> str:
         try:
