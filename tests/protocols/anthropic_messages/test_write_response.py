@@ -11,8 +11,9 @@ from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, Finish, Outcome, Reply, StreamOutput
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item, container_item
-from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, read_sealed
+from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
+from partstream.protocols.sealed_state import open_state
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(100, 20, 120, 60, 5, {}, 30))
@@ -155,13 +156,13 @@ def test_state_of_another_wire_is_sealed_into_the_signature_with_who_gave_it():
     item = {"type": "reasoning", "encrypted_content": "b3BhcXVl"}
     (thought,) = content(ThinkingPart("Hm."), ThinkingPart("", None, {ITEMS: [item], "origin": "up/m"}))
     assert thought["thinking"] == "Hm."
-    assert read_sealed(thought["signature"]) == (item, {"origin": "up/m"})
+    assert open_state(thought["signature"]) == (item, {"origin": "up/m"})
 
 
 def test_state_without_thinking_is_sealed_into_a_redacted_block():
     (block,) = content(ThinkingPart("", None, {"origin": "up/m", "encrypted_content": "e"}))
     assert block["type"] == "redacted_thinking"
-    assert read_sealed(block["data"]) == (None, {"origin": "up/m", "encrypted_content": "e"})
+    assert open_state(block["data"]) == (None, {"origin": "up/m", "encrypted_content": "e"})
 
 
 def test_a_signature_of_another_text_is_sealed():
@@ -169,7 +170,7 @@ def test_a_signature_of_another_text_is_sealed():
     blocks = content(ThinkingPart("Hm."), TextPart("Well"), ThinkingPart("", None, {ITEMS: [block_item(THOUGHT)]}))
     assert [block["type"] for block in blocks] == ["thinking", "text", "redacted_thinking"]
     assert blocks[0]["signature"] == UNSIGNED
-    assert read_sealed(blocks[2]["data"]) == (block_item(THOUGHT), {})
+    assert open_state(blocks[2]["data"]) == (block_item(THOUGHT), {})
 
 
 def test_thinking_without_state_is_signed_as_such():

@@ -13,9 +13,9 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.errors import InvalidRequestError
 from partstream.parts import TextPart, ToolCallPart, thinking_part
 from partstream.protocols.anthropic_messages.carried_blocks import block_item, call_item
-from partstream.protocols.anthropic_messages.sealed_state import read_sealed
 from partstream.protocols.asked_fields import checked, described, optional_text, required_text
 from partstream.protocols.asked_parts import said
+from partstream.protocols.sealed_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,7 +83,7 @@ class _Answer:
 
     def _opaque(self, shown: str, opaque: str, block: Mapping[str, Any]) -> None:
         """Adds thinking with its state: ours, which is opened, or that of whoever signed the block."""
-        sealed = read_sealed(opaque)
+        sealed = open_state(opaque)
         if sealed is None:
             self._carry(shown, block_item(_unmarked(block)))
         elif sealed.item is not None:

@@ -7,27 +7,15 @@ thinking is shown, in the `data` of a redacted one. Clients that turn the one bl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.places import PLACE
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.sealing import seal, unseal
-from partstream.json_codec import is_json
+from partstream.protocols.sealed_state import NO_STATE, beside_items, seal_state
 
-__all__ = ["UNSIGNED", "Sealed", "read_sealed", "sealed_text"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-
-class Sealed(NamedTuple):
-    """What was sealed: one item in the metadata of thinking.
-
-    Attributes:
-        item: The item without its place, or None where the metadata lists none.
-        beside: The other fields of the metadata.
-    """
-
-    item: Mapping[str, Any] | None
-    beside: Mapping[str, Any]
+__all__ = ["UNSIGNED", "sealed_text"]
 
 
 def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
@@ -38,19 +26,8 @@ def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> 
         metadata: The metadata that it stands in.
     """
     said = None if item is None else {name: value for name, value in item.items() if name != PLACE}
-    beside = {name: value for name, value in metadata.items() if name != ITEMS}
-    sealed = {"item": said, "beside": beside}
-    return seal(sealed) if is_json(sealed) else None
+    return seal_state(said, beside_items(metadata))
 
 
-def read_sealed(text: str) -> Sealed | None:
-    """Opens what :func:`sealed_text` sealed; None for any other signature."""
-    sealed = unseal(text)
-    if not isinstance(sealed, dict):
-        return None
-    item, beside = sealed.get("item"), sealed.get("beside")
-    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
-
-
-UNSIGNED: Final = seal({"item": None, "beside": {}})
+UNSIGNED: Final = NO_STATE
 """The signature of thinking without any state: some clients throw away thinking that has none (serving.md 3.3)."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.anthropic_messages.blocks_of import answers_in_turn, blocks_of
-from partstream.protocols.anthropic_messages.sealed_state import read_sealed
 from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.sealed_state import open_state
 from partstream.protocols.signed_state import SignedState, ThoughtfulCall
 
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def _calls(place: int, message: Mapping[str, Any]) -> Iterator[ThoughtfulCall]:
 
 def _is_signed(block: Mapping[str, Any]) -> bool:
     signature = block.get("signature")
-    return block["type"] == "thinking" and isinstance(signature, str) and read_sealed(signature) is None
+    return block["type"] == "thinking" and isinstance(signature, str) and open_state(signature) is None

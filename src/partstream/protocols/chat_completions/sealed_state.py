@@ -6,30 +6,20 @@ the state of other protocols, and who gave the state, stand in an entry of their
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.sealing import seal, unseal
-from partstream.json_codec import is_json
+from partstream.protocols.sealed_state import beside_items, open_state, seal_state
 
-__all__ = ["Sealed", "read_sealed", "sealed_entry"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.protocols.sealed_state import Sealed
+
+__all__ = ["read_sealed", "sealed_entry"]
 
 _ENCRYPTED: Final = "reasoning.encrypted"
 _FORMAT: Final = "partstream"
 """What the entry says of its form, in place of the makers that OpenRouter names."""
-
-
-class Sealed(NamedTuple):
-    """The entry of one item in the metadata of thinking.
-
-    Attributes:
-        item: The item with its place, or None where the metadata lists none.
-        beside: The other fields of the metadata.
-    """
-
-    item: Mapping[str, Any] | None
-    beside: Mapping[str, Any]
 
 
 def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -39,16 +29,11 @@ def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) ->
         item: The item, or None where the metadata lists none.
         metadata: The metadata that it stands in.
     """
-    beside = {name: value for name, value in metadata.items() if name != ITEMS}
-    sealed = {"item": item, "beside": beside}
-    return {"type": _ENCRYPTED, "data": seal(sealed), "format": _FORMAT} if is_json(sealed) else None
+    sealed = seal_state(item, beside_items(metadata))
+    return None if sealed is None else {"type": _ENCRYPTED, "data": sealed, "format": _FORMAT}
 
 
 def read_sealed(entry: Mapping[str, Any]) -> Sealed | None:
     """Opens what :func:`sealed_entry` made; None for any other entry."""
     data = entry.get("data")
-    sealed = unseal(data) if isinstance(data, str) else None
-    if not isinstance(sealed, dict):
-        return None
-    item, beside = sealed.get("item"), sealed.get("beside")
-    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
+    return open_state(data) if isinstance(data, str) else None

@@ -8,29 +8,19 @@ it.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.reasoning import ITEMS
-from partstream.conversation.sealing import seal, unseal
-from partstream.json_codec import is_json
+from partstream.protocols.sealed_state import beside_items, open_state, seal_state
 
-__all__ = ["Sealed", "is_made_up", "made_up_signature", "read_sealed", "sealed_signature"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.protocols.sealed_state import Sealed
+
+__all__ = ["is_made_up", "made_up_signature", "read_sealed", "sealed_signature"]
 
 _MADE_UP: Final = b"partstream0."
-
-
-class Sealed(NamedTuple):
-    """The signature of one item in the metadata of thinking.
-
-    Attributes:
-        item: The item with its place, or None where the metadata lists none.
-        beside: The other fields of the metadata.
-    """
-
-    item: Mapping[str, Any] | None
-    beside: Mapping[str, Any]
 
 
 def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
@@ -40,18 +30,13 @@ def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]
         item: The item, or None where the metadata lists none.
         metadata: The metadata that it stands in.
     """
-    beside = {name: value for name, value in metadata.items() if name != ITEMS}
-    sealed = {"item": item, "beside": beside}
-    return b64encode(seal(sealed).encode()).decode() if is_json(sealed) else None
+    sealed = seal_state(item, beside_items(metadata))
+    return None if sealed is None else b64encode(sealed.encode()).decode()
 
 
 def read_sealed(signature: str) -> Sealed | None:
     """Opens what :func:`sealed_signature` made; None for any other signature."""
-    sealed = unseal(_decoded(signature).decode("ascii", "replace"))
-    if not isinstance(sealed, dict):
-        return None
-    item, beside = sealed.get("item"), sealed.get("beside")
-    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
+    return open_state(_decoded(signature).decode("ascii", "replace"))
 
 
 def made_up_signature(call_id: str) -> str:

@@ -17,7 +17,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart, thinking_part
 from partstream.protocols.asked_fields import described, object_in_text, optional_text, required_text
 from partstream.protocols.openresponses.asked_content import read_content
-from partstream.protocols.openresponses.sealed_state import read_sealed
+from partstream.protocols.sealed_state import open_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -167,7 +167,7 @@ class _Answer:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
         item: Mapping[str, Any] | None = state
         beside: Mapping[str, Any] = {}
-        sealed = read_sealed(state.get("encrypted_content", ""))
+        sealed = open_state(state.get("encrypted_content", ""))
         if sealed is not None:
             item, beside = sealed
         if item is not None:

@@ -7,30 +7,19 @@ nobody (:mod:`partstream.conversation.reasoning`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.places import PLACE
-from partstream.conversation.reasoning import ITEMS, usable_items
-from partstream.conversation.sealing import seal, unseal
-from partstream.json_codec import is_json
+from partstream.conversation.reasoning import usable_items
+from partstream.protocols.sealed_state import beside_items, seal_state
 
-__all__ = ["Sealed", "opaque_text", "read_sealed"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["opaque_text"]
 
 _OWN: Final = frozenset({"type", "id", "encrypted_content"})
 """The fields that an item of this protocol has."""
-
-
-class Sealed(NamedTuple):
-    """The entry of one item in the metadata of thinking.
-
-    Attributes:
-        item: The item, or None where the metadata lists none.
-        beside: The other fields of the metadata.
-    """
-
-    item: Mapping[str, Any] | None
-    beside: Mapping[str, Any]
 
 
 def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, foreign: bool) -> str | None:
@@ -42,21 +31,11 @@ def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, 
         foreign: Whether the state of other protocols is carried as well.
     """
     said = {name: value for name, value in (item or {}).items() if name != PLACE}
-    beside = {name: value for name, value in metadata.items() if name != ITEMS and name not in said}
+    beside = {name: value for name, value in beside_items(metadata).items() if name not in said}
     state = beside if item is None else said
     encrypted = state.get("encrypted_content")
     is_own = isinstance(encrypted, str) and said.keys() <= _OWN
     if is_own and beside.keys() <= _OWN:
         return encrypted
-    sealed = {"item": None if item is None else said, "beside": beside}
     carried = is_own or (foreign and usable_items([state]))
-    return seal(sealed) if carried and is_json(sealed) else None
-
-
-def read_sealed(text: str) -> Sealed | None:
-    """Opens what :func:`opaque_text` sealed; None for the state of an OpenResponses server."""
-    sealed = unseal(text)
-    if not isinstance(sealed, dict):
-        return None
-    item, beside = sealed.get("item"), sealed.get("beside")
-    return Sealed(item, beside) if isinstance(item, Mapping | None) and isinstance(beside, Mapping) else None
+    return seal_state(None if item is None else said, beside) if carried else None
