@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.messages import Tool, ToolMode
 from partstream.protocols.asked_fields import checked, described, optional_text, required_text
+from partstream.protocols.asked_tools import tools_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,19 +37,8 @@ def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...
 
 
 def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
     tools: dict[str, Tool] = {}
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict):
-            raise InvalidRequestError(where, described(tool), "an object")
-        kind = optional_text(tool, "type", where) or _CUSTOM
-        if kind != _CUSTOM:
-            counts.add(f"tools[].{kind}")
-            continue
+    for where, tool in tools_of_type(value, "custom", counts):
         name = required_text(tool, "name", where)
         if name in tools:
             counts.add("tools[] (a name for the second time)")
@@ -60,7 +50,6 @@ def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
     return tuple(tools.values())
 
 
-_CUSTOM: Final = "custom"
 _MODES: Final[Mapping[str, ToolMode | None]] = {
     "auto": ToolMode.AUTO,
     "any": ToolMode.REQUIRED,

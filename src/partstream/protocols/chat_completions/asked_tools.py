@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import InvalidRequestError
-from partstream.messages import Tool, ToolMode
+from partstream.messages import ToolMode
 from partstream.protocols.asked_fields import checked, described, optional_text, required_text
+from partstream.protocols.asked_tools import read_function, tools_of_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from partstream.messages import Tool
     from partstream.protocols.asked_fields import Counts
 
 __all__ = ["read_tools"]
@@ -34,35 +36,15 @@ def read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...
 
 
 def _listed(value: object, counts: Counts) -> tuple[Tool, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise InvalidRequestError("tools", described(value), "a list of tools")
     tools: dict[str, Tool] = {}
-    for place, tool in enumerate(value):
-        where = f"tools[{place}]"
-        if not isinstance(tool, dict):
-            raise InvalidRequestError(where, described(tool), "an object")
-        kind = optional_text(tool, "type", where) or "function"
-        if kind != "function":
-            counts.add(f"tools[].{kind}")
-            continue
-        read = _function(tool.get("function"), f"{where}.function", counts)
+    for where, tool in tools_of_type(value, "function", counts):
+        read = read_function(tool, where)
+        if tool["function"].get("strict"):
+            counts.add("tools[].function.strict")
         if read.name in tools:
             counts.add("tools[].function (a name for the second time)")
-            continue
-        tools[read.name] = read
+        tools.setdefault(read.name, read)
     return tuple(tools.values())
-
-
-def _function(function: object, where: str, counts: Counts) -> Tool:
-    if not isinstance(function, dict):
-        raise InvalidRequestError(where, described(function), "an object with a name")
-    checked(function, "parameters", dict, "a JSON schema", where)
-    if function.get("strict"):
-        counts.add("tools[].function.strict")
-    name, description = required_text(function, "name", where), optional_text(function, "description", where)
-    return Tool(name, description, function.get("parameters"))
 
 
 _NONE: Final[frozenset[str]] = frozenset()
