@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.protocols.anthropic_messages.asked_answers import read_answer
 from partstream.protocols.anthropic_messages.asked_content import read_said_by_user, read_text
-from partstream.protocols.asked_fields import described
+from partstream.protocols.asked_messages import messages_by_role
 from partstream.protocols.asked_parts import read_parts
 
 if TYPE_CHECKING:
@@ -49,15 +48,7 @@ def read_messages(value: object, counts: Counts) -> Iterator[ChatMessage]:
     Raises:
         InvalidRequestError: A message has the wrong form.
     """
-    if not isinstance(value, list):
-        raise InvalidRequestError("messages", described(value), "a list of messages")
-    for place, message in enumerate(value):
-        where = f"messages[{place}]"
-        if not isinstance(message, dict):
-            raise InvalidRequestError(where, described(message), "an object")
-        role = message.get("role")
-        if not isinstance(role, str) or role not in _READERS:
-            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(_READERS)}")
+    for role, message, where in messages_by_role(value, _READERS):
         read: Callable[[object, str, Counts], tuple[MessagePart, ...]] = _READERS[role]
         parts = read(message.get("content"), f"{where}.content", counts)
         if parts:

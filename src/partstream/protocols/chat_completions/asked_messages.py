@@ -15,6 +15,7 @@ from partstream.errors import InvalidRequestError
 from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.asked_fields import checked, described, object_in_text, optional_text, required_text
+from partstream.protocols.asked_messages import AskedMessages, messages_by_role
 from partstream.protocols.chat_completions.asked_content import read_content, read_spoken
 from partstream.protocols.chat_completions.asked_thinking import read_thinking
 
@@ -33,35 +34,19 @@ def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
     Raises:
         InvalidRequestError: A message has the wrong form.
     """
-    if not isinstance(value, list):
-        raise InvalidRequestError("messages", described(value), "a list of messages")
     reader = _Reader(counts)
-    for place, message in enumerate(value):
-        reader.read(message, f"messages[{place}]")
-    return reader.end()
+    for role, message, where in messages_by_role(value, _READERS):
+        _READERS[role](reader, message, where)
+    return reader.messages.end()
 
 
 class _Reader:
     """The messages of one request so far."""
 
     def __init__(self, counts: Counts) -> None:
+        self.messages = AskedMessages()
         self._counts = counts
-        self._messages: list[ChatMessage] = []
-        self._results: list[MessagePart] = []
         self._functions = _FunctionCalls()
-
-    def read(self, message: object, where: str) -> None:
-        if not isinstance(message, dict):
-            raise InvalidRequestError(where, described(message), "an object")
-        role = message.get("role")
-        reader = _READERS.get(role) if isinstance(role, str) else None
-        if reader is None:
-            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(_READERS)}")
-        reader(self, message, where)
-
-    def end(self) -> tuple[ChatMessage, ...]:
-        self._close_results()
-        return tuple(self._messages)
 
     def _system(self, message: Mapping[str, Any], where: str) -> None:
         self._say(Role.SYSTEM, message, where)
@@ -106,16 +91,10 @@ class _Reader:
     def _result(self, call_id: str, message: Mapping[str, Any], where: str) -> None:
         said = message.get("content")
         content = () if said is None else read_content(said, f"{where}.content", self._counts)
-        self._results.append(ToolResultPart(call_id, content))
+        self.messages.add_result(ToolResultPart(call_id, content))
 
     def _add(self, role: Role, parts: tuple[MessagePart, ...], message: Mapping[str, Any], where: str) -> None:
-        self._close_results()
-        self._messages.append(ChatMessage(role, parts, optional_text(message, "name", where) or None))
-
-    def _close_results(self) -> None:
-        if self._results:
-            self._messages.append(ChatMessage.user(self._results))
-            self._results = []
+        self.messages.add(ChatMessage(role, parts, optional_text(message, "name", where) or None))
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {

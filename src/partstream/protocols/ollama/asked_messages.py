@@ -13,6 +13,7 @@ from partstream.messages import ChatMessage, Role
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.asked_fields import checked, described, optional_text, required_text
 from partstream.protocols.asked_media import read_bytes
+from partstream.protocols.asked_messages import AskedMessages, messages_by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,39 +32,22 @@ def read_messages(value: object, counts: Counts) -> tuple[ChatMessage, ...]:
     """
     if value is None:
         return ()
-    if not isinstance(value, list):
-        raise InvalidRequestError("messages", described(value), "a list of messages")
-    reader = _Reader(counts)
-    for place, message in enumerate(value):
-        reader.read(message, f"messages[{place}]")
-    return reader.end()
+    reader = _Reader()
+    for role, message, where in messages_by_role(value, _READERS):
+        for name, field in message.items():
+            if field and name not in _FIELDS:
+                counts.add(f"messages[].{name}")
+        _READERS[role](reader, message, where)
+    return reader.messages.end()
 
 
 class _Reader:
     """The messages of one request so far."""
 
-    def __init__(self, counts: Counts) -> None:
-        self._counts = counts
-        self._messages: list[ChatMessage] = []
-        self._results: list[MessagePart] = []
+    def __init__(self) -> None:
+        self.messages = AskedMessages()
         self._open: list[ToolCallPart] = []
         self._calls = 0
-
-    def read(self, message: object, where: str) -> None:
-        if not isinstance(message, dict):
-            raise InvalidRequestError(where, described(message), "an object")
-        role = message.get("role")
-        reader = _READERS.get(role) if isinstance(role, str) else None
-        if reader is None:
-            raise InvalidRequestError(f"{where}.role", described(role), f"one of {', '.join(_READERS)}")
-        for name, field in message.items():
-            if field and name not in _FIELDS:
-                self._counts.add(f"messages[].{name}")
-        reader(self, message, where)
-
-    def end(self) -> tuple[ChatMessage, ...]:
-        self._close_results()
-        return tuple(self._messages)
 
     def _system(self, message: Mapping[str, Any], where: str) -> None:
         self._add(Role.SYSTEM, _content(message, where))
@@ -100,7 +84,7 @@ class _Reader:
             call_id = meant.call_id
         if not call_id:
             raise InvalidRequestError(where, f"a result of {name or 'a tool'!r}", "a call before it")
-        self._results.append(ToolResultPart(call_id, _content(message, where)))
+        self.messages.add_result(ToolResultPart(call_id, _content(message, where)))
 
     def _meant(self, call_id: str, name: str) -> ToolCallPart | None:
         """The open call that a result is of."""
@@ -110,13 +94,7 @@ class _Reader:
         return next((one for one in self._open if one.name == name), None) or next(iter(self._open), None)
 
     def _add(self, role: Role, parts: tuple[MessagePart, ...]) -> None:
-        self._close_results()
-        self._messages.append(ChatMessage(role, parts))
-
-    def _close_results(self) -> None:
-        if self._results:
-            self._messages.append(ChatMessage.user(self._results))
-            self._results = []
+        self.messages.add(ChatMessage(role, parts))
 
 
 _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
