@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -340,14 +341,20 @@ _INNER_FIELDS = (
     "error", "errors", "lastError", "responseBody", "responseHeaders", "routing", "attempts", "provider", "total",
     "unified", "url", "source", "toolCallId", "$url", "$undefined", "$uint8array", "0",
 )  # fmt: skip
-json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.just(10**400), st.floats(), words, st.just("message")),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(_INNER_FIELDS), inner, max_size=3),
-    ),
-    max_leaves=5,
+_scalars = st.sampled_from(
+    [None, True, False, *range(-2, 4), 10**400, 0.5, float("nan"), float("inf"), "message"]
+) | st.one_of(words, st.floats())
+_shallow = st.one_of(
+    _scalars,
+    st.lists(_scalars, max_size=2),
+    st.dictionaries(st.sampled_from(_INNER_FIELDS), _scalars, max_size=2),
 )
+json_values = st.one_of(
+    _scalars,
+    st.lists(_shallow, max_size=2),
+    st.dictionaries(st.sampled_from(_INNER_FIELDS), _shallow, max_size=3),
+)
+"""Two levels by hand: `st.recursive` takes most of the time of the tests that draw from it."""
 
 
 def _damage(value: Any, where: list[int], what: Any) -> Any:
@@ -366,6 +373,7 @@ def _damage(value: Any, where: list[int], what: Any) -> Any:
     return value
 
 
+@cache
 def _wild(subject: Subject) -> st.SearchStrategy[Event]:
     kinds = st.one_of(st.sampled_from(subject.kinds), st.just("data-x"), json_values)
     return st.one_of(
