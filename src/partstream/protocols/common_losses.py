@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.conversation.media import MediaKind, read_media
 from partstream.messages import ChatMessage
 from partstream.outputs import Asked, Outcome
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolResultPart
-from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.protocols.losses import RequestLoss, ResponseForm, ResponseLoss
 from partstream.usage import FinishReason
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from partstream.parts import MessagePart, ResponsePart
 
 __all__ = [
+    "BROKEN_ANSWER",
     "DATA_PARTS",
     "ERROR_CODE",
     "ERROR_KIND",
@@ -35,6 +36,7 @@ __all__ = [
     "TRUNCATION",
     "each_part_of_a_request",
     "each_part_of_a_response",
+    "source_with_address",
 ]
 
 
@@ -102,6 +104,19 @@ def _sources_behind(form: ResponseForm) -> ResponseForm:
     return replace(form, parts=tuple(parts))
 
 
+def source_with_address(part: ResponsePart) -> Citation | None:
+    """The source that a part names, if it has an address; None for every other part."""
+    source = read_citation(part) if isinstance(part, DataPart) else None
+    return None if source is None or source.url is None else source
+
+
+def _as_broken(form: ResponseForm) -> ResponseForm:
+    if form.error is None:
+        return form
+    kept = (one for one in form.parts if not isinstance(one, ToolCallPart) and source_with_address(one) is None)
+    return replace(form, parts=tuple(ThinkingPart(one.value) if isinstance(one, ThinkingPart) else one for one in kept))
+
+
 def _without_word(form: ResponseForm) -> ResponseForm:
     return form if form.reason is None else replace(form, reason=FinishReason(form.reason.unified))
 
@@ -135,6 +150,9 @@ SOURCES_BEHIND: Final = ResponseLoss(
     "order-in-a-document",
     "Behind which of its words a source of a text came: in a document all stand behind the text.",
     _sources_behind,
+)
+BROKEN_ANSWER: Final = ResponseLoss(
+    "broken-answer", "Calls, sources and the state of thinking of an answer that fails.", _as_broken
 )
 FINISH_WORD: Final = ResponseLoss("finish-word", "The provider's own word for why the model stopped.", _without_word)
 ERROR_CODE: Final = ResponseLoss("error-code", "The provider's code of an error.", _without_error_code)

@@ -14,14 +14,16 @@ from partstream.protocols.chat_completions.write_response import annotation_of, 
 from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
 from partstream.protocols.chat_completions.written_errors import SERVER_ERROR
 from partstream.protocols.chat_completions.written_state import WrittenState
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
+from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.common_losses import (
+    BROKEN_ANSWER,
     ERROR_KIND,
     MODEL,
     PROVIDER_METADATA,
     RESPONSE_ID,
     THINKING_IDS,
     TRUNCATION,
+    source_with_address,
 )
 from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
 from partstream.usage import FinishReason, UnifiedFinishReason
@@ -34,16 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["LOSES"]
 
 
-def _source_of(part: ResponsePart) -> Citation | None:
-    source = read_citation(part) if isinstance(part, DataPart) else None
-    return None if source is None or source.url is None else source
-
-
 def _data(form: ResponseForm) -> ResponseForm:
     """Keeps each picture once, under the label that its bytes have, and all sources."""
     parts: dict[Any, ResponsePart] = {}
     for place, part in enumerate(form.parts):
-        if not isinstance(part, DataPart) or _source_of(part) is not None:
+        if not isinstance(part, DataPart) or source_with_address(part) is not None:
             parts[place] = part
         elif address := picture_address(part):
             label = URI_LIST if part.mime_type == URI_LIST else read_media(part).media_type
@@ -57,7 +54,7 @@ def _sources(form: ResponseForm) -> ResponseForm:
     cited: set[str | None] = set()
     length = 0
     for part in form.parts:
-        source = _source_of(part)
+        source = source_with_address(part)
         if source is None:
             length += len(part.value) if isinstance(part, TextPart) else 0
             parts.append(part)
@@ -115,14 +112,7 @@ def _order(form: ResponseForm) -> ResponseForm:
 def _rank(part: ResponsePart) -> int:
     if isinstance(part, ToolCallPart):
         return 2
-    return 1 if _source_of(part) is not None else 0
-
-
-def _failed(form: ResponseForm) -> ResponseForm:
-    if form.error is None:
-        return form
-    kept = tuple(part for part in form.parts if not isinstance(part, ToolCallPart) and _source_of(part) is None)
-    return replace(form, parts=tuple(ThinkingPart(one.value) if isinstance(one, ThinkingPart) else one for one in kept))
+    return 1 if source_with_address(part) is not None else 0
 
 
 _MEANINGS: Final = {
@@ -185,7 +175,7 @@ _RESPONSE: Final = (
     THINKING_IDS,
     _STATE,
     TRUNCATION,
-    ResponseLoss("broken-answer", "Calls, sources and the state of thinking of an answer that fails.", _failed),
+    BROKEN_ANSWER,
     ResponseLoss(
         "finish-reason",
         "An answer stops, calls tools, is cut at a length or by a filter, or fails; other words for it are left out.",

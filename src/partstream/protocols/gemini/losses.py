@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, ThinkingPart, ToolCallPart
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
+from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.common_losses import (
+    BROKEN_ANSWER,
     ERROR_CODE,
     ERROR_KIND,
     MODEL,
@@ -17,6 +18,7 @@ from partstream.protocols.common_losses import (
     RESPONSE_ID,
     THINKING_IDS,
     TRUNCATION,
+    source_with_address,
 )
 from partstream.protocols.gemini.finish import FILTERS
 from partstream.protocols.gemini.request_losses import REQUEST
@@ -34,14 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["LOSES"]
 
 
-def _source_of(part: ResponsePart) -> Citation | None:
-    source = read_citation(part) if isinstance(part, DataPart) else None
-    return None if source is None or source.url is None else source
-
-
 def _files(form: ResponseForm) -> ResponseForm:
     """Leaves out files that hold nothing."""
-    kept = (one for one in form.parts if not isinstance(one, DataPart) or _source_of(one) or file_part(one))
+    kept = (one for one in form.parts if not isinstance(one, DataPart) or source_with_address(one) or file_part(one))
     return replace(form, parts=tuple(kept))
 
 
@@ -50,7 +47,7 @@ def _sources(form: ResponseForm) -> ResponseForm:
     said: list[ResponsePart] = []
     sources: dict[str, ResponsePart] = {}
     for part in form.parts:
-        source = _source_of(part)
+        source = source_with_address(part)
         if source is None:
             said.append(part)
         elif source.url is not None and source.url not in sources:
@@ -86,13 +83,6 @@ def _state(form: ResponseForm) -> ResponseForm:
     return replace(form, parts=(*thoughts, *carried))
 
 
-def _failed(form: ResponseForm) -> ResponseForm:
-    if form.error is None:
-        return form
-    kept = tuple(part for part in form.parts if not isinstance(part, ToolCallPart) and _source_of(part) is None)
-    return replace(form, parts=tuple(ThinkingPart(one.value) if isinstance(one, ThinkingPart) else one for one in kept))
-
-
 _MEANINGS: Final = {
     "STOP": UnifiedFinishReason.STOP,
     "MAX_TOKENS": UnifiedFinishReason.LENGTH,
@@ -126,7 +116,7 @@ _RESPONSE: Final = (
         _sources,
     ),
     TRUNCATION,
-    ResponseLoss("broken-answer", "Calls, sources and the state of thinking of an answer that fails.", _failed),
+    BROKEN_ANSWER,
     THINKING_IDS,
     ResponseLoss(
         "state",
