@@ -89,7 +89,8 @@ export const API_CHECKS = [
       const call = rounds[0].parts.find(({ type }) => type === "tool_call");
       assert.deepEqual({ name: call.name, input: call.input }, { name: TOOL.name, input: { place: "Lisbon" } });
       assert.match(textOf(rounds[1]), /22 degrees and windy/);
-      const sent = upstream.since.at(-1).body.input;
+      const hasResult = ({ body }) => body.input.some(({ type }) => type === "function_call_output");
+      const sent = (await upstream.next("the request with the result", hasResult)).body.input;
       const [called, output] = ["function_call", "function_call_output"].map((type) =>
         sent.find((item) => item.type === type),
       );

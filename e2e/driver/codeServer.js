@@ -11,8 +11,12 @@ const CODE_SERVER = join(dirname(require.resolve("code-server/package.json")), "
 const NODE = require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
 const START_LIMIT = 60_000;
 
-/** What lets the chat panel work signed out and offline, and keeps welcome pages out of the screenshots. */
+/**
+ * What lets the chat panel work signed out and offline, and keeps out of the way what belongs to no check: welcome pages,
+ * and notifications of other programs of the machine, which cover what a person would click.
+ */
 const SETTINGS = {
+  "remote.autoForwardPorts": false,
   "chat.allowAnonymousAccess": true,
   "chat.byokUtilityModelDefault": "mainAgent",
   "chat.tips.enabled": false,
