@@ -107,6 +107,13 @@ def test_a_recording_is_served(tmp_path):
         assert running.post().content == recording.read_bytes()
 
 
+def test_a_recording_is_served_in_the_protocol_that_it_is_of_where_none_is_named(tmp_path):
+    recording = tmp_path / "stream.jsonl"
+    recording.write_bytes(b'{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}\n')
+    with _running("--json", "--replay", str(recording)) as running:
+        assert list(json.loads(running.first_line)["base_urls"]) == ["anthropic-messages"]
+
+
 def test_it_speaks_only_the_protocol_that_is_named_as_most_servers_do():
     with _running("--json", "--protocol", "chat-completions") as running:
         assert json.loads(running.first_line)["base_urls"] == {"chat-completions": running.base_url}

@@ -82,7 +82,7 @@ Faults:
     "spoken",
     multiple=True,
     type=click.Choice(list(BASE_PATHS)),
-    help="Speak only this protocol, as most servers do; repeat for more. Default: all.",
+    help="Speak only this protocol, as most servers do; repeat for more. Default: all, or that of the recording.",
 )
 @click.option("--bill-cache", "bills_cache", is_flag=True, help="Bill prompts by the rules of the vendors' caches.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -99,6 +99,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
+    understood, failure = _protocols_of(replay)
+    spoken = spoken or understood
     try:
         upstream = ReplayUpstream(
             port=port,
@@ -112,22 +114,24 @@ def command(
         )
     except CallerError as error:
         raise click.UsageError(str(error)) from error
-    if replay is not None:
-        _check_recording(replay)
+    if failure is not None:
+        raise UnreadableRecordingError(printable(str(failure))) from failure
     announce, report = _json_log() if as_json else _console_log()
     try:
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
-            asyncio.run(_run(upstream, spoken or tuple(BASE_PATHS), announce, report))
+            asyncio.run(_run(upstream, spoken, announce, report))
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
 
-def _check_recording(path: Path) -> None:
-    """Refuses a file of which no protocol that is served understands anything: its clients would not either.
+def _protocols_of(path: Path | None) -> tuple[tuple[str, ...], RecordingError | None]:
+    """The protocols that understand a recording, so that no client asks for it in another; all without a recording.
 
-    Raises:
-        UnreadableRecordingError: It is such a file.
+    The error is there where no protocol that is served understands anything of it.
     """
+    if path is None:
+        return tuple(BASE_PATHS), None
+    understood: list[str] = []
     failures: list[RecordingError] = []
     for protocol in BASE_PATHS:
         try:
@@ -135,8 +139,8 @@ def _check_recording(path: Path) -> None:
         except RecordingError as error:
             failures.append(error)
         else:
-            return
-    raise UnreadableRecordingError(printable(str(failures[0])))
+            understood.append(protocol)
+    return tuple(understood), None if understood else failures[0]
 
 
 async def _run(
