@@ -15,14 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.errors import (
-    AdapterUsageError,
-    LanguageModelError,
-    ToolArgumentsError,
-    TruncatedStreamError,
-)
+from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.parts import tool_call_part
+from partstream.protocols.adapter import Adapter
 from partstream.protocols.chat_completions.envelope import Envelope
 from partstream.protocols.chat_completions.finish import FinishWords
 from partstream.protocols.chat_completions.message import Message
@@ -32,20 +28,18 @@ from partstream.protocols.chat_completions.usage import ReportedUsage
 from partstream.protocols.fields import Wire, index, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.outputs import Sink
-    from partstream.usage import Usage
+    from partstream.usage import FinishReason, Usage
 
 __all__ = ["READ_RESPONSE", "ChatCompletionsStream", "claims", "events_of"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class ChatCompletionsStream:
+class ChatCompletionsStream(Adapter):
     """One answer of a Chat Completions server; see :class:`partstream.outputs.ResponseStream`.
 
     Attributes:
@@ -54,9 +48,8 @@ class ChatCompletionsStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
+        super().__init__()
         self.ending = False
-        self._state = State.IDLE
         self._prefix = options.call_id_prefix
         self._envelope = Envelope()
         self._message = Message(options)
@@ -66,28 +59,11 @@ class ChatCompletionsStream:
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: Wire = {}
         self._ends_with_usage = False  # whether the last chunk brought the first usage, and nothing else
-        self._error: LanguageModelError | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
-
-    @property
-    def failing(self) -> bool:
-        """Whether an error came, and what is said of it may follow, such as the usage."""
-        return self._state is State.FAILING
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
         return self._usage.value
-
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next chunk and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
@@ -115,30 +91,15 @@ class ChatCompletionsStream:
         else:  # what follows an error adds to it, and no more
             self._read_about(chunk)
 
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the chunks."""
-        if self._state is State.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if not self.finished:
-            if self._state is State.OPEN and (whole or self._seems_whole):
-                self._complete(outputs)
-            else:
-                outputs = self.fail(self._error or TruncatedStreamError(self._state.name))
-        self._state = State.ENDED
-        return outputs
+    @property
+    def _word(self) -> str | None:
+        return self._finish.raw
 
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if self.finished:
-            return outputs
-        self.sink = None
+    def _is_whole(self, *, told: bool) -> bool:
+        return self._state is State.OPEN and (told or self._seems_whole)
+
+    def _settle(self, outputs: _Outputs) -> None:
         self._message.settle(outputs)
-        is_cut = isinstance(error, TruncatedStreamError)
-        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._finish.raw)
-        self._emit_finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
-        return outputs
 
     @property
     def _seems_whole(self) -> bool:
@@ -225,8 +186,6 @@ class ChatCompletionsStream:
         native = choice.get("native_finish_reason")
         self._finish.say(choice.get("finish_reason"), native if isinstance(native, str) else None)
 
-
-_OVER: Final = (State.FINISHED, State.ENDED)
 
 _CHUNKS: Final = "chat.completion"
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, TruncatedStreamError
+from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.adapter import Adapter
 from partstream.protocols.fields import Wire, index, objects
 from partstream.protocols.gemini.content import Content
 from partstream.protocols.gemini.envelope import Envelope
@@ -22,20 +23,18 @@ from partstream.protocols.gemini.finish import FinishWords
 from partstream.protocols.gemini.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from partstream.outputs import Sink
-    from partstream.usage import Usage
+    from partstream.usage import FinishReason, Usage
 
 __all__ = ["READ_RESPONSE", "GeminiStream", "claims", "events_of"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class GeminiStream:
+class GeminiStream(Adapter):
     """One answer of a Gemini server; see :class:`partstream.outputs.ResponseStream`.
 
     Attributes:
@@ -44,34 +43,16 @@ class GeminiStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
-        self._state = State.IDLE
+        super().__init__()
         self._envelope = Envelope()
         self._content = Content(options, self._envelope)
         self._usage = ReportedUsage()
         self._finish = FinishWords()
-        self._error: LanguageModelError | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
-
-    @property
-    def failing(self) -> bool:
-        """Whether an error came, and what is said of it may follow, such as the usage."""
-        return self._state is State.FAILING
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
         return self._usage.value
-
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next chunk and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next chunk and appends what it means."""
@@ -95,28 +76,12 @@ class GeminiStream:
             for candidate in objects(chunk, "candidates"):
                 self._read_candidate(candidate, outputs)
 
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the chunks."""
-        if self._state is State.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if not self.finished:
-            if self._state is State.OPEN and (whole or self._finish.is_said):
-                self._complete(outputs)
-            else:
-                outputs = self.fail(self._error or TruncatedStreamError(self._state.name))
-        self._state = State.ENDED
-        return outputs
+    @property
+    def _word(self) -> str | None:
+        return self._finish.word
 
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if self.finished:
-            return outputs
-        is_cut = isinstance(error, TruncatedStreamError)
-        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._finish.word)
-        self._emit_finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
-        return outputs
+    def _is_whole(self, *, told: bool) -> bool:
+        return self._state is State.OPEN and (told or self._finish.is_said)
 
     def _read_candidate(self, candidate: Wire, outputs: _Outputs) -> None:
         """Reads a candidate. Only the first counts, where several were asked for."""
@@ -171,7 +136,6 @@ class GeminiStream:
             outputs.append(Unmapped(kind if isinstance(kind, str) and kind else "a chunk without candidates", chunk))
 
 
-_OVER: Final = (State.FINISHED, State.ENDED)
 _METADATA: Final = "gemini"
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
 """The fields of chunks without a candidate (facts 2)."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError
+from partstream.errors import AdapterUsageError, LanguageModelError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.adapter import Adapter
 from partstream.protocols.fields import Wire, identifier, mapping, objects, text
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini_interactions.finish import FAILURES, OVER, finish_of
@@ -18,20 +19,18 @@ from partstream.protocols.gemini_interactions.steps import Steps
 from partstream.protocols.gemini_interactions.usage import ReportedUsage
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.protocol import Claim, ReadResponse
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.outputs import Sink
-    from partstream.usage import Usage
+    from partstream.usage import FinishReason, Usage
 
 __all__ = ["EVENTS", "READ_RESPONSE", "InteractionsStream", "claims", "events_of"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class InteractionsStream:
+class InteractionsStream(Adapter):
     """One answer of a server of Interactions; see :class:`partstream.outputs.ResponseStream`.
 
     Attributes:
@@ -39,8 +38,7 @@ class InteractionsStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
-        self._state = State.IDLE
+        super().__init__()
         self._steps = Steps(options)
         self._usage = ReportedUsage()
         self._response_id: str | None = None
@@ -48,25 +46,9 @@ class InteractionsStream:
         self._status: str | None = None
 
     @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
-
-    @property
-    def failing(self) -> bool:
-        """Whether more about an error may follow: never, since an error is the last event of this wire."""
-        return False
-
-    @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
         return self._usage.value
-
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next event and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
@@ -86,27 +68,12 @@ class InteractionsStream:
             self._state = State.OPEN if next_state is State.FINISHED else next_state
             handler(self, wire, outputs)
 
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the events."""
-        if self._state is State.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if not self.finished:
-            if self._state is State.OPEN and (whole or self._status in OVER):
-                self._complete(outputs)
-            else:
-                outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._state = State.ENDED
-        return outputs
+    @property
+    def _word(self) -> str | None:
+        return self._status
 
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if not self.finished:
-            is_cut = isinstance(error, TruncatedStreamError)
-            reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._status)
-            self._finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
-        return outputs
+    def _is_whole(self, *, told: bool) -> bool:
+        return self._state is State.OPEN and (told or self._status in OVER)
 
     def _complete(self, outputs: _Outputs) -> None:
         if (said := FAILURES.get(self._status or "")) is not None:
@@ -115,10 +82,10 @@ class InteractionsStream:
         self._steps.end(outputs)
         outcome, reason = finish_of(self._status, has_calls=bool(self._steps.calls))
         error = self._steps.error
-        self._finish(outcome if error is None else Outcome.FAILED, reason, outputs, error)
+        self._emit_finish(outcome if error is None else Outcome.FAILED, reason, outputs, error)
 
-    def _finish(
-        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None
+    def _emit_finish(
+        self, outcome: Outcome, reason: FinishReason | None, outputs: _Outputs, error: LanguageModelError | None = None
     ) -> None:
         outputs.append(Finish(outcome, reason, self._usage.value, self._response_id, self._model, error))
         self._state = State.FINISHED
@@ -152,11 +119,10 @@ class InteractionsStream:
         self._steps.whole(objects(said, "steps") or objects(said, "outputs"), outputs)
         self._completed(event, outputs)
 
-    def _error(self, event: Wire, outputs: _Outputs) -> None:
+    def _failure(self, event: Wire, outputs: _Outputs) -> None:
         outputs += self.fail(ERRORS.failure_in(event) or ERRORS.failure("it gave no reason", None))
 
 
-_OVER: Final = (State.FINISHED, State.ENDED)
 _DOCUMENT: Final = "a document"
 
 EVENTS: Final[Mapping[str, tuple[EventKind, Callable[[InteractionsStream, Wire, _Outputs], None]]]] = {
@@ -166,7 +132,7 @@ EVENTS: Final[Mapping[str, tuple[EventKind, Callable[[InteractionsStream, Wire, 
     "step.delta": (EventKind.CONTENT, InteractionsStream._step_delta),
     "step.stop": (EventKind.CONTENT, InteractionsStream._step_stop),
     "interaction.completed": (EventKind.TERMINAL, InteractionsStream._completed),
-    "error": (EventKind.TERMINAL, InteractionsStream._error),
+    "error": (EventKind.TERMINAL, InteractionsStream._failure),
     # The older names of the same events (facts 12).
     "interaction.start": (EventKind.LIFECYCLE, InteractionsStream._about),
     "content.start": (EventKind.CONTENT, InteractionsStream._step_start),

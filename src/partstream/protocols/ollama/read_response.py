@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError, TruncatedStreamError
+from partstream.errors import AdapterUsageError, LanguageModelError, ToolArgumentsError
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.adapter import Adapter
 from partstream.protocols.fields import Wire, identifier, mapping, objects
 from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
 from partstream.protocols.ollama.ending import Ending
@@ -25,20 +26,18 @@ from partstream.protocols.ollama.texts import Texts
 from partstream.protocols.ollama.thinking import Thinking
 from partstream.protocols.ollama.tool_calls import ToolCalls
 from partstream.protocols.protocol import Claim, ReadResponse
-from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from partstream.outputs import Sink
-    from partstream.usage import Usage
+    from partstream.usage import FinishReason, Usage
 
 __all__ = ["READ_RESPONSE", "OllamaStream", "claims", "events_of"]
 
 _Outputs: TypeAlias = list[StreamOutput]
 
 
-class OllamaStream:
+class OllamaStream(Adapter):
     """One answer of Ollama's `/api/chat`; see :class:`partstream.outputs.ResponseStream`.
 
     Attributes:
@@ -47,9 +46,8 @@ class OllamaStream:
     """
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
-        self.sink: Sink | None = None
+        super().__init__()
         self.ending = False
-        self._state = State.IDLE
         self._ending = Ending()
         self._thinking = Thinking(options)
         self._texts = Texts(options, self._thinking)
@@ -58,25 +56,9 @@ class OllamaStream:
         self._counted: set[str] = set()
 
     @property
-    def finished(self) -> bool:
-        """Whether the :class:`Finish` is out."""
-        return self._state in _OVER
-
-    @property
-    def failing(self) -> bool:
-        """False: nothing follows a line with an error."""
-        return False
-
-    @property
     def usage(self) -> Usage | None:
         """The tokens that the server has reported so far."""
         return self._ending.usage
-
-    def feed(self, event: Mapping[str, Any]) -> _Outputs:
-        """Takes the next line and returns what it means, in order."""
-        outputs: _Outputs = []
-        self.feed_into(event, outputs)
-        return outputs
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next line and appends what it means."""
@@ -108,38 +90,23 @@ class OllamaStream:
         if not self.ending and self._ending.is_known:
             self.sink = self._short_way.after(chunk.get("message"))
 
-    def end(self, *, whole: bool = False) -> _Outputs:
-        """Ends the lines."""
-        if self._state is State.ENDED:
-            raise AdapterUsageError("the stream was ended before")
-        outputs: _Outputs = []
-        if not self.finished:
-            if whole or self._ending.word is not None:
-                self._complete(outputs)
-            else:
-                outputs = self.fail(TruncatedStreamError(self._state.name))
-        self._state = State.ENDED
-        return outputs
+    @property
+    def _word(self) -> str | None:
+        return self._ending.word
 
-    def fail(self, error: LanguageModelError) -> _Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
-        outputs: _Outputs = []
-        if self.finished:
-            return outputs
-        self.sink = None
+    def _is_whole(self, *, told: bool) -> bool:
+        return told or self._ending.word is not None
+
+    def _settle(self, outputs: _Outputs) -> None:
         self._texts.settle(outputs)
-        is_cut = isinstance(error, TruncatedStreamError)
-        reason = None if is_cut else FinishReason(UnifiedFinishReason.ERROR, self._ending.word)
-        self._finish(Outcome.TRUNCATED if is_cut else Outcome.FAILED, reason, outputs, error)
-        return outputs
 
     def _complete(self, outputs: _Outputs) -> None:
         self._texts.settle(outputs)
         self._thinking.hand_out(outputs)
         outcome = Outcome.INCOMPLETE if self._ending.is_cut else Outcome.COMPLETED
-        self._finish(outcome, self._ending.reason(has_calls=self._calls.count > 0), outputs)
+        self._emit_finish(outcome, self._ending.reason(has_calls=self._calls.count > 0), outputs)
 
-    def _finish(
+    def _emit_finish(
         self,
         outcome: Outcome,
         reason: FinishReason | None,
@@ -213,7 +180,6 @@ _MESSAGE: Final[dict[str, Callable[[OllamaStream, Any, _Outputs], None]]] = {
 """What is read of a message, in this order."""
 
 _NOISE: Final = frozenset({"role"})
-_OVER: Final = (State.FINISHED, State.ENDED)
 
 
 def _kind(chunk: Wire) -> EventKind | None:
