@@ -1,10 +1,7 @@
 """Every recorded stream gives exactly what it is expected to give, however its bytes arrive and are framed."""
 
 import json
-import random
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +9,17 @@ import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.outputs import CitationMode, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import Outcome, ThinkingMode, Unmapped
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from partstream.protocols.recording import read_recording
 from protocols.anthropic_messages.wire import STOP, closed, delta, opened, read_bytes, sse, started, stopped
+from protocols.feeding import every_feed
 from protocols.openresponses.wire import Result, comparable
+from protocols.recorded import PLAIN, assert_same_fields, assert_same_without_msgspec, read_with_thinking, told
 from recordings import FOLDER, Recording, recordings
 
 RECORDINGS = recordings("anthropic_messages")
 all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
-PLAIN = StreamOptions(call_id_prefix="", citations=CitationMode.OFF)
-"""Sources are shown behind the text, and the expected text has none."""
-
-_SINGLE = 4000
-
-
-def _whole(data: bytes) -> Iterable[bytes]:
-    return [data]
-
-
-def _byte_by_byte(data: bytes) -> Iterator[bytes]:
-    """The events of long answers are alike: of those, the bytes of the beginning and of the end are enough."""
-    at = [*range(min(_SINGLE, len(data))), *range(max(_SINGLE, len(data) - _SINGLE), len(data))]
-    ends = [*at[1:], len(data)]
-    yield from (data[start:end] for start, end in zip(at, ends, strict=True))
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Pieces of any size, the same in each run."""
-    sizes = random.Random(len(data))  # noqa: S311 - guards nothing
-    at = 0
-    while at < len(data):
-        size = sizes.choice((1, 2, 7, 40, 300, 5000))
-        yield data[at : at + size]
-        at += size
 
 
 def _bodies(recording: Recording) -> dict[str, bytes]:
@@ -56,25 +30,17 @@ def _bodies(recording: Recording) -> dict[str, bytes]:
 
 def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
     """What is not in the expected file is not judged."""
-    finish = result.finish
-    found = {
-        "text": result.text,
-        "thinking": result.thinking,
+    found = told(result) | {
         "tool_calls": [{"call_id": one, "name": name, "input": given} for one, name, given in result.calls],
-        "finish": finish.reason and finish.reason.raw,
-        "finish_raw": finish.reason and finish.reason.raw,
-        "error": None if finish.error is None else str(finish.error),
-        "input_tokens": finish.usage and finish.usage.input_tokens,
-        "output_tokens": finish.usage and finish.usage.output_tokens,
+        "error": None if result.finish.error is None else str(result.finish.error),
     }
     if error := expected.get("error"):
         assert error["message"] in str(found.pop("error"))
-    judged = found.keys() & expected.keys()
-    assert {name: found[name] for name in judged} == {name: expected[name] for name in judged}
+    assert_same_fields(found, expected)
 
 
 @all_recordings
-@pytest.mark.parametrize("feed", [_whole, _byte_by_byte, _pieces])
+@every_feed
 def test_a_recording_gives_what_is_expected(recording: Recording, feed: Callable[[bytes], Iterable[bytes]]) -> None:
     for framing, data in _bodies(recording).items():
         _assert_expected(read_bytes(feed(data), PLAIN, framing), recording.expected)
@@ -126,13 +92,7 @@ def test_nothing_but_tools_of_the_server_is_without_a_part(recording: Recording)
 @all_recordings
 @pytest.mark.parametrize("thinking", [ThinkingMode.TEXT, ThinkingMode.OFF])
 def test_thinking_moves_or_disappears_and_nothing_else_changes(recording: Recording, thinking: ThinkingMode) -> None:
-    data = recording.path.read_bytes()
-    shown = read_bytes([data], PLAIN, "jsonl")
-    other = read_bytes([data], StreamOptions(thinking, CitationMode.OFF, ""), "jsonl")
-    assert other.thinking == ""
-    assert other.calls == shown.calls
-    if thinking is ThinkingMode.OFF:
-        assert other.text == shown.text
+    read_with_thinking(read_bytes, recording.path.read_bytes(), thinking)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS[::12])
@@ -164,23 +124,6 @@ def test_a_ping_shows_no_protocol() -> None:
     assert not claim("ping", {"type": "ping"})
 
 
-WITHOUT_MSGSPEC = """
-import sys
-sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
-from partstream.json_codec import FAST
-assert not FAST
-from protocols.anthropic_messages.test_recordings import PLAIN, RECORDINGS, _assert_expected, _bodies
-from protocols.anthropic_messages.wire import read_bytes
-for one in RECORDINGS:
-    recording = one.values[0]
-    for framing, data in _bodies(recording).items():
-        _assert_expected(read_bytes([data], PLAIN, framing), recording.expected)
-"""
-
-
 @pytest.mark.skipif(not (FOLDER / "anthropic_messages").is_dir(), reason="no recordings of Anthropic Messages")
 def test_the_recordings_give_the_same_without_msgspec(request: pytest.FixtureRequest) -> None:
-    tests = request.config.rootpath / "tests"
-    command = [sys.executable, "-c", WITHOUT_MSGSPEC]
-    run = subprocess.run(command, cwd=tests, capture_output=True, timeout=120, check=False)
-    assert (run.returncode, run.stderr.decode()) == (0, "")
+    assert_same_without_msgspec("anthropic_messages", request.config.rootpath)

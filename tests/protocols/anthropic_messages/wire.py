@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partstream.outputs import StreamOptions, StreamOutput
+from partstream.outputs import StreamOptions
 from partstream.protocols.anthropic_messages.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
-from partstream.protocols.thinking_text import open_response
-from protocols.openresponses.wire import Event, Result, check, comparable
+from protocols.feeding import assert_all_give, read_objects, read_pieces
+from protocols.openresponses.wire import Event, Result
 
 PLAIN = StreamOptions(call_id_prefix="")
 FRAMINGS = {framing.name: framing for framing in PROTOCOLS["anthropic-messages"].framings}
@@ -97,19 +97,11 @@ def sse(events: Iterable[Event], named: bool = True) -> list[bytes]:
 
 
 def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing: str = "sse") -> Result:
-    reader = StreamReader("anthropic-messages", options, framing=FRAMINGS[framing])
-    outputs: list[StreamOutput] = []
-    for piece in pieces:
-        outputs += reader.feed(piece)
-    return check(Result(outputs + reader.end()))
+    return read_pieces(StreamReader("anthropic-messages", options, framing=FRAMINGS[framing]), pieces)
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    stream = open_response(READ_RESPONSE, options)
-    outputs: list[StreamOutput] = []
-    for one in events:
-        outputs += stream.feed(one)
-    return check(Result(outputs + stream.end()))
+    return read_objects(READ_RESPONSE, events, options)
 
 
 def read(events: Sequence[Event], **options: Any) -> Result:
@@ -118,14 +110,13 @@ def read(events: Sequence[Event], **options: Any) -> Result:
     named, bare = sse(events), sse(events, named=False)
     lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
     result = read_events(events, settings)
-    expected = comparable(result)
-    for way, other in {
+    ways = {
         "an event a piece": read_bytes(named, settings),
         "whole": read_bytes([b"".join(named)], settings),
         "without names": read_bytes(bare, settings),
         "byte by byte": read_bytes((bytes((byte,)) for byte in b"".join(named)), settings),
         "JSON lines": read_bytes([lines], settings, "jsonl"),
         "lines of JSON in a stream": read_bytes([lines], settings),
-    }.items():
-        assert comparable(other) == expected, way
+    }
+    assert_all_give(result, ways)
     return result

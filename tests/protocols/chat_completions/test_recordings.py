@@ -1,10 +1,7 @@
 """Every recorded stream gives exactly what it is expected to give, however its bytes arrive and are framed."""
 
 import json
-import random
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -12,19 +9,23 @@ from click.testing import CliRunner
 
 from partstream.cli import main
 from partstream.errors import ToolArgumentsError
-from partstream.outputs import CitationMode, Outcome, StreamOptions, ThinkingMode
+from partstream.outputs import Outcome, ThinkingMode
 from partstream.protocols.recording import read_recording
 from protocols.chat_completions.wire import read_bytes
+from protocols.feeding import every_feed
 from protocols.openresponses.wire import Result, comparable
+from protocols.recorded import (
+    PLAIN,
+    assert_calls,
+    assert_same_fields,
+    assert_same_without_msgspec,
+    read_with_thinking,
+    told,
+)
 from recordings import FOLDER, Recording, recordings
 
 RECORDINGS = recordings("chat_completions")
 all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
-PLAIN = StreamOptions(call_id_prefix="", citations=CitationMode.OFF)
-"""Sources are shown behind the text, and the expected text has none."""
-
-
-_SINGLE = 8000
 
 
 def _bodies(recording: Recording) -> dict[str, bytes]:
@@ -34,50 +35,12 @@ def _bodies(recording: Recording) -> dict[str, bytes]:
     return bodies | ({"sse": wire.read_bytes()} if wire.exists() else {})
 
 
-def _whole(data: bytes) -> Iterable[bytes]:
-    return [data]
-
-
-def _byte_by_byte(data: bytes) -> Iterator[bytes]:
-    """The chunks of long answers are alike: of those, the bytes of the beginning and of the end are enough."""
-    ends = data[_SINGLE:-_SINGLE]
-    yield from (data[at : at + 1] for at in range(min(_SINGLE, len(data))))
-    if ends:
-        yield ends
-    rest = data[max(_SINGLE, len(data) - _SINGLE) :]
-    yield from (rest[at : at + 1] for at in range(len(rest)))
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Pieces of any size, the same in each run."""
-    sizes = random.Random(len(data))  # noqa: S311 - guards nothing
-    at = 0
-    while at < len(data):
-        size = sizes.choice((1, 2, 7, 40, 300, 5000))
-        yield data[at : at + size]
-        at += size
-
-
 def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
     """What is not in the expected file is not judged."""
     finish = result.finish
-    found = {
-        "text": result.text,
-        "thinking": result.thinking,
-        "text_stripped": result.text.strip(),
-        "thinking_stripped": result.thinking.strip(),
-        "finish": finish.reason and finish.reason.raw,
-        "finish_raw": finish.reason and finish.reason.raw,
-        "input_tokens": finish.usage and finish.usage.input_tokens,
-        "output_tokens": finish.usage and finish.usage.output_tokens,
-    }
-    judged = found.keys() & expected.keys()
-    assert {name: found[name] for name in judged} == {name: expected[name] for name in judged}
-    if "tool_calls" in expected:
-        wanted = [(one["call_id"], one["name"], one["input"]) for one in expected["tool_calls"]]
-        # A server that gives no id gets one of ours.
-        given = [(wish and one[0], *one[1:]) for one, (wish, *_) in zip(result.calls, wanted, strict=True)]
-        assert given == wanted
+    stripped = {"text_stripped": result.text.strip(), "thinking_stripped": result.thinking.strip()}
+    assert_same_fields(told(result) | stripped, expected)
+    assert_calls(result, expected)
     if error := expected["error"]:
         assert error["message"] in str(finish.error)
         assert finish.outcome is Outcome.FAILED
@@ -87,7 +50,7 @@ def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
 
 
 @all_recordings
-@pytest.mark.parametrize("feed", [_whole, _byte_by_byte, _pieces])
+@every_feed
 def test_a_recording_gives_what_is_expected(recording: Recording, feed: Callable[[bytes], Iterable[bytes]]) -> None:
     for framing, data in _bodies(recording).items():
         _assert_expected(read_bytes(feed(data), PLAIN, framing), recording.expected)
@@ -153,39 +116,11 @@ def _letters(text: str) -> int:
 @all_recordings
 @pytest.mark.parametrize("thinking", [ThinkingMode.TEXT, ThinkingMode.OFF])
 def test_thinking_moves_or_disappears_and_nothing_else_changes(recording: Recording, thinking: ThinkingMode) -> None:
-    data = recording.path.read_bytes()
-    shown = read_bytes([data], PLAIN, "jsonl")
-    options = StreamOptions(thinking, CitationMode.OFF, "")
-    other = read_bytes([data], options, "jsonl")
-    assert other.thinking == ""
-    assert other.calls == shown.calls
-    if thinking is ThinkingMode.OFF:
-        assert other.text == shown.text
-    else:
+    shown, other = read_with_thinking(read_bytes, recording.path.read_bytes(), thinking)
+    if thinking is ThinkingMode.TEXT:
         assert _letters(other.text) == _letters(shown.text) + _letters(shown.thinking)
-
-
-WITHOUT_MSGSPEC = """
-import sys
-sys.modules["msgspec"] = None  # importing it fails, as where it is not installed
-from partstream.json_codec import FAST
-assert not FAST
-import json
-from pathlib import Path
-from recordings import Recording, recordings
-from protocols.chat_completions.test_recordings import PLAIN, RECORDINGS, _assert_expected, _bodies
-from partstream.protocols.recording import read_recording
-from protocols.chat_completions.wire import read_bytes
-for one in RECORDINGS:
-    recording = one.values[0]
-    for framing, data in _bodies(recording).items():
-        _assert_expected(read_bytes([data], PLAIN, framing), recording.expected)
-"""
 
 
 @pytest.mark.skipif(not (FOLDER / "chat_completions").is_dir(), reason="no recordings of Chat Completions")
 def test_the_recordings_give_the_same_without_msgspec(request: pytest.FixtureRequest) -> None:
-    tests = request.config.rootpath / "tests"
-    command = [sys.executable, "-c", WITHOUT_MSGSPEC]
-    run = subprocess.run(command, cwd=tests, capture_output=True, timeout=120, check=False)
-    assert (run.returncode, run.stderr.decode()) == (0, "")
+    assert_same_without_msgspec("chat_completions", request.config.rootpath)

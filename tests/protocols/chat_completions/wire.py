@@ -9,7 +9,8 @@ from partstream.protocols.chat_completions.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
 from partstream.protocols.thinking_text import open_response
-from protocols.openresponses.wire import Event, Result, check, comparable
+from protocols.feeding import assert_all_give, read_pieces
+from protocols.openresponses.wire import Event, Result, check
 
 PLAIN = StreamOptions(call_id_prefix="")
 DONE = b"[DONE]"
@@ -68,11 +69,7 @@ def sse(events: Iterable[Event | bytes]) -> list[bytes]:
 
 
 def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing: str = "sse") -> Result:
-    reader = StreamReader("chat-completions", options, framing=FRAMINGS[framing])
-    outputs: list[StreamOutput] = []
-    for piece in pieces:
-        outputs += reader.feed(piece)
-    return check(Result(outputs + reader.end()))
+    return read_pieces(StreamReader("chat-completions", options, framing=FRAMINGS[framing]), pieces)
 
 
 def read_events(events: Iterable[Event | bytes], options: StreamOptions = PLAIN) -> Result:
@@ -94,15 +91,14 @@ def read(events: Sequence[Event | bytes], **options: Any) -> Result:
     framed = sse(events)
     lines = b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in events)
     result = read_events(events, settings)
-    expected = comparable(result)
-    for way, other in {
+    ways = {
         "an event a piece": read_bytes(framed, settings),
         "whole": read_bytes([b"".join(framed)], settings),
         "byte by byte": read_bytes((bytes((byte,)) for byte in b"".join(framed)), settings),
         "JSON lines": read_bytes([lines], settings, "jsonl"),
         "lines of JSON in a stream": read_bytes([lines], settings),
-    }.items():
-        assert comparable(other) == expected, way
+    }
+    assert_all_give(result, ways)
     return result
 
 

@@ -1,24 +1,23 @@
 """Every recorded stream gives exactly what it is expected to give, however its bytes arrive and are framed."""
 
 import json
-import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from partstream.cli import main
-from partstream.outputs import CitationMode, Outcome, StreamOptions, ThinkingMode, Unmapped
+from partstream.outputs import Outcome, ThinkingMode, Unmapped
 from partstream.protocols.recording import read_recording
+from protocols.feeding import every_feed
 from protocols.gemini.wire import array, read_bytes, sse
 from protocols.openresponses.wire import Result, comparable
+from protocols.recorded import PLAIN, assert_calls, assert_same_fields, read_with_thinking, told
 from recordings import Recording, recordings
 
 RECORDINGS = recordings("gemini")
 all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
-PLAIN = StreamOptions(call_id_prefix="", citations=CitationMode.OFF)
-"""Sources are shown behind the text, and the expected text has none."""
 
 
 def _bodies(recording: Recording) -> list[tuple[str, bytes]]:
@@ -30,54 +29,27 @@ def _bodies(recording: Recording) -> list[tuple[str, bytes]]:
     return [("jsonl", recording.path.read_bytes()), ("sse", b"".join(sse(events))), ("sse", array(events)), *bodies]
 
 
-def _whole(data: bytes) -> Iterable[bytes]:
-    return [data]
-
-
-def _byte_by_byte(data: bytes) -> Iterator[bytes]:
-    return (data[at : at + 1] for at in range(len(data)))
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Pieces of any size, the same in each run."""
-    sizes = random.Random(len(data))  # noqa: S311 - guards nothing
-    at = 0
-    while at < len(data):
-        size = sizes.choice((1, 2, 7, 40, 300, 5000))
-        yield data[at : at + size]
-        at += size
-
-
 def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
     """What is not in the expected file is not judged."""
     finish = result.finish
-    found = {
-        "text": result.text,
-        "thinking": result.thinking,
-        "finish": finish.reason and finish.reason.raw,
+    found = told(result) | {
         "block_reason": finish.reason and finish.reason.raw,
         "error": None if finish.error is None else str(finish.error),
-        "input_tokens": finish.usage and finish.usage.input_tokens,
-        "output_tokens": finish.usage and finish.usage.output_tokens,
         "outcome": finish.outcome.value,
     }
     if error := expected.get("error"):
         assert error["message"] in str(found.pop("error"))
     if outcomes := expected.get("outcome"):
         assert found.pop("outcome") in outcomes
-    judged = found.keys() & expected.keys()
-    assert {name: found[name] for name in judged} == {name: expected[name] for name in judged}
-    if "tool_calls" in expected:
-        wanted = [(one["call_id"], one["name"], one["input"]) for one in expected["tool_calls"]]
-        # A server that gives no id gets one of ours.
-        assert [(wish and one[0], *one[1:]) for one, (wish, *_) in zip(result.calls, wanted, strict=True)] == wanted
+    assert_same_fields(found, expected)
+    assert_calls(result, expected)
     place = 0
     for piece in expected.get("text_pieces", ()):
         place = result.text.index(piece, place) + len(piece)
 
 
 @all_recordings
-@pytest.mark.parametrize("feed", [_whole, _byte_by_byte, _pieces])
+@every_feed
 def test_a_recording_gives_what_is_expected(recording: Recording, feed: Callable[[bytes], Iterable[bytes]]) -> None:
     for framing, data in _bodies(recording):
         _assert_expected(read_bytes(feed(data), PLAIN, framing), recording.expected)
@@ -127,13 +99,7 @@ def test_nothing_but_what_the_server_ran_is_without_a_part(recording: Recording)
 @all_recordings
 @pytest.mark.parametrize("thinking", [ThinkingMode.TEXT, ThinkingMode.OFF])
 def test_thinking_moves_or_disappears_and_nothing_else_changes(recording: Recording, thinking: ThinkingMode) -> None:
-    data = recording.path.read_bytes()
-    shown = read_bytes([data], PLAIN, "jsonl")
-    other = read_bytes([data], StreamOptions(thinking, CitationMode.OFF, ""), "jsonl")
-    assert other.thinking == ""
-    assert other.calls == shown.calls
-    if thinking is ThinkingMode.OFF:
-        assert other.text == shown.text
+    read_with_thinking(read_bytes, recording.path.read_bytes(), thinking)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS[::12])

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from partstream.conversation.reasoning import ITEMS
-from partstream.outputs import StreamOptions, StreamOutput
+from partstream.outputs import StreamOptions
 from partstream.parts import ThinkingPart
 from partstream.protocols.gemini.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.registry import PROTOCOLS
-from partstream.protocols.thinking_text import open_response
-from protocols.openresponses.wire import Event, Result, check, comparable
+from protocols.feeding import assert_all_give, read_objects, read_pieces
+from protocols.openresponses.wire import Event, Result
 
 PLAIN = StreamOptions(call_id_prefix="")
 FRAMINGS = {framing.name: framing for framing in PROTOCOLS["gemini"].framings}
@@ -59,19 +59,11 @@ def array(events: Iterable[Event]) -> bytes:
 
 
 def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN, framing: str = "sse") -> Result:
-    reader = StreamReader("gemini", options, framing=FRAMINGS[framing])
-    outputs: list[StreamOutput] = []
-    for piece in pieces:
-        outputs += reader.feed(piece)
-    return check(Result(outputs + reader.end()))
+    return read_pieces(StreamReader("gemini", options, framing=FRAMINGS[framing]), pieces)
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    stream = open_response(READ_RESPONSE, options)
-    outputs: list[StreamOutput] = []
-    for one in events:
-        outputs += stream.feed(one)
-    return check(Result(outputs + stream.end()))
+    return read_objects(READ_RESPONSE, events, options)
 
 
 def read(events: Sequence[Event], **options: Any) -> Result:
@@ -80,16 +72,15 @@ def read(events: Sequence[Event], **options: Any) -> Result:
     framed = sse(events)
     lines = b"".join(json.dumps(one).encode() + b"\n" for one in events)
     result = read_events(events, settings)
-    expected = comparable(result)
-    for way, other in {
+    ways = {
         "an event a piece": read_bytes(framed, settings),
         "whole": read_bytes([b"".join(framed)], settings),
         "byte by byte": read_bytes((bytes((byte,)) for byte in b"".join(framed)), settings),
         "JSON lines": read_bytes([lines], settings, "jsonl"),
         "an array": read_bytes([array(events)], settings),
         "an array by byte": read_bytes((bytes((byte,)) for byte in array(events)), settings),
-    }.items():
-        assert comparable(other) == expected, way
+    }
+    assert_all_give(result, ways)
     return result
 
 

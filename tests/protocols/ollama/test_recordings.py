@@ -1,7 +1,6 @@
 """Every recorded stream gives exactly what it is expected to give, however its bytes arrive."""
 
 import json
-import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,8 +10,10 @@ from click.testing import CliRunner
 from partstream.cli import main
 from partstream.outputs import Outcome, StreamOptions, ThinkTags
 from partstream.protocols.recording import read_recording
+from protocols.feeding import every_feed
 from protocols.ollama.wire import read_bytes
 from protocols.openresponses.wire import Result, comparable
+from protocols.recorded import assert_calls, assert_same_fields, told
 from recordings import Recording, recordings
 
 RECORDINGS = recordings("ollama")
@@ -28,52 +29,18 @@ def _bodies(recording: Recording) -> Iterator[bytes]:
         yield wire.read_bytes()
 
 
-def _whole(data: bytes) -> Iterable[bytes]:
-    return [data]
-
-
-def _byte_by_byte(data: bytes) -> Iterator[bytes]:
-    """The lines of long answers are alike: of those, the bytes of the beginning and of the end are enough."""
-    single = 4000
-    yield from (data[at : at + 1] for at in range(min(single, len(data))))
-    if rest := data[single:]:
-        yield rest[:-single]
-        yield from (rest[at : at + 1] for at in range(max(0, len(rest) - single), len(rest)))
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    """Pieces of any size, the same in each run."""
-    sizes = random.Random(len(data))  # noqa: S311 - guards nothing
-    at = 0
-    while at < len(data):
-        size = sizes.choice((1, 2, 7, 40, 300, 5000))
-        yield data[at : at + size]
-        at += size
-
-
 def _assert_expected(result: Result, expected: dict[str, Any]) -> None:
     """What is not in the expected file is not judged."""
     finish = result.finish
-    found = {
-        "text": result.text,
-        "thinking": result.thinking,
-        "finish": finish.reason and finish.reason.raw,
-        "input_tokens": finish.usage and finish.usage.input_tokens,
-        "output_tokens": finish.usage and finish.usage.output_tokens,
-    }
-    judged = found.keys() & expected.keys()
-    assert {name: found[name] for name in judged} == {name: expected[name] for name in judged}
-    if "tool_calls" in expected:
-        wanted = [(one["call_id"], one["name"], one["input"]) for one in expected["tool_calls"]]
-        given = [(wish and one[0], *one[1:]) for one, (wish, *_) in zip(result.calls, wanted, strict=True)]
-        assert given == wanted
+    assert_same_fields(told(result), expected)
+    assert_calls(result, expected)
     assert finish.outcome.value in expected.get("outcome", ["completed", "incomplete"])
     if expected["error"]:
         assert expected["error"] in str(finish.error)
 
 
 @all_recordings
-@pytest.mark.parametrize("feed", [_whole, _byte_by_byte, _pieces])
+@every_feed
 def test_a_recording_gives_what_is_expected(recording: Recording, feed: Callable[[bytes], Iterable[bytes]]) -> None:
     for data in _bodies(recording):
         _assert_expected(read_bytes(feed(data), PLAIN), recording.expected)

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from partstream.outputs import StreamOptions, StreamOutput
+from partstream.outputs import StreamOptions
 from partstream.protocols.ollama.read_response import READ_RESPONSE
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking_text import open_response
-from protocols.openresponses.wire import Event, Result, check, comparable
+from protocols.feeding import assert_all_give, read_objects, read_pieces
+from protocols.openresponses.wire import Event, Result, check
 
 PLAIN = StreamOptions(call_id_prefix="")
 
@@ -47,19 +47,11 @@ def as_lines(events: Iterable[Event]) -> bytes:
 
 
 def read_bytes(pieces: Iterable[bytes], options: StreamOptions = PLAIN) -> Result:
-    reader = StreamReader("ollama", options)
-    outputs: list[StreamOutput] = []
-    for piece in pieces:
-        outputs += reader.feed(piece)
-    return check(Result(outputs + reader.end()))
+    return read_pieces(StreamReader("ollama", options), pieces)
 
 
 def read_events(events: Iterable[Event], options: StreamOptions = PLAIN) -> Result:
-    stream = open_response(READ_RESPONSE, options)
-    outputs: list[StreamOutput] = []
-    for one in events:
-        outputs += stream.feed(one)
-    return check(Result(outputs + stream.end()))
+    return read_objects(READ_RESPONSE, events, options)
 
 
 def read_document(document: Event, options: StreamOptions = PLAIN) -> Result:
@@ -72,14 +64,13 @@ def read(events: Sequence[Event], **options: Any) -> Result:
     """Reads the lines in every way that there is, which must not make a difference."""
     settings = StreamOptions(**{"call_id_prefix": "", **options})
     result = read_events(events, settings)
-    expected = comparable(result)
     data = as_lines(events)
-    for way, other in {
+    ways = {
         "a line a piece": read_bytes(data.splitlines(keepends=True), settings),
         "whole": read_bytes([data], settings),
         "byte by byte": read_bytes((bytes((byte,)) for byte in data), settings),
         "without the last line end": read_bytes([data.rstrip(b"\n")], settings),
         "with carriage returns": read_bytes([data.replace(b"\n", b"\r\n")], settings),
-    }.items():
-        assert comparable(other) == expected, way
+    }
+    assert_all_give(result, ways)
     return result
