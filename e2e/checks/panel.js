@@ -12,6 +12,9 @@ const NOISE = /\n\s+at |Traceback|\.js:\d|\.py"?[,:]|node:internal|\[object |und
 /** The agent's own requests; those for a title and the like offer no tools. */
 const isAgentRequest = ({ body }) => body.tools?.length > 0;
 
+/** A picture of one grey point. */
+const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
+
 export const PANEL_CHECKS = [
   {
     name: "panel: the model is in the picker",
@@ -203,6 +206,23 @@ export const PANEL_CHECKS = [
       await panel.newChat();
       assert.match(await panel.ask("say cheese"), /yas eseehc/);
       await screenshot("edited-provider");
+      await panel.pickModel(MODEL);
+    },
+  },
+  {
+    name: "panel: an answer of a picture alone links to the file that was kept",
+    async run({ panel, folder, screenshot }) {
+      const file = join(folder, "echo_provider.py");
+      const source = readFileSync(file, "utf8");
+      const picture = `__import__("partstream").DataPart(__import__("base64").b64decode("${PICTURE}"), "image/png")`;
+      writeFileSync(file, source.replace(/yield word.*/, `yield ${picture}`));
+      await panel.newChat();
+      await panel.pickModel("Echo");
+      const text = await panel.ask("draw");
+      await screenshot("picture");
+      assert.match(text, /image\/png, 67 bytes/);
+      assert.doesNotMatch(text, /no response/i);
+      writeFileSync(file, source);
       await panel.pickModel(MODEL);
     },
   },
