@@ -3,11 +3,10 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
-from anthropic.types import RawMessageStreamEvent
-from openai.types.chat import ChatCompletionChunk
 from pydantic import TypeAdapter
 
 from partstream import InvalidArgumentError, StreamAdapter, TextPart, TruncatedStreamError, UpstreamProtocolError
@@ -64,12 +63,13 @@ def test_json_texts_are_read(form: Any) -> None:
 @pytest.mark.parametrize(
     ("dialect", "chunk", "events"),
     [
-        ("anthropic-messages", RawMessageStreamEvent, WHOLE_MESSAGE),
-        ("chat-completions", ChatCompletionChunk, WHOLE_CHAT),
+        ("anthropic-messages", "anthropic.types:RawMessageStreamEvent", WHOLE_MESSAGE),
+        ("chat-completions", "openai.types.chat:ChatCompletionChunk", WHOLE_CHAT),
     ],
 )
-def test_the_objects_of_official_sdks_are_read(dialect: str, chunk: Any, events: Any) -> None:
-    objects = [TypeAdapter(chunk).validate_python(event) for event in events]
+def test_the_objects_of_official_sdks_are_read(dialect: str, chunk: str, events: Any) -> None:
+    of_chunks: TypeAdapter[Any] = TypeAdapter(resolve_name(chunk))  # a second, which only this test pays
+    objects = [of_chunks.validate_python(event) for event in events]
     assert _parts(objects, dialect=dialect) == [TextPart("Hi")]
 
 

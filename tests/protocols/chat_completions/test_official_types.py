@@ -4,8 +4,6 @@ says. Every list has indices for that helper, which raises where one is missing.
 from typing import Any
 
 from hypothesis import example, given
-from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.conversation.media import URI_LIST
@@ -43,6 +41,8 @@ def _written(outputs: list[StreamOutput], argument_size: int | None = None) -> l
 @given(answers())
 @example(EVERYTHING)
 def test_every_chunk_and_every_document_is_valid_by_the_official_types(outputs: list[StreamOutput]):
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk  # a second, which only these tests pay
+
     events = _written(outputs)
     for event in events:
         if "error" not in event:
@@ -55,6 +55,9 @@ def test_every_chunk_and_every_document_is_valid_by_the_official_types(outputs: 
 @given(answers())
 @example(EVERYTHING)
 def test_the_official_helper_makes_the_document_of_the_chunks(outputs: list[StreamOutput]):
+    from openai.lib.streaming.chat import ChatCompletionStreamState
+    from openai.types.chat import ChatCompletionChunk
+
     events = _written(outputs, argument_size=5)
     status, document = write_document(events)
     state: ChatCompletionStreamState[None] = ChatCompletionStreamState()
