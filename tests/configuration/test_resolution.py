@@ -148,6 +148,7 @@ UNKNOWN = {
     "within a model": ({"models": [{"id": "m", "tool_calling": True}]}, "models[0].tool_calling", "toolCalling"),
     "for Vercel": ({"vercelOidc": {"projekt": "x"}}, "vercelOidc.projekt", "project"),
     "like none": ({"temperature": 1}, "temperature", None),
+    "of an object beside it": ({"numCtx": 8192}, "numCtx", "request.numCtx"),
 }
 
 

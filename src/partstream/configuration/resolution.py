@@ -9,7 +9,7 @@ from partstream.configuration.key_settings import LIFETIME
 from partstream.configuration.table import KEY_SETTINGS, settings_of
 from partstream.protocols.registry import AUTO
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
-from partstream.settings.row import Place, Setting
+from partstream.settings.row import Place, Setting, holder_of
 from partstream.settings.secrecy import shown
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _read(layer: Layer, protocol: str | None, warnings: list[str]) -> dict[str, 
 def _unknown(name: str, given: Given, layer: Layer, rows: Mapping[str, Setting]) -> ConfigurationError:
     row = settings_of().get(name)
     if row is None:
-        return UnknownSettingError(given.where, name, layer.shown_name, rows)
+        return UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
     places = ", ".join(place for place in Place if place in row.places)
     return ConfigurationError(
         given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"

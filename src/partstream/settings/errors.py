@@ -54,16 +54,23 @@ class UnknownSettingError(ConfigurationError):
         name: The name, its first 40 characters; hidden where it may be a key.
         place: Where it stands, such as `request` or `the VS Code group`.
         suggestion: The setting that is probably meant, or None.
+
+    Args:
+        where: Its whole path.
+        name: The name.
+        place: Where it stands.
+        known: The names of the settings that may stand there.
+        inside: The setting there that has one of this name inside, or None.
     """
 
-    def __init__(self, where: str, name: str, place: str, known: Iterable[str]) -> None:
+    def __init__(self, where: str, name: str, place: str, known: Iterable[str], inside: str | None = None) -> None:
         names = tuple(known)
         if (shown := shown_name(name)) == HIDDEN:
             where = where.removesuffix(name) + shown
         super().__init__(where, "an unknown setting", f"one of {', '.join(names)}")
         self.name = shown
         self.place = place
-        self.suggestion = closest_name(name, names)
+        self.suggestion = closest_name(name, names) if inside is None else f"{inside}.{name}"
         self._known = names
 
     def __str__(self) -> str:

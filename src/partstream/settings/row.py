@@ -29,6 +29,7 @@ __all__ = [
     "by_name",
     "check_fields",
     "field_of",
+    "holder_of",
     "is_left_out",
     "refuse",
     "set_field",
@@ -245,6 +246,12 @@ def set_field(fields: dict[str, Any], path: str, value: Any) -> None:
     for name in within:
         fields = fields.setdefault(name, {})
     fields[last] = value
+
+
+def holder_of(name: str, rows: Iterable[Setting]) -> str | None:
+    """The setting with an object in it that has a setting of this name, or None."""
+    holding = (row.name for row in rows if row.contents is not None and name in by_name(row.contents.rows))
+    return next(holding, None)
 
 
 def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnknown) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from partstream.outputs import StreamOptions
 from partstream.protocols.registry import AUTO, DEFAULT_PROTOCOL
 from partstream.redaction import HiddenValues, NotPickled
 from partstream.settings.errors import ConfigurationError, UnknownSettingError
-from partstream.settings.row import check_fields, is_left_out, set_field
+from partstream.settings.row import check_fields, holder_of, is_left_out, set_field
 from partstream.settings.secrecy import hidden_url, secrets_held
 from partstream.upstreams.addresses import is_loopback
 from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
@@ -118,7 +118,7 @@ class GatewayConfiguration(NotPickled):
         rows = upstream_rows(protocol)
         unknown = next((name for name in given if name not in rows), None)
         if unknown is not None:
-            raise UnknownSettingError(unknown, unknown, "the configuration", rows)
+            raise UnknownSettingError(unknown, unknown, "the configuration", rows, holder_of(unknown, rows.values()))
         return cls.from_values({name: rows[name].read(value, name) for name, value in given.items()})
 
     @classmethod
