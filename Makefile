@@ -114,10 +114,10 @@ wheel: setup ## Build the wheel: dist/partstream-*.whl
 	rm -f dist/*.whl
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv build --quiet --wheel --out-dir dist
 
-# Measures, shows and writes artifacts/bench.json; takes four to six minutes. Node is needed for the JavaScript rows only.
+# Measures, shows and writes artifacts/bench.json; takes about eight minutes. Node is needed for the JavaScript rows only.
 .PHONY: bench bench-docs
 
-bench: setup ## Measure beside others, in four to six minutes
+bench: setup ## Measure beside others, in about eight minutes
 	$(BIN)/python -m benchmarks
 
 # The same, and the figures go into the page that explains them.
