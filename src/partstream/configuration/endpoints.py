@@ -110,7 +110,7 @@ def _says(own: Wire, others: Sequence[Wire], asked: Round) -> str:
         sentence += (
             f", and {'speaks ' if signs[own.name].presence is not Presence.THERE else ''}{_listed(there, asked)}"
         )
-    return sentence + (f"; it does not speak {_listed(missing, asked)}" if missing else "")
+    return sentence + (f"; it does not speak {_listed(missing, asked, 'or')}" if missing else "")
 
 
 _VERBS: Final = {
@@ -121,9 +121,9 @@ _VERBS: Final = {
 }
 
 
-def _listed(wires: Sequence[Wire], asked: Round) -> str:
+def _listed(wires: Sequence[Wire], asked: Round, joint: str = "and") -> str:
     shown = [_shown(wire, asked) for wire in wires]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+    return f" {joint} ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
 def _shown(wire: Wire, asked: Round) -> str:
