@@ -5,7 +5,10 @@ import pytest
 from models.lists import GEMINI
 from models.test_discovery import discovering
 from partstream.models.catalogue import read_catalogue
+from partstream.models.filters import ModelSelection, offered_models
+from partstream.models.information import information_of
 from partstream.models.known_capabilities import known_capabilities
+from partstream.models.limits import LimitSettings
 from partstream.models.records import Fact, ModelRecord, Source
 from upstreams.upstreams import run
 
@@ -50,6 +53,25 @@ def test_decision_15_only_models_that_generate_content_are_offered():
 def test_tools_and_images_are_assumed_by_the_kind_of_model(model: str, tools: bool, images: bool):
     record = RECORDS[model]
     assert (record.tool_calling, record.image_input) == (assumed(tools), assumed(images))
+
+
+@pytest.mark.parametrize(
+    ("model", "usual"),
+    [
+        ("gemini-3-pro-preview", "high"),
+        ("gemini-3.1-pro-preview", "high"),
+        ("gemini-3-flash-preview", "high"),
+        ("gemini-3.5-flash", "medium"),
+        ("gemini-3.8-flash", "medium"),
+        ("gemini-2.5-pro", "medium"),
+    ],
+)
+def test_the_level_that_is_chosen_beforehand_is_the_one_that_google_takes_unasked(model: str, usual: str):
+    listed = {"name": f"models/{model}", "thinking": True, "supportedGenerationMethods": ["generateContent"]}
+    record = read_catalogue({"models": [listed]}).entries[model].record
+    (offered,) = offered_models([record], ModelSelection())
+    choices = information_of(offered, LimitSettings()).extra["configurationSchema"]["properties"]
+    assert choices["reasoningEffort"]["default"] == usual
 
 
 def test_a_model_of_which_the_list_says_no_thinking_has_no_levels():

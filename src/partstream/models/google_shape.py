@@ -7,7 +7,7 @@ kind of model, which alone the id tells, and the source of these facts says so.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.models.records import Fact, Source
 from partstream.models.shape import EFFORTS, Shape, has_any
@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["GOOGLE_SHAPE"]
 
+_Value = TypeVar("_Value")
+
 _METHODS: Final = "supportedGenerationMethods"
 _ANSWERS: Final = "generatecontent"
 _NO_TOOLS: Final = re.compile(r"-image|-tts|/gemma-(?:[12][.-]|\d+b)")
+_THINKS_HIGH: Final = re.compile(r"-3(?:\.1)?-(?:pro|flash)(?!-lite|-image)")
+"""Think as much as they can where a request says nothing; later ones think a medium amount (facts gemini.md 10.3)."""
 _NO_IMAGES: Final = re.compile(r"-tts|/gemma-(?:[12][.-]|\d+b)")
 
 
 def _read(fields: Fields) -> dict[str, Any]:
     name, thinks = fields.text("name") or "", fields.boolean("thinking")
+    levels = Fact(EFFORTS, fields.source, "thinking") if thinks is not None and thinks.value else None
     sees = _assumed(_NO_IMAGES.search(name) is None)
     return {
         "name": fields.text("displayName"),
@@ -36,11 +41,12 @@ def _read(fields: Fields) -> dict[str, Any]:
         "tool_calling": _assumed(_NO_TOOLS.search(name) is None),
         "reasoning": thinks,
         # Which levels a model takes, its protocol knows: each of these becomes one of them.
-        "reasoning_efforts": Fact(EFFORTS, fields.source, "thinking") if thinks is not None and thinks.value else None,
+        "reasoning_efforts": levels,
+        "usual_effort": _assumed("high") if levels is not None and _THINKS_HIGH.search(name) else None,
     }
 
 
-def _assumed(value: bool) -> Fact[bool]:
+def _assumed(value: _Value) -> Fact[_Value]:
     return Fact(value, Source.DEFAULT, "the kind of model")
 
 
