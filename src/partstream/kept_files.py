@@ -142,13 +142,21 @@ class KeptFiles:
         path = self._folder / url.rpartition("/")[2]
         return _NAME.fullmatch(path.name) is not None and path.as_uri() == url
 
-    def find(self, url: str) -> bytes | None:
-        """The bytes of a kept file by the address in its link; None for a file that is gone, and for any other."""
+    def find(self, url: str, most_bytes: int) -> bytes | None:
+        """The bytes of a kept file by the address in its link.
+
+        Args:
+            url: The address.
+            most_bytes: The most bytes of a file that is read.
+
+        Returns:
+            The bytes; None for a file that is gone or larger, and for the address of anything else.
+        """
         path = self._folder / url.rpartition("/")[2]
         if not self.owns(url) or path.is_symlink():
             return None
         try:
-            return path.read_bytes() if path.stat().st_size <= self._limits.file_bytes else None
+            return path.read_bytes() if path.stat().st_size <= most_bytes else None
         except OSError:  # it was too old, or somebody removed it
             return None
 

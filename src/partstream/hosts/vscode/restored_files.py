@@ -7,7 +7,7 @@ their place a model sees the picture that it drew, and no server sees where the 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.messages import Role
@@ -45,19 +45,11 @@ def restored(messages: Sequence[ChatMessage], files: KeptFiles, *, takes_images:
     return newest_first[::-1]
 
 
+@dataclass(slots=True)
 class _Room:
     """How many bytes the files of a conversation may still take."""
 
-    __slots__ = ("_left",)
-
-    def __init__(self, size: int) -> None:
-        self._left = size
-
-    def takes(self, data: bytes) -> bool:
-        """Whether there is room for a file, which it takes then."""
-        fits = len(data) <= self._left
-        self._left -= len(data) if fits else 0
-        return fits
+    left: int
 
 
 def _restored_message(message: ChatMessage, files: KeptFiles, room: _Room) -> ChatMessage:
@@ -65,8 +57,8 @@ def _restored_message(message: ChatMessage, files: KeptFiles, room: _Room) -> Ch
         return message
     parts: list[MessagePart] = []
     for part in reversed(message.content):
-        pieces = _pieces(part.value, files, room) if isinstance(part, TextPart) else None
-        parts += reversed([*pieces]) if pieces is not None else [part]
+        pieces = [*_pieces(part.value, files, room)] if isinstance(part, TextPart) else [part]
+        parts += reversed(pieces)
     return replace(message, content=tuple(reversed(parts)))
 
 
@@ -78,9 +70,9 @@ def _pieces(text: str, files: KeptFiles, room: _Room) -> Iterator[MessagePart]:
             continue
         if line.start() > begin:
             yield TextPart(text[begin : line.start()])
-        data = files.find(line["url"])
-        is_back = data is not None and room.takes(data)
-        yield DataPart(data, line["type"]) if is_back and data is not None else TextPart(f"[{line['type']}]")
+        data = files.find(line["url"], room.left)
+        room.left -= len(data or b"")
+        yield TextPart(f"[{line['type']}]") if data is None else DataPart(data, line["type"])
         begin = line.end()
     if begin < len(text) or not text:
         yield TextPart(text[begin:])
