@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from partstream.configuration import Resolved
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.loading import Stamp
     from partstream.provider import LanguageModelChatProvider
+    from partstream.provider_files import Stamp
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["PROVIDER_KEY", "GatewayLoader", "GatewaySurroundings", "editor_settings"]

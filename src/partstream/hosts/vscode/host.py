@@ -20,12 +20,12 @@ from partstream.hosts.vscode.counting import count_all, counting_of, estimate
 from partstream.hosts.vscode.failures import ProviderFailedError, provider_error
 from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 from partstream.hosts.vscode.hosted import HostedProvider
-from partstream.hosts.vscode.loading import SourceLoader, default_name
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
 from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
 from partstream.kept_files import KeptFiles
+from partstream.provider_files import SourceLoader, default_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.announcements import HostListener
     from partstream.hosts.vscode.hosted import Generation
-    from partstream.hosts.vscode.loading import ProviderLoader
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
+    from partstream.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
 
 __all__ = ["LIST_SECONDS", "ProviderHost"]

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.events import Disposable
     from partstream.hosts.vscode import wire
-    from partstream.hosts.vscode.loading import ProviderLoader, Stamp
     from partstream.provider import LanguageModelChatProvider
+    from partstream.provider_files import ProviderLoader, Stamp
 
 __all__ = ["MOST_MODELS", "Generation", "HostedProvider"]
 

@@ -164,7 +164,7 @@ def _spec(name: str, path: Path) -> ModuleSpec:
 
 
 def _make_importable(folder: Path) -> None:
-    # At the end: a file beside the provider must not hide the standard library from the sidecar.
+    # At the end: a file beside the provider must not hide the standard library from this process.
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from partstream.hosts.vscode.loading import ProviderNotFoundError, SourceLoader, default_name
+from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 
 ONE = """
 from partstream.simple import chat_model
