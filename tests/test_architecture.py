@@ -33,9 +33,10 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"answer_functions", "checked_progress", "chunk_sources", "kept_files", "provider_files"}),
     frozenset({"reading", "simple", "chunk_mapping"}),
     frozenset({"stream_adapter"}),
-    frozenset({"consumer", "upstreams", "rpc", "testing"}),
+    frozenset({"consumer", "upstreams", "rpc"}),
     frozenset({"configuration", "connecting"}),
-    frozenset({"hosts"}),
+    frozenset({"hosts", "serving"}),
+    frozenset({"testing"}),
     frozenset({"cli"}),
 )
 CORE = {
@@ -240,6 +241,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.overflow": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,
+    "partstream.serving.clients": {"ai-sdk", *_OLLAMA},
     # Another wire of the same servers, with the same errors and files.
     "partstream.protocols.gemini_interactions": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,

@@ -1,0 +1,67 @@
+"""What is known of an answer once it is over: one value for everybody who counts, measures or logs answers.
+
+Exactly one is made for each answer, none for an event of it. It holds names, numbers and times; nothing that a person
+or a model wrote, and no key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from partstream.serving.clients import RequestClient
+
+if TYPE_CHECKING:
+    from partstream.outputs import Outcome
+    from partstream.usage import FinishReason, Usage
+
+__all__ = ["AnswerObservation"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerObservation:
+    """An answer that is over.
+
+    Attributes:
+        time: When the request was read, in seconds since 1970.
+        wire: The name of the protocol in which it was asked.
+        model: The id of the model that was asked for.
+        provider: The name of the provider that answered, or "" where none was asked.
+        status: The HTTP status of the reply; of a frame of a socket, the status that it stands for.
+        duration: The seconds from the request until its last byte was handed to the server.
+        request_id: The id that the reply carried.
+        client: The client, as its headers name it.
+        caller: The name of the caller whose key was accepted, or "".
+        is_stream: Whether the client asked for events; otherwise for one document.
+        outcome: How the answer ended, or None if it did not: the client left, or no provider was asked.
+        reason: Why the model stopped, or None.
+        usage: The tokens, or None.
+        is_usage_counted: Whether the tokens were counted here because the provider reported none.
+        first_part_after: The seconds from the request until the first part, or None without a part.
+        bytes: The bytes of the body that was sent.
+        events: The events that were sent; 0 of a document.
+        is_cancelled: Whether the client left before the end.
+        error: The class of the error that ended the answer, such as `RateLimitedError`, or None.
+        response_id: The id of the answer on the wire, or None.
+    """
+
+    time: float
+    wire: str
+    model: str
+    provider: str
+    status: int
+    duration: float
+    request_id: str
+    client: RequestClient = field(default_factory=RequestClient)
+    caller: str = ""
+    is_stream: bool = True
+    outcome: Outcome | None = None
+    reason: FinishReason | None = None
+    usage: Usage | None = None
+    is_usage_counted: bool = False
+    first_part_after: float | None = None
+    bytes: int = 0
+    events: int = 0
+    is_cancelled: bool = False
+    error: str | None = None
+    response_id: str | None = None
