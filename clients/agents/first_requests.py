@@ -74,7 +74,7 @@ def _headers(headers: Iterable[tuple[str, str]], names: _Names, said: str) -> li
 def _value(key: str, value: Any, names: _Names, said: str) -> Any:
     match value:
         case dict():
-            return {name: _value(name, one, names, said) for name, one in value.items()}
+            return {_word(name, names): _value(name, one, names, said) for name, one in value.items()}
         case list():
             return [_value(key, one, names, said) for one in value]
         case str():
