@@ -24,6 +24,7 @@ __all__ = [
     "MOST_LEVELS",
     "JSONDecodeError",
     "dumps",
+    "dumps_text",
     "is_json",
     "loads",
     "loads_event",
@@ -133,6 +134,18 @@ def _as_dict(value: object) -> dict[Any, Any]:
 # Peers refuse a whole text for one NaN in it, which Python writes if it is not told otherwise.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 _encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
+
+
+def dumps_text(text: str) -> bytes:
+    """The JSON text of a string, as :func:`dumps` writes it inside a value, in a third of the time.
+
+    Raises:
+        UnicodeEncodeError: The text has a lone surrogate: then :func:`dumps` escapes all of the value.
+    """
+    return _quote(text).encode()
+
+
+_quote: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def is_json(value: object) -> bool:

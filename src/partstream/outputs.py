@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.messages import ChatMessage, RequestOptions
+    from partstream.parts import TextPart, ThinkingPart
 
 __all__ = [
     "Asked",
@@ -35,6 +36,8 @@ __all__ = [
     "Finish",
     "Outcome",
     "PausingStream",
+    "Repeated",
+    "RepeatingWriter",
     "Reply",
     "ReportingStream",
     "ResponseStream",
@@ -317,6 +320,39 @@ class ResponseWriter(Protocol):
 
         Raises:
             AdapterUsageError: The :class:`Finish` has already been written.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """How a part is written that differs from the part before it in its text alone: as one event, which differs from
+    the event before it in the text, and perhaps in a number.
+
+    Attributes:
+        event: Makes the event of a text with a number, as :meth:`ResponseWriter.write` would; notes nothing.
+        note: Notes that the event of a text was written; returns its number, or 0 where events have none.
+        is_numbered: Whether events have a number.
+    """
+
+    event: Callable[[str, int], dict[str, Any]]
+    note: Callable[[str], int] = lambda _text: 0
+    is_numbered: bool = False
+
+
+@runtime_checkable
+class RepeatingWriter(Protocol):
+    """A writer that has a short way for the parts that come by the thousand, see :class:`ResponseWriter`."""
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
+        """How the parts are written, until the next call of :meth:`ResponseWriter.write`, that have the class of a part
+        and its id, a text that is not empty, and no metadata.
+
+        Args:
+            part: The part that was written last; has a text and no metadata.
+
+        Returns:
+            None where such parts are no single event.
         """
         ...
 

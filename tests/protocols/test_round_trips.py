@@ -14,6 +14,7 @@ from conversation.strategies import MESSAGES
 from partstream.errors import CallerError, RequestNotExpressibleError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Asked, CitationMode, FileMode, Reply, StreamOptions, StreamOutput
+from partstream.protocols.answer_bytes import AnswerBytes
 from partstream.protocols.losses import request_form, response_form
 from partstream.protocols.protocol import Protocol
 from partstream.protocols.reader import StreamReader
@@ -50,9 +51,17 @@ def _losses(protocol: Protocol) -> Any:
 
 def _there_and_back(protocol: Protocol, outputs: list[StreamOutput], size: int | None = None) -> list[StreamOutput]:
     data = frame_answer(protocol, write_answer(protocol, ASKED, outputs, REPLY))
+    assert _written_part_by_part(protocol, outputs) == data, f"{protocol.name}: the short way writes other bytes"
     reader = StreamReader(protocol, EVERYTHING)
     pieces = [data] if size is None else [data[start : start + size] for start in range(0, len(data), size)]
     return [*(output for piece in pieces for output in reader.feed(piece)), *reader.end()]
+
+
+def _written_part_by_part(protocol: Protocol, outputs: list[StreamOutput]) -> bytes:
+    assert protocol.write_response is not None
+    corner = protocol.write_response()
+    written = AnswerBytes(corner.open(ASKED, REPLY), corner.stream_form(ASKED))
+    return b"".join([*map(written.write, outputs), written.end()])
 
 
 def _recorded_by_servers() -> list[Any]:

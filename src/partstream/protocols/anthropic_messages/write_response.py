@@ -30,7 +30,7 @@ from partstream.usage import UnifiedFinishReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import Asked, Repeated, Reply, StreamOutput
     from partstream.protocols.citations import Citation
     from partstream.usage import FinishReason
 
@@ -62,6 +62,10 @@ class MessagesWriter:
         self._state = State.OPEN
         ends: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output) or []
         return [*begins, *self._blocks.take(), *ends]
+
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.outputs.RepeatingWriter`."""
+        return self._blocks.repeated()
 
     def _start(self) -> dict[str, Any]:
         message: dict[str, Any] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
+from partstream.outputs import Repeated
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED
 
 if TYPE_CHECKING:
@@ -69,6 +70,19 @@ class WrittenBlocks:
         self._pieces.append(text)
         if self._shows_thinking:
             self._delta("thinking_delta", thinking=text)
+
+    def repeated(self) -> Repeated | None:
+        """The texts or the thoughts that go on with the open block; None for thinking that is not shown."""
+        if self._open == _TEXT:
+            return Repeated(lambda text, _number: self._delta_event("text_delta", text=text))
+        if self._open == _THINKING and self._shows_thinking:
+            return Repeated(lambda text, _number: self._delta_event("thinking_delta", thinking=text), self._keep)
+        return None
+
+    def _keep(self, text: str) -> int:
+        """Keeps a piece of the thinking; events have no number."""
+        self._pieces.append(text)
+        return 0
 
     def sign(self, signature: str) -> None:
         """Signs the open thinking, which ends with it."""
@@ -135,8 +149,10 @@ class WrittenBlocks:
         self._events.append({"type": "content_block_start", "index": self._index, "content_block": dict(block)})
 
     def _delta(self, kind: str, **fields: Any) -> None:
-        delta = {"type": kind, **fields}
-        self._events.append({"type": "content_block_delta", "index": self._index, "delta": delta})
+        self._events.append(self._delta_event(kind, **fields))
+
+    def _delta_event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "content_block_delta", "index": self._index, "delta": {"type": kind, **fields}}
 
     def _stop(self) -> None:
         self._events.append({"type": "content_block_stop", "index": self._index})

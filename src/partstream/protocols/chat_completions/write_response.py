@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, read_media
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
-from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.chat_completions.written_chunks import ASSISTANT, Chunks, WrittenCalls
 from partstream.protocols.chat_completions.written_document import write_document
@@ -63,9 +63,20 @@ class ChatCompletionsWriter:
         row_of_class(_WRITERS, output)(self, output)
         return self._chunks.take()
 
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+        """See :class:`partstream.outputs.RepeatingWriter`."""
+        if isinstance(part, ThinkingPart):
+            return Repeated(lambda text, _number: self._chunks.chunk({"reasoning_content": text}))
+        return Repeated(lambda text, _number: self._chunks.chunk({"content": text}), self._count)
+
+    def _count(self, text: str) -> int:
+        """Counts the characters of the text; chunks have no number."""
+        self._length += len(text)
+        return 0
+
     def _text(self, part: TextPart) -> None:
         if part.value:
-            self._length += len(part.value)
+            self._count(part.value)
             self._chunks.say(content=part.value)
 
     def _thinking(self, part: ThinkingPart) -> None:

@@ -47,7 +47,7 @@ class Chunks:
 
     def say(self, **delta: Any) -> None:
         """Adds a chunk with these fields of the message."""
-        self._chunks.append(self._chunk(delta))
+        self._chunks.append(self.chunk(delta))
 
     def finish(self, word: str, usage: Usage | None) -> None:
         """Adds the end of the message, and the usage if it is known.
@@ -58,14 +58,14 @@ class Chunks:
         """
         told = self._told(usage)
         beside = {} if told is None or self._own_usage else {"usage": told}
-        self._chunks.append(self._chunk({}, word) | beside)
+        self._chunks.append(self.chunk({}, word) | beside)
         self._report(told)
 
     def fail(self, error: dict[str, Any], usage: Usage | None) -> None:
         """Adds the usage of an answer that failed, if it is known, and the error: no finish reason stands before it."""
         told = self._told(usage)
         if told is not None and not self._own_usage:
-            self._chunks.append(self._chunk({}) | {"usage": told})
+            self._chunks.append(self.chunk({}) | {"usage": told})
         self._report(told)
         self._chunks.append(error)
 
@@ -81,7 +81,8 @@ class Chunks:
         chunks, self._chunks = self._chunks, []
         return chunks
 
-    def _chunk(self, delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
+    def chunk(self, delta: dict[str, Any], word: str | None = None) -> dict[str, Any]:
+        """A chunk with a piece of the message, and why the model stopped if it did."""
         beside = {"usage": None} if self._own_usage else {}
         return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": word}], **beside}
 

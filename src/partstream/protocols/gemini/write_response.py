@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.media import URI_LIST
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
-from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.citations import read_citation
 from partstream.protocols.gemini.carried_items import SIGNATURE
@@ -67,9 +67,16 @@ class GeminiWriter:
         chunks, self._chunks = self._chunks, []
         return chunks
 
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+        """See :class:`partstream.outputs.RepeatingWriter`."""
+        beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
+        return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
+
     def _say(self, part: dict[str, Any]) -> None:
-        candidate = {"content": {"parts": [part], "role": "model"}, "index": 0}
-        self._chunks.append({"candidates": [candidate], **self._head})
+        self._chunks.append(self._chunk(part))
+
+    def _chunk(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}], **self._head}
 
     def _text(self, part: TextPart) -> None:
         if part.value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import AdapterUsageError, UpstreamFailureError, UpstreamHTTPError
 from partstream.json_codec import dumps
-from partstream.outputs import Finish, Outcome, Unmapped
+from partstream.outputs import Finish, Outcome, Repeated, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.life import State
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
@@ -57,6 +57,11 @@ class OllamaWriter:
         self._state = State.OPEN
         lines: list[dict[str, Any]] = row_of_class(_WRITERS, output)(self, output)
         return lines
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+        """See :class:`partstream.outputs.RepeatingWriter`."""
+        field = "thinking" if isinstance(part, ThinkingPart) else "content"
+        return Repeated(lambda text, _number: self._line({field: text}))
 
     def _line(self, message: Mapping[str, Any], **beside: Any) -> dict[str, Any]:
         said = {"role": "assistant", "content": "", **message}

@@ -38,7 +38,7 @@ from partstream.protocols.served_documents import MODEL_LIST
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from partstream.outputs import Asked, Reply, StreamOutput
+    from partstream.outputs import Asked, Repeated, Reply, StreamOutput
 
 __all__ = ["WRITE_RESPONSE", "OpenResponsesWriter"]
 
@@ -69,6 +69,10 @@ class OpenResponsesWriter:
             self._begin(output)
         row_of_class(_WRITERS, output)(self, output)
         return self._events.take()
+
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.outputs.RepeatingWriter`."""
+        return None if self._open is None else self._open.repeated(self._events)
 
     def _begin(self, output: StreamOutput) -> None:
         self._state = State.OPEN

@@ -10,9 +10,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
+from partstream.outputs import Repeated
 from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.parts import DataPart, ToolCallPart
     from partstream.protocols.citations import Citation
     from partstream.protocols.openresponses.fields import Wire
@@ -26,6 +29,7 @@ __all__ = [
     "OutputItems",
     "WrittenReasoning",
     "annotation_of",
+    "make_event",
     "source_of",
     "write_call",
     "write_compaction",
@@ -34,6 +38,9 @@ __all__ = [
 
 _ANNOTATION: Final = "url_citation"
 """The one kind of annotation that the schema has."""
+
+_TEXT_DELTA: Final = "response.output_text.delta"
+_SUMMARY_DELTA: Final = "response.reasoning_summary_text.delta"
 
 
 class Identifiers:
@@ -70,13 +77,24 @@ class Events:
 
     def add(self, event_type: str, **fields: Any) -> None:
         """Adds the next event."""
-        self._events.append({"type": event_type, "sequence_number": self._number, **fields})
+        self._events.append(make_event(event_type, self._number, fields))
         self._number += 1
+
+    def skip(self) -> int:
+        """Takes the number of the next event, which is written elsewhere."""
+        number = self._number
+        self._number = number + 1
+        return number
 
     def take(self) -> list[dict[str, Any]]:
         """Hands out the events."""
         events, self._events = self._events, []
         return events
+
+
+def make_event(event_type: str, number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """An event with its number."""
+    return {"type": event_type, "sequence_number": number, **fields}
 
 
 class OutputItems:
@@ -137,9 +155,24 @@ class Message:
 
     def say(self, text: str, events: Events) -> None:
         """Writes a piece of the text."""
+        self._keep(text)
+        events.add(_TEXT_DELTA, **self._delta(text))
+
+    def repeated(self, events: Events) -> Repeated:
+        """The texts that follow the first."""
+
+        def note(text: str) -> int:
+            self._keep(text)
+            return events.skip()
+
+        return Repeated(lambda text, number: make_event(_TEXT_DELTA, number, self._delta(text)), note, is_numbered=True)
+
+    def _keep(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
-        events.add("response.output_text.delta", **self._where, delta=text, logprobs=[])
+
+    def _delta(self, text: str) -> dict[str, Any]:
+        return {**self._where, "delta": text, "logprobs": []}
 
     def cite(self, source: Citation, events: Events) -> None:
         """Writes a source of the text. A source without a position stands behind the last word."""
@@ -210,7 +243,21 @@ class WrittenReasoning:
         if not self._pieces:
             events.add("response.reasoning_summary_part.added", **self._where, part=_summary(""))
         self._pieces.append(text)
-        events.add("response.reasoning_summary_text.delta", **self._where, delta=text)
+        events.add(_SUMMARY_DELTA, **self._delta(text))
+
+    def repeated(self, events: Events) -> Repeated:
+        """The thoughts that follow the first, which has one more event."""
+
+        def note(text: str) -> int:
+            self._pieces.append(text)
+            return events.skip()
+
+        return Repeated(
+            lambda text, number: make_event(_SUMMARY_DELTA, number, self._delta(text)), note, is_numbered=True
+        )
+
+    def _delta(self, text: str) -> dict[str, Any]:
+        return {**self._where, "delta": text}
 
     def close(self, _status: str, events: Events) -> None:
         """Writes the end of the item, which has no status."""
