@@ -34,6 +34,7 @@ __all__ = [
     "ExecutedCode",
     "FileMode",
     "Finish",
+    "IdleWriter",
     "Outcome",
     "PausingStream",
     "Repeated",
@@ -353,6 +354,19 @@ class RepeatingWriter(Protocol):
 
         Returns:
             None where such parts are no single event.
+        """
+        ...
+
+
+@runtime_checkable
+class IdleWriter(ResponseWriter, Protocol):
+    """A writer whose wire has an event that says that the model still works, for clients that count events alone."""
+
+    def idle(self) -> list[dict[str, Any]]:
+        """The events that say so; the answer goes on behind them.
+
+        Raises:
+            AdapterUsageError: The :class:`Finish` has already been written.
         """
         ...
 

@@ -17,27 +17,25 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.conversation.carried import Carried
 from partstream.conversation.rules import ANY_CONVERSATION
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.framings import JSON_LINES, SSE, Framing
-from partstream.protocols.wire_request import WireRequest
+from partstream.protocols.server_corners import ReadRequest, StreamForm, WriteResponse
+from partstream.protocols.wire_request import WireEvent, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from partstream.conversation.chat_request import ChatRequest
     from partstream.conversation.rules import ConversationRules
     from partstream.conversation.settings import RequestSettings
-    from partstream.outputs import Asked, Reply, ResponseStream, ResponseWriter, StreamOptions
-    from partstream.protocols.cached_prompt import CachedPrompt
+    from partstream.outputs import ResponseStream, StreamOptions
     from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.losses import Losses
-    from partstream.protocols.served_documents import ServedDocument
-    from partstream.protocols.signed_state import SignedState, ThoughtfulCall
     from partstream.provider import LanguageModelChatInformation
     from partstream.settings.row import Setting
 
@@ -65,10 +63,6 @@ __all__ = [
     "key_in_header",
     "loaded",
 ]
-
-WireEvent: TypeAlias = dict[str, Any]
-"""One event of a wire as a JSON object."""
-
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The empty JSON object: the request that lacks everything, see :attr:`WriteRequest.empty_request`."""
@@ -313,84 +307,6 @@ class WriteRequest:
     def carries(self) -> Carried:
         """Which state of earlier answers its requests can carry."""
         return Carried.EVERYTHING if self.continues else Carried.ALL_REASONING
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
-    """The corner that reads requests, as a server does.
-
-    Attributes:
-        read: Reads a request; raises :class:`partstream.errors.InvalidRequestError` for what it cannot understand. The
-            path of the request is the one that was asked, with the model in it.
-        paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
-            the model; without any, :attr:`WriteRequest.path`.
-        refuse: Refuses what `read` understands and a real server does not take, in the server's words: raises
-            :class:`partstream.protocols.refused.RefusedRequestError`. None for a wire whose servers refuse no more.
-        cached_prompt: The request as the prompt cache of a real server sees it; takes any body. None for a wire of
-            which no rule is known.
-        signed_state: The signatures that a request brings back, and the calls that need them; takes what `read`
-            understands. None for a wire whose servers sign nothing.
-    """
-
-    read: Callable[[WireRequest], Asked]
-    paths: tuple[str, ...] = ()
-    refuse: Callable[[WireRequest], None] | None = None
-    cached_prompt: Callable[[WireRequest], CachedPrompt] | None = None
-    signed_state: Callable[[WireRequest], Iterable[SignedState | ThoughtfulCall]] | None = None
-
-
-_EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
-
-
-@dataclass(frozen=True, slots=True)
-class StreamForm:
-    """How the events of an answer stand in the bytes of its stream.
-
-    Attributes:
-        frame: The bytes of one event.
-        start: The bytes before the first event.
-        separator: The bytes between two events.
-        end: The bytes behind the last event.
-        content_type: The media type.
-    """
-
-    frame: Callable[[WireEvent], bytes]
-    start: bytes = b""
-    separator: bytes = b""
-    end: bytes = b""
-    content_type: str = _EVENT_STREAM
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResponse:
-    """The corner that writes answers, as a server does.
-
-    Attributes:
-        open: Makes the writer of one response to a request.
-        frame: The bytes of one event.
-        document: The events of a whole response as what a client gets that wants no stream: HTTP status and JSON.
-        error: The JSON object of an HTTP error, given its status and message.
-        end_of_stream: The bytes behind the last event.
-        content_type: The media type of the stream.
-        documents: What a server has beside its answers, such as the list of models.
-        form_of: The form of the stream that a request wants, for a wire that has several; None for the one form that
-            `frame`, `end_of_stream` and `content_type` say.
-    """
-
-    open: Callable[[Asked, Reply], ResponseWriter]
-    frame: Callable[[WireEvent], bytes]
-    document: Callable[[Sequence[WireEvent]], tuple[int, WireEvent]]
-    error: Callable[[int, str], WireEvent]
-    end_of_stream: bytes = b""
-    content_type: str = _EVENT_STREAM
-    documents: tuple[ServedDocument, ...] = ()
-    form_of: Callable[[Asked], StreamForm] | None = None
-
-    def stream_form(self, asked: Asked) -> StreamForm:
-        """The form of the stream that answers a request."""
-        if self.form_of is not None:
-            return self.form_of(asked)
-        return StreamForm(self.frame, end=self.end_of_stream, content_type=self.content_type)
 
 
 @dataclass(frozen=True, slots=True)

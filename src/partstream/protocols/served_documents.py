@@ -28,7 +28,6 @@ class ServedModel:
         thinking: Whether it thinks.
         input_price: US dollars per token of the prompt, as text; None for a model without a price.
         output_price: US dollars per token of the answer, as text; None for a model without a price.
-        count: Counts the tokens of a request to it.
     """
 
     id: str
@@ -40,11 +39,10 @@ class ServedModel:
     thinking: bool
     input_price: str | None
     output_price: str | None
-    count: Callable[[Asked], int]
 
 
-DocumentAnswer: TypeAlias = "Callable[[WireRequest, Sequence[ServedModel]], tuple[int, Mapping[str, Any]]]"
-"""Answers a request for a document: HTTP status and JSON."""
+DocumentAnswer: TypeAlias = "Callable[[WireRequest, Sequence[ServedModel], int], tuple[int, Mapping[str, Any]]]"
+"""Answers a request for a document: HTTP status and JSON. The number is the count of the tokens, where it counts."""
 
 
 def _everybody(_headers: Mapping[str, str]) -> bool:
@@ -58,16 +56,20 @@ class ServedDocument:
     Attributes:
         method: The HTTP method.
         path: The pattern of its path below the base path, see :mod:`partstream.protocols.model_paths`.
-        answer: Answers a request, given the models of the server, the usual one first. It may raise what reading a
-            request raises, and :class:`partstream.protocols.refused.RefusedRequestError`.
+        answer: Answers a request, given the models of the server, the usual one first, and the tokens of the request
+            that `counts` gives, or 0. It may raise what reading a request raises, and
+            :class:`partstream.protocols.refused.RefusedRequestError`.
         is_meant: Whether the headers of a request, names in lower case, ask for this document, where another protocol
             has one at the same path. One that is meant by its headers comes before those that everybody may mean.
+        counts: The request whose tokens the document tells; the server counts them as its model does. It may raise what
+            `answer` may. None for a document that tells none.
     """
 
     method: str
     path: str
     answer: DocumentAnswer
     is_meant: Callable[[Mapping[str, str]], bool] = _everybody
+    counts: Callable[[WireRequest], Asked] | None = None
 
     @property
     def is_for_everybody(self) -> bool:
@@ -75,7 +77,7 @@ class ServedDocument:
         return self.is_meant is _everybody
 
 
-def _model_list(_request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _model_list(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     """The list in OpenAI's form, with the additional fields of the AI Gateway for each model."""
     return 200, {"object": "list", "data": [_entry(model) for model in models]}
 

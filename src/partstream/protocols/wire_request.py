@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["WireRequest"]
+__all__ = ["WireEvent", "WireRequest"]
+
+WireEvent: TypeAlias = dict[str, Any]
+"""One event of a wire as a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.outputs import Reply
 from partstream.protocols.protocol import KeyKind
 from partstream.protocols.refused import RefusedRequestError
+from partstream.serving.routes import NoRouteError, Routes
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
-from partstream.testing.routing import NoRouteError, Routes
 from partstream.testing.scripted import choose_scenario, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, DEFAULT_PATH, ENDPOINTS, reply_identity
 from partstream.testing.served_models import SERVED_MODELS
 from partstream.testing.steps import Send, Step, document, event_stream, paced
-from partstream.testing.token_rule import PromptTokens
+from partstream.testing.token_rule import PromptTokens, count_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from partstream.outputs import Asked
     from partstream.protocols.protocol import WireRequest
+    from partstream.serving.routes import Route
     from partstream.testing.connection import HTTPRequest
     from partstream.testing.prompt_cache import PromptCache
-    from partstream.testing.routing import Route
     from partstream.testing.served import Endpoint
 
 __all__ = ["FAULT_HEADER", "PACE_HEADER", "Answering", "Moment", "Plan", "error_document", "refusal_body"]
@@ -159,13 +159,15 @@ class Answering:
         except (InvalidRequestError, CallerError) as error:  # or it asks for an unknown scenario or fault
             return Plan(_error_document(endpoint, 400, str(error)))
 
-    def _reply(self, route: Route, request: HTTPRequest, moment: Moment) -> Plan:
+    def _reply(self, route: Route[Endpoint], request: HTTPRequest, moment: Moment) -> Plan:
         self._authorise(route.endpoint, request)
         if route.document is None:
             return self._answer(route.endpoint, request, moment)
         body = _read_body(request) if request.body else {}
         asked = route.endpoint.request(request.path, body, request.headers, request.query)
-        status, said = route.document.answer(asked, SERVED_MODELS)
+        counted = route.document.counts
+        tokens = 0 if counted is None else count_prompt(counted(asked)).all
+        status, said = route.document.answer(asked, SERVED_MODELS, tokens)
         return Plan(document(status, dumps(said)))
 
     def _authorise(self, endpoint: Endpoint, request: HTTPRequest) -> None:

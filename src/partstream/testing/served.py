@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Reply, Unmapped
 from partstream.protocols.model_paths import fits_path, literal_size
-from partstream.protocols.protocol import KeyKind, WireRequest
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
+from partstream.serving.endpoints import Endpoint as ServingEndpoint
+from partstream.serving.endpoints import endpoints_of as endpoints_in
 from partstream.testing.directives import NamedValue
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.scripted import identifier, play
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from partstream.outputs import Asked, StreamOutput
-    from partstream.protocols.protocol import Protocol, ReadRequest, WireEvent, WriteRequest, WriteResponse
+    from partstream.protocols.protocol import Protocol, WireEvent, WireRequest
 
 __all__ = [
     "ARGUMENT_SIZE",
@@ -44,38 +45,8 @@ ARGUMENT_SIZE: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A path that speaks a protocol.
-
-    Attributes:
-        protocol: The protocol.
-        base_path: The path of a client's base URL.
-        pattern: The path below that, with `{model}` where it names the model.
-        asks: The corner that writes requests; it has the header for the key.
-        reads: The corner that reads requests.
-        writes: The corner that writes responses.
-    """
-
-    protocol: Protocol
-    base_path: str
-    pattern: str
-    asks: WriteRequest
-    reads: ReadRequest
-    writes: WriteResponse
-
-    @property
-    def path(self) -> str:
-        """The pattern of the whole path."""
-        return self.base_path + self.pattern
-
-    def key_headers(self, key: str, kind: KeyKind = KeyKind.API_KEY) -> dict[str, str]:
-        """The headers that carry a key of a kind in this protocol."""
-        headers = self.asks.authorize(key, kind)
-        return {name: value for name, value in headers.items() if key in value}
-
-    def request(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str], query: str = "") -> WireRequest:
-        """A request at the whole path `path` as the corners of this protocol get it."""
-        return WireRequest(path.removeprefix(self.base_path), body, headers, query, base_path=self.base_path)
+class Endpoint(ServingEndpoint):
+    """A path that speaks a protocol, as a server of that protocol does: with its refusals and its errors."""
 
     def check(self, request: WireRequest, asked: Asked) -> None:
         """Refuses a request as a real server of this protocol does.
@@ -127,30 +98,10 @@ _BESIDE_ERRORS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
 }
 """Additional fields of an HTTP error, by protocol."""
 
-_USUAL_BASE_PATHS: Final = ("/v1",)
-
-_BASE_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
-    "ai-gateway": ("/v3/ai", "/v1/ai", "/v4/ai"),  # of each major version of the published client
-    "gemini": ("/v1beta", "/v1"),
-    "ollama": ("/api",),
-}
-"""The base paths of protocols that do not use the usual one; clients get the first."""
-
 
 def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
-    """The endpoints by path, of the protocols that read requests and write responses.
-
-    If two protocols have the same path, the first one gets it.
-    """
-    endpoints: dict[str, Endpoint] = {}
-    for protocol in protocols:
-        asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
-        if asks is not None and reads is not None and writes is not None:
-            for base_path in _BASE_PATHS.get(protocol.name, _USUAL_BASE_PATHS):
-                for pattern in reads().paths or (asks().path,):
-                    endpoint = Endpoint(protocol, base_path, pattern, asks(), reads(), writes())
-                    endpoints.setdefault(endpoint.path, endpoint)
-    return endpoints
+    """The endpoints by path, of the protocols that read requests and write responses."""
+    return endpoints_in(protocols, Endpoint)
 
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = endpoints_of(loadable_protocols()[0].values())

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.protocols.served_documents import ServedModel
 from partstream.testing.scripted import MODELS
-from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_prompt
+from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE
 
 if TYPE_CHECKING:
-    from partstream.outputs import Asked
     from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["SERVED_MODELS"]
-
-
-def _count(asked: Asked) -> int:
-    return count_prompt(asked).all
 
 
 def _served(model: LanguageModelChatInformation) -> ServedModel:
@@ -30,7 +25,6 @@ def _served(model: LanguageModelChatInformation) -> ServedModel:
         thinking=True,
         input_price=INPUT_PRICE,
         output_price=OUTPUT_PRICE,
-        count=_count,
     )
 
 

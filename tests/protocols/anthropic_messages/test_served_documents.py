@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from partstream import ChatMessage
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
@@ -15,7 +16,7 @@ IDS = [*SCENARIOS]
 
 
 def listed(query: str = "") -> dict[str, Any]:
-    status, document = LIST.answer(WireRequest("/models", {}, query=query, method="GET"), SERVED_MODELS)
+    status, document = LIST.answer(WireRequest("/models", {}, query=query, method="GET"), SERVED_MODELS, 0)
     assert status == 200
     return dict(document)
 
@@ -53,18 +54,21 @@ def test_a_page_that_cannot_be_is_refused(query: str):
 
 
 def test_one_model_is_told_by_its_id_and_an_unknown_one_is_not_found():
-    assert ONE.answer(WireRequest("/models/tools", {}), SERVED_MODELS)[1]["id"] == "tools"
+    assert ONE.answer(WireRequest("/models/tools", {}), SERVED_MODELS, 0)[1]["id"] == "tools"
     with pytest.raises(RefusedRequestError) as caught:
-        ONE.answer(WireRequest("/models/made%2Fup", {}), SERVED_MODELS)
+        ONE.answer(WireRequest("/models/made%2Fup", {}), SERVED_MODELS, 0)
     assert (caught.value.status, str(caught.value)) == (404, "model: made/up")
 
 
 def test_a_request_is_counted_without_what_only_an_answer_needs():
     body = {"model": "text", "messages": [{"role": "user", "content": "12345678"}]}
-    assert COUNT.answer(WireRequest("/messages/count_tokens", body), SERVED_MODELS) == (200, {"input_tokens": 2})
+    request = WireRequest("/messages/count_tokens", body)
+    assert COUNT.counts is not None
+    assert COUNT.counts(request).messages == (ChatMessage.user("12345678"),)
+    assert COUNT.answer(request, SERVED_MODELS, 2) == (200, {"input_tokens": 2})
     for field in ({"max_tokens": 5}, {"stream": True}):
         with pytest.raises(RefusedRequestError, match="Extra inputs are not permitted"):
-            COUNT.answer(WireRequest("/messages/count_tokens", body | field), SERVED_MODELS)
+            COUNT.counts(WireRequest("/messages/count_tokens", body | field))
 
 
 def test_only_clients_of_this_wire_mean_its_models():

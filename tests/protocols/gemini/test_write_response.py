@@ -142,16 +142,15 @@ def test_without_events_a_stream_is_one_array(dialect: str) -> None:
 
 # ---- what stands beside answers ----
 
-MODELS = [
-    ServedModel(f"m{number}", f"M {number}", 1000, 100, True, True, True, None, None, lambda one: len(one.messages))
-    for number in range(120)
-]
+MODELS = [ServedModel(f"m{number}", f"M {number}", 1000, 100, True, True, True, None, None) for number in range(120)]
 
 
 def document(method: str, path: str, query: str = "", body: Any = None) -> tuple[int, Any]:
     fitting = [one for one in WRITE_RESPONSE.documents if one.method == method and fits_path(one.path, path)]
     found = max(fitting, key=lambda one: literal_size(one.path))
-    return found.answer(WireRequest(path, body or {}, query=query, method=method), MODELS)
+    request = WireRequest(path, body or {}, query=query, method=method)
+    tokens = 0 if found.counts is None else len(found.counts(request).messages)
+    return found.answer(request, MODELS, tokens)
 
 
 def test_the_models_come_in_pages() -> None:

@@ -182,7 +182,7 @@ def test_a_document_is_the_last_line_with_the_whole_message() -> None:
 
 def _served(path: str, **body: Any) -> Any:
     document = next(one for one in WRITE_RESPONSE.documents if one.path == path)
-    status, answer = document.answer(WireRequest(path, body), SERVED_MODELS)
+    status, answer = document.answer(WireRequest(path, body), SERVED_MODELS, 0)
     assert status == 200
     return json.loads(json.dumps(answer))
 

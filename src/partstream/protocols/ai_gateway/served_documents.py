@@ -24,7 +24,7 @@ _VERSIONS: Final[Mapping[str, str]] = MappingProxyType({"/v3/ai": "3", "/v1/ai":
 _NEWEST: Final = "4"
 
 
-def _configuration(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     version = _VERSIONS.get(request.base_path, _NEWEST)
     return 200, {"models": [_entry(model, version) for model in models]}
 

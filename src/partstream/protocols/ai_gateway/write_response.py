@@ -90,5 +90,10 @@ def _frame(chunk: Chunk) -> bytes:
 
 # The finish part ends the stream; the published client takes `[DONE]` and does not need it.
 WRITE_RESPONSE: Final = WriteResponse(
-    open=_writer, frame=_frame, document=document_of, error=error_body, documents=DOCUMENTS
+    open=_writer,
+    frame=_frame,
+    document=document_of,
+    error=error_body,
+    documents=DOCUMENTS,
+    base_paths=("/v3/ai", "/v1/ai", "/v4/ai"),  # of each major version of the published client
 )

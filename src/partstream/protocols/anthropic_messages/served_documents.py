@@ -16,6 +16,7 @@ from partstream.protocols.served_documents import ServedDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from partstream.outputs import Asked
     from partstream.protocols.protocol import WireRequest
     from partstream.protocols.served_documents import ServedModel
 
@@ -28,7 +29,7 @@ _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 """What the official server says of a model whose date it does not know."""
 
 
-def _list(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     """One page of the models, behind the one that `after_id` names."""
     query = {name: values[-1] for name, values in parse_qs(request.query).items()}
     size = _page_size(query.get("limit"))
@@ -62,7 +63,7 @@ def _place(ids: list[str], model_id: str, name: str) -> int:
     return ids.index(model_id)
 
 
-def _one(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     model_id = model_in_path(_ONE, request.path)
     for model in models:
         if model.id == model_id:
@@ -109,13 +110,15 @@ def _supported(supported: bool) -> dict[str, bool]:
     return {"supported": supported}
 
 
-def _count(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _counted(request: WireRequest) -> Asked:
     for name in _OF_ANSWERS:
         if name in request.body:
             raise RefusedRequestError(f"{name}: Extra inputs are not permitted")
-    asked = read_request(request)
-    model = next((model for model in models if model.id == asked.model), models[0])
-    return 200, {"input_tokens": model.count(asked)}
+    return read_request(request)
+
+
+def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
+    return 200, {"input_tokens": tokens}
 
 
 _OF_ANSWERS: Final = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_sequences", "metadata")
@@ -130,5 +133,5 @@ def _is_meant(headers: Mapping[str, str]) -> bool:
 DOCUMENTS: Final = (
     ServedDocument("GET", "/models", _list, _is_meant),
     ServedDocument("GET", _ONE, _one, _is_meant),
-    ServedDocument("POST", "/messages/count_tokens", _count),
+    ServedDocument("POST", "/messages/count_tokens", _count, counts=_counted),
 )

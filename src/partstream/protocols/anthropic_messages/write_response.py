@@ -178,4 +178,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     documents=DOCUMENTS,
+    request_id_header="request-id",
 )

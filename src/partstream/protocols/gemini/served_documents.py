@@ -14,6 +14,7 @@ from partstream.protocols.served_documents import ServedDocument
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from partstream.outputs import Asked
     from partstream.protocols.served_documents import ServedModel
     from partstream.protocols.wire_request import WireRequest
 
@@ -27,7 +28,7 @@ _MOST: Final = 1000
 _METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
 
 
-def _list(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _list(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     """One page of the models; a page without a size has fifty."""
     query = {name: values[-1] for name, values in parse_qs(request.query).items()}
     size, token = query.get("pageSize", str(_PAGE)), query.get("pageToken", "0")
@@ -39,7 +40,7 @@ def _list(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dic
     return 200, {"models": [_entry(model) for model in models[start:end]], **behind}
 
 
-def _one(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _one(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     return 200, _entry(_named(model_in_path(_ONE, request.path), models))
 
 
@@ -67,18 +68,19 @@ def _entry(model: ServedModel) -> dict[str, Any]:
     }
 
 
-def _count(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
-    """The tokens of `contents`, or of the whole request in `generateContentRequest`."""
+def _counted(request: WireRequest) -> Asked:
+    """The request that is counted: `contents`, or the whole request in `generateContentRequest`."""
     model_id = model_in_path(_COUNT, request.path) or ""
     body: Mapping[str, Any] = request.body.get("generateContentRequest") or request.body
-    asked = read_asked(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
-    model = next((model for model in models if model.id == model_id), models[0])
-    total = model.count(asked)
-    return 200, {"totalTokens": total, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": total}]}
+    return read_asked(replace(request, path=path_for_model(_ANSWER, model_id), body=body))
+
+
+def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -> tuple[int, dict[str, Any]]:
+    return 200, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
 
 
 DOCUMENTS: Final = (
     ServedDocument("GET", "/models", _list),
     ServedDocument("GET", _ONE, _one),
-    ServedDocument("POST", _COUNT, _count),
+    ServedDocument("POST", _COUNT, _count, counts=_counted),
 )

@@ -192,4 +192,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     error=error_document,
     documents=DOCUMENTS,
     form_of=_form_of,
+    base_paths=("/v1beta", "/v1"),
 )

@@ -40,12 +40,12 @@ def _entry(model: ServedModel) -> dict[str, Any]:
     return {"name": model.id, "model": model.id, "size": 1, "digest": digest, "details": _details()}
 
 
-def _tags(_request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _tags(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     listed = [_entry(one) | {"modified_at": _LONG_AGO, "capabilities": _capabilities(one)} for one in models]
     return 200, {"models": listed}
 
 
-def _show(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     name = request.body.get("model") or request.body.get("name")
     if not name:
         raise RefusedRequestError("model is required")
@@ -62,12 +62,12 @@ def _show(request: WireRequest, models: Sequence[ServedModel]) -> tuple[int, dic
     }
 
 
-def _running(_request: WireRequest, _models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _running(_request: WireRequest, _models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     """No model is loaded: each answers without being loaded."""
     return 200, {"models": []}
 
 
-def _version(_request: WireRequest, _models: Sequence[ServedModel]) -> tuple[int, dict[str, Any]]:
+def _version(_request: WireRequest, _models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     return 200, {"version": VERSION}
 
 

@@ -163,4 +163,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     error=_error,
     content_type="application/x-ndjson",
     documents=DOCUMENTS,
+    base_paths=("/api",),
 )

@@ -214,4 +214,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
     documents=(MODEL_LIST,),
+    stopped=Outcome.INCOMPLETE,
 )

@@ -7,15 +7,15 @@ import pytest
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.served_documents import MODEL_LIST, ServedDocument
+from partstream.serving.routes import NoRouteError, Routes
 from partstream.testing.answering import refusal_body
-from partstream.testing.routing import NoRouteError, Routes
 from partstream.testing.served import endpoints_of
 
 OWN = PROTOCOLS[DEFAULT_PROTOCOL]
 HEADER = "x-their-version"
 
 
-def _answer(_request, _models):
+def _answer(_request, _models, _tokens):
     return 200, {}
 
 
@@ -39,6 +39,11 @@ SECOND = _protocol(
     ServedDocument("GET", "/models/{model}", _answer),
     ServedDocument("POST", "/models/{model}:count", _answer),
     paths=("/models/{model}:stream", "/models/{model}:answer"),
+)
+
+ELSEWHERE = replace(
+    _protocol("elsewhere", "/chat"),
+    write_response=lambda: replace(OWN.write_response(), base_paths=("/own",), documents=()),
 )
 
 
@@ -65,6 +70,23 @@ def test_a_request_finds_what_it_means(method, path, headers, found):
 
 def test_a_document_alone_at_its_path_needs_no_header():
     assert Routes(endpoints_of([SECOND])).find("GET", "/v1/models", {}).document is THEIRS
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/say", "/v1/say"),
+        ("/say", "/v1/say"),
+        ("/v1/v1/say", "/v1/say"),
+        ("/models/a%2Fb:stream", "/v1/models/a%2Fb:stream"),
+        ("/v1/own/chat", "/own/chat"),
+        ("/own/chat", "/own/chat"),
+        ("/v2/say", "/v2/say"),
+        ("/v1/v1/v1/say", "/v1/v1/v1/say"),
+    ],
+)
+def test_a_base_url_may_end_in_v1_or_not_whatever_the_client_puts_behind_it(path, meant):
+    assert Routes(endpoints_of([FIRST, SECOND, ELSEWHERE])).meant_path(path) == meant
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,26 @@
-"""Finds what stands at a path of the replay upstream: where models answer, and the documents of the protocols."""
+"""Finds what stands at a path of a server: where models answer, and the documents of the protocols."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Generic
 
 from partstream.errors import CallerError
 from partstream.protocols.model_paths import fits_path, literal_size
+from partstream.serving.endpoints import AnyEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.protocols.served_documents import ServedDocument
-    from partstream.testing.served import Endpoint
 
 __all__ = ["NoRouteError", "Route", "Routes"]
 
+_USUAL_BASE: Final = "/v1"
+
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Route(Generic[AnyEndpoint]):
     """What stands at a path.
 
     Attributes:
@@ -30,7 +32,7 @@ class Route:
 
     method: str
     path: str
-    endpoint: Endpoint
+    endpoint: AnyEndpoint
     document: ServedDocument | None = None
 
     @property
@@ -55,7 +57,7 @@ class NoRouteError(CallerError):
         self.allowed = allowed
 
 
-class Routes:
+class Routes(Generic[AnyEndpoint]):
     """What stands at the paths of a server.
 
     Args:
@@ -63,12 +65,12 @@ class Routes:
         others: Further paths that the server has, for the message of an unknown one.
     """
 
-    def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
+    def __init__(self, endpoints: Mapping[str, AnyEndpoint], others: Iterable[str] = ()) -> None:
         self._endpoints = tuple(endpoints.values())
         self._others = tuple(others)
         self._routes = tuple(_routes(self._endpoints))
 
-    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
+    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route[AnyEndpoint]:
         """What a request asks for.
 
         Of several patterns that fit the path, the one with the most characters of its own counts. Of several protocols
@@ -90,7 +92,16 @@ class Routes:
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
 
-    def nearest(self, path: str) -> Endpoint:
+    def meant_path(self, path: str) -> str:
+        """The path that a client means, which may write `/v1` once too often, or not at all.
+
+        Some clients put `/v1` behind a base URL themselves and some do not, and a person gives either the base URL with
+        it or that without it (serving facts 2.4). A path at which nothing stands in any of these forms stays as it is.
+        """
+        tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
+        return next((one for one in tried if any(fits_path(route.path, one) for route in self._routes)), path)
+
+    def nearest(self, path: str) -> AnyEndpoint:
         """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
         there = [one for one in self._endpoints if fits_path(one.path, path)]
         if there:
@@ -99,7 +110,7 @@ class Routes:
         return max(below, key=lambda one: len(one.base_path), default=self._endpoints[0])
 
 
-def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
+def _routes(endpoints: Iterable[AnyEndpoint]) -> Iterator[Route[AnyEndpoint]]:
     of_bases = {(one.protocol.name, one.base_path): one for one in endpoints}
     for endpoint in endpoints:
         yield Route("POST", endpoint.path, endpoint)
