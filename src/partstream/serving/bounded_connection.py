@@ -1,0 +1,167 @@
+"""uvicorn's HTTP connection with the limits that uvicorn does not have: size and time of heads, time of bodies."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+    from partstream.serving.connection_limits import ConnectionLimits
+
+__all__ = ["BoundedConnection"]
+
+_SENTENCES: Final = {
+    HTTPStatus.BAD_REQUEST: "The request is not valid HTTP/1.1.",
+    HTTPStatus.REQUEST_TIMEOUT: "The request took too long to arrive.",
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The head of the request is too large.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The server has as many connections as it takes.",
+}
+"""What a client reads that sent no request which an application could answer, by status."""
+_HEADERS: Final = b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n"
+
+
+class _RefusedHeadError(Exception):
+    """Ends the parsing of a head."""
+
+
+class _ArrivalClock:
+    """The one timer of what has not arrived yet: a head, then its body.
+
+    Args:
+        loop: The event loop.
+        expire: Called once when the time is over.
+    """
+
+    __slots__ = ("_expire", "_loop", "_started_at", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, expire: Any) -> None:
+        self._loop = loop
+        self._expire = expire
+        self._timer: asyncio.TimerHandle | None = None
+        self._started_at = 0.0
+
+    def start(self, seconds: float) -> None:
+        """Starts, or starts again."""
+        self.stop()
+        self._started_at = self._loop.time()
+        self._timer = self._loop.call_later(seconds, self._expire)
+
+    def extend(self, seconds: float) -> bool:
+        """Goes on until `seconds` after the start; whether any of them are left."""
+        left = self._started_at + seconds - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._expire)
+        return left > 0
+
+    def stop(self) -> None:
+        """Stops; without effect when it does not run."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """One connection.
+
+    Args:
+        limits: Its limits.
+        options: What uvicorn gives every connection.
+    """
+
+    def __init__(self, *, limits: ConnectionLimits, **options: Any) -> None:
+        super().__init__(**options)
+        self._limits = limits
+        self._clock = _ArrivalClock(self.loop, self._expired)
+        self._is_in_head = True
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._refused = HTTPStatus.BAD_REQUEST
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes the connection, or refuses it where there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+        else:
+            self._clock.start(self._limits.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends everything that waits for the client."""
+        self._clock.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Reads bytes of heads and bodies."""
+        if self.transport.is_closing():
+            return
+        if self._is_in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        # A head is counted by its parts when it is whole; before, what is unfinished is in no part.
+        if self._is_in_head and self._head_bytes > self._limits.head_bytes and not self.transport.is_closing():
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hands the connection to the WebSocket protocol."""
+        self._clock.stop()
+        super().handle_websocket_upgrade()
+
+    def on_message_begin(self) -> None:
+        """Begins a head."""
+        if not self._is_in_head:
+            self._is_in_head, self._head_bytes = True, 0
+            self._clock.start(self._limits.head_seconds)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Ends a head, and starts the application."""
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > self._limits.head_bytes:
+            self._refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            raise _RefusedHeadError
+        if len(self.pipeline) >= self._limits.waiting_requests:
+            raise _RefusedHeadError
+        self._is_in_head, self._body_bytes = False, 0
+        self._clock.start(self._limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Takes a piece of a body."""
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Ends a body."""
+        self._clock.stop()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is no request."""
+        self._refuse(self._refused)
+
+    def _expired(self) -> None:
+        if not self._is_in_head:
+            seconds = self._limits.body_seconds + self._body_bytes / self._limits.body_bytes_per_second
+            if self._clock.extend(seconds):
+                return
+        self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        """Closes the connection, with a status where no answer has begun on it."""
+        self._clock.stop()
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            text = _SENTENCES[status].encode()
+            head = (
+                STATUS_LINE[status],
+                b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+                % len(text),
+            )
+            self.transport.write(b"".join((*head, text)))
+        self.transport.close()

@@ -1,0 +1,334 @@
+"""The embedded server: its sockets, the limits of a connection, and its end; the application here is a few lines."""
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from partstream.serving.connection_limits import ConnectionLimits
+from partstream.serving.listening import CannotListenError, is_loopback_address, listening_sockets
+from partstream.serving.server import HttpServer, StoppedAtOnceError
+
+GET = b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Application:
+    """Answers `/whole` at once, and `/open` and sockets in two pieces: the second comes when `may_end` is set."""
+
+    def __init__(self):
+        self.open_answers = 0
+        self.is_draining = False
+        self.has_begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.bodies = []
+        self.was_ended = False
+
+    def begin_drain(self):
+        self.is_draining = True
+
+    async def drain(self, seconds):
+        try:
+            async with asyncio.timeout(seconds):
+                while self.open_answers:
+                    await self.may_end.wait()
+                    await asyncio.sleep(0)
+        except TimeoutError:
+            self.was_ended = True
+            self.may_end.set()
+            while self.open_answers:
+                await asyncio.sleep(0)
+
+    async def __call__(self, scope, receive, send):
+        await {"lifespan": self._live, "http": self._answer, "websocket": self._talk}[scope["type"]](
+            scope, receive, send
+        )
+
+    async def _live(self, scope, receive, send):
+        for kind in ("startup", "shutdown"):
+            assert (await receive())["type"] == f"lifespan.{kind}"
+            await send({"type": f"lifespan.{kind}.complete"})
+
+    async def _answer(self, scope, receive, send):
+        body = b""
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message["body"]
+            more = message["more_body"]
+        self.bodies.append(body)
+        await send({"type": "http.response.start", "status": 503 if self.is_draining else 200, "headers": []})
+        if scope["path"] == "/open":
+            self.open_answers += 1
+            await send({"type": "http.response.body", "body": b"first", "more_body": True})
+            self.has_begun.set()
+            await self.may_end.wait()
+            self.open_answers -= 1
+        await send({"type": "http.response.body", "body": b"last"})
+
+    async def _talk(self, scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        while (await receive())["type"] == "websocket.receive":
+            self.open_answers += 1
+            await send({"type": "websocket.send", "text": "first"})
+            self.has_begun.set()
+            await self.may_end.wait()
+            await send({"type": "websocket.send", "text": "last"})
+            self.open_answers -= 1
+
+
+class Served:
+    def __init__(self, application, server, port, task):
+        self.application = application
+        self.server = server
+        self.port = port
+        self.task = task
+
+    async def exchange(self, data):
+        """What comes until the server closes the connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(data)
+        received = await reader.read()
+        writer.close()
+        return received
+
+
+@asynccontextmanager
+async def serving(**options):
+    limits = options.pop("limits", ConnectionLimits(closing_seconds=1))
+    sockets = listening_sockets("127.0.0.1", 0, limits.peer_seconds)
+    port = sockets[0].getsockname()[1]
+    application = Application()
+    server = HttpServer(application, sockets, limits=limits, **options)
+    is_listening = asyncio.Event()
+    task = asyncio.create_task(server.serve(is_listening.set))
+    await is_listening.wait()
+    try:
+        yield Served(application, server, port, task)
+    finally:
+        application.may_end.set()
+        server.stop()
+        await asyncio.wait((task,), timeout=10)
+        assert task.done()
+
+
+def run(test, **options):
+    async def within():
+        async with asyncio.timeout(20), serving(**options) as served:
+            await test(served)
+
+    asyncio.run(within())
+
+
+async def _open_stream(served):
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(GET.replace(b"whole", b"open"))
+    await served.application.has_begun.wait()
+    return reader, writer
+
+
+def test_a_stream_that_is_open_when_the_server_is_stopped_goes_on_to_its_end():
+    async def test(served):
+        reader, writer = await _open_stream(served)
+        served.server.stop()
+        refused = await served.exchange(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert b" 503 " in refused.partition(b"\r\n")[0], "a new request is refused, not a connection"
+        served.application.may_end.set()
+        assert (await reader.read()).endswith(b"5\r\nfirst\r\n4\r\nlast\r\n0\r\n\r\n")
+        writer.close()
+        await served.task
+        assert not served.application.was_ended
+
+    run(test)
+
+
+def test_a_stream_that_does_not_end_in_time_is_ended_by_the_application():
+    async def test(served):
+        reader, writer = await _open_stream(served)
+        served.server.stop()
+        assert (await reader.read()).endswith(b"0\r\n\r\n")
+        writer.close()
+        await served.task
+        assert served.application.was_ended
+
+    run(test, drain_seconds=0.05)
+
+
+def test_a_turn_on_a_socket_ends_before_the_socket_is_closed():
+    async def test(served):
+        async with connect(f"ws://127.0.0.1:{served.port}/", proxy=None) as client:
+            await client.send("go")
+            assert await client.recv() == "first"
+            served.server.stop()
+            served.application.may_end.set()
+            assert await client.recv() == "last"
+            with pytest.raises(ConnectionClosed) as closed:
+                await client.recv()
+        assert closed.value.rcvd.code == 1012
+        await served.task
+
+    run(test)
+
+
+def test_a_second_stop_ends_the_server_with_its_answers_open():
+    said = []
+
+    async def test(served):
+        reader, writer = await _open_stream(served)
+        served.server.stop()
+        while not said:
+            await asyncio.sleep(0)
+        served.server.stop()
+        with pytest.raises(StoppedAtOnceError):
+            await served.task
+        assert not (await reader.read()).endswith(b"0\r\n\r\n")
+        writer.close()
+
+    run(test, on_drain=said.append)
+    assert said == [1]
+
+
+def test_an_idle_connection_does_not_delay_the_end():
+    async def test(served):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(GET)
+        await reader.readuntil(b"0\r\n\r\n")
+        served.server.stop()
+        assert await reader.read() == b""
+        await served.task
+        writer.close()
+
+    run(test)
+
+
+SMALL = ConnectionLimits(
+    connections=2, head_bytes=1000, head_seconds=0.05, body_seconds=0.05, waiting_requests=3, closing_seconds=1
+)
+
+
+NO_REQUESTS = [
+    (b"\x16\x03\x01\x02\x00 this is no HTTP\r\n\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nX : y\r\nContent-Length: 0\r\n\r\n", b"400"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n" + GET, b"400"),
+    (b"GET / HTTP/1.1\nHost: x\n\n", b"400"),
+    (b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+    (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+    (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2000, b"431"),
+    (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2000 + b"\r\n\r\n", b"431"),
+    (b"GET /" + b"x" * 2000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"431"),
+    (b"POST / HT", b"408"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nX:", b"408"),
+    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx", b"408"),
+    (b"", b"408"),
+]
+
+
+def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
+    async def test(served):
+        for data, status in NO_REQUESTS:
+            received = await served.exchange(data)
+            assert received.split(b" ")[1] == status, data
+            assert received.count(b"HTTP/1.1 ") == 1, "one answer, and nothing behind it"
+        assert served.application.bodies == []
+
+    run(test, limits=SMALL)
+
+
+def test_a_connection_that_sends_its_second_head_slowly_is_closed_too():
+    async def test(served):
+        received = await served.exchange(GET + b"GET /who")
+        assert [line.split(b" ")[1] for line in received.split(b"HTTP/1.1")[1:3]] == [b"200", b"408"]
+
+    run(test, limits=SMALL)
+
+
+def test_a_body_that_keeps_coming_may_take_longer():
+    limits = ConnectionLimits(body_seconds=0.05, body_bytes_per_second=1, closing_seconds=1)
+
+    async def test(served):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(b"POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" + b"x" * 99)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.15):
+                await reader.read(1)
+        writer.write(b"x")
+        await reader.readuntil(b"0\r\n\r\n")
+        writer.close()
+        assert served.application.bodies == [b"x" * 100]
+
+    run(test, limits=limits)
+
+
+def test_a_client_that_sends_more_requests_than_it_waits_for_answers_is_refused():
+    async def test(served):
+        reader, writer = await _open_stream(served)
+        writer.write(GET * 5)
+        assert b"0\r\n\r\n" not in await reader.read(), "the answer that runs is cut: nothing may follow it"
+        writer.close()
+        assert len(served.application.bodies) == 1
+        served.application.may_end.set()
+
+    run(test, limits=SMALL)
+
+
+def test_one_connection_too_many_gets_503():
+    async def test(served):
+        held = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(2)]
+        for reader, writer in held:
+            writer.write(GET)
+            await reader.readuntil(b"0\r\n\r\n")
+        assert b" 503 " in await served.exchange(GET)
+        for _, writer in held:
+            writer.close()
+
+    run(test, limits=SMALL)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has no such option")
+def test_data_that_nobody_takes_ends_the_connection_after_thirty_seconds():
+    async def test(served):
+        _, writer = await _open_stream(served)
+        (connection,) = served.server.state.connections
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        writer.close()
+
+    run(test)
+
+
+def test_an_address_that_is_taken_is_named():
+    (first,) = listening_sockets("127.0.0.1", 0, 30)
+    port = first.getsockname()[1]
+    with (
+        first,
+        pytest.raises(CannotListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: "),
+    ):
+        listening_sockets("127.0.0.1", port, 30)
+
+
+def test_a_name_that_nobody_knows_is_named():
+    with pytest.raises(CannotListenError, match=r"cannot listen on no\.such\.host\.invalid:1: "):
+        listening_sockets("no.such.host.invalid", 1, 30)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("127.0.0.2", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)],  # noqa: S104
+)
+def test_loopback_is_told_by_the_address(host, expected):
+    if ":" in host and not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    assert is_loopback_address(host) is expected
