@@ -1,0 +1,124 @@
+"""One line for each answer that is over, for people or as JSON; never a word of a prompt or an answer, and no key.
+
+Names come from clients and models, so what would act on a terminal or begin another line is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.json_codec import dumps
+from partstream.numbers import storable_text
+from partstream.serving.clients import AnswerKind
+from partstream.serving.telemetry_names import error_of
+from partstream.settings.kinds import Choice
+from partstream.visible_text import visible
+
+if TYPE_CHECKING:
+    from partstream.serving.observation import AnswerObservation
+
+__all__ = ["LOGGER_NAME", "AnswerLog", "LogForm", "json_line", "text_line"]
+
+LOGGER_NAME: Final = "partstream.serving.answers"
+"""The logger that has one record for each answer."""
+
+_MOST_CHARACTERS: Final = 120
+"""The most characters of a name in a line."""
+
+
+class LogForm(Choice):
+    """The form of the lines."""
+
+    TEXT = "text", "For people"
+    JSON = "json", "A JSON object a line, for programs"
+
+
+class AnswerLog:
+    """Writes a record for each answer to the logger :data:`LOGGER_NAME`: a warning where the server was at fault.
+
+    Args:
+        form: The form of the lines.
+    """
+
+    def __init__(self, form: LogForm = LogForm.TEXT) -> None:
+        self._line = json_line if form is LogForm.JSON else text_line
+        self._logger = logging.getLogger(LOGGER_NAME)
+
+    def observe(self, answer: AnswerObservation) -> None:
+        """Writes the record of an answer that is over."""
+        level = logging.WARNING if answer.status >= 500 or answer.error is not None else logging.INFO
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, "%s", self._line(answer))
+
+
+def text_line(answer: AnswerObservation) -> str:
+    """An answer as a line for people: time, wire, status, how it ended, then what is known, each with its name."""
+    facts = _facts(answer)
+    head = [str(facts.pop(name)) for name in ("time", "wire", "status", "ended")]
+    return " ".join([*head, *(f"{name}={_shown(value)}" for name, value in facts.items())])
+
+
+def json_line(answer: AnswerObservation) -> str:
+    """An answer as a JSON object on one line."""
+    return visible(dumps(_facts(answer)).decode())
+
+
+def _facts(answer: AnswerObservation) -> dict[str, Any]:
+    """What a line says, in its order; what is not known is left out."""
+    usage, client = answer.usage, answer.client
+    facts = {
+        "time": datetime.fromtimestamp(answer.time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "wire": answer.wire,
+        "status": answer.status,
+        "ended": _ended(answer),
+        "model": answer.model,
+        "provider": answer.provider,
+        "client": client.name,
+        "version": client.version,
+        "session": client.session,
+        "turn": client.turn,
+        "kind": None if client.kind is AnswerKind.TURN else client.kind.value,
+        "retry": client.retry or None,
+        "caller": answer.caller,
+        "input": None if usage is None else usage.input_tokens,
+        "cached": None if usage is None else usage.cached_tokens,
+        "output": None if usage is None else usage.output_tokens,
+        "counted": answer.is_usage_counted or None,
+        "first_part_s": _rounded(answer.first_part_after),
+        "duration_s": _rounded(answer.duration),
+        "bytes": answer.bytes,
+        "events": answer.events if answer.is_stream else None,
+        "error": error_of(answer),
+        "request": answer.request_id,
+    }
+    return {name: _bounded(value) for name, value in facts.items() if value not in {None, ""}}
+
+
+def _ended(answer: AnswerObservation) -> str:
+    if answer.is_cancelled:
+        return "cancelled"
+    if answer.outcome is None:
+        return "refused"
+    return answer.outcome.value if answer.reason is None else answer.reason.unified.value
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
+
+
+def _bounded(value: Any) -> Any:
+    """A value of which a name has no more than some characters, and only such as UTF-8 has."""
+    if not isinstance(value, str):
+        return value
+    short = value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}…"
+    return storable_text(short)
+
+
+def _shown(value: Any) -> str:
+    """A value in a line for people: in quotes where its end would not be seen."""
+    if not isinstance(value, str):
+        return "yes" if value is True else str(value)
+    text = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return text if text and not any(one in text for one in ' "=') else f'"{text.replace(chr(34), chr(39))}"'

@@ -1,0 +1,86 @@
+"""One line for each answer, which nobody's name can turn into two."""
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partstream.outputs import Outcome
+from partstream.serving.answer_log import LOGGER_NAME, AnswerLog, LogForm, json_line, text_line
+from partstream.serving.clients import RequestClient
+from partstream.visible_text import visible
+
+from .observations import an_answer
+
+
+def test_a_line_for_people_begins_with_what_they_look_for() -> None:
+    assert text_line(an_answer()) == (
+        "2026-09-21T14:13:20.000Z openresponses 200 stop model=parrot provider=birds client=codex version=0.169.0"
+        " session=session-1 turn=turn-1 caller=ada input=1200 cached=800 output=101 first_part_s=0.5 duration_s=2.5"
+        " bytes=9000 events=120 request=req_1"
+    )
+
+
+def test_a_line_for_programs_is_a_json_object_with_the_same_facts() -> None:
+    facts = json.loads(json_line(an_answer(is_usage_counted=True)))
+    assert facts["time"] == "2026-09-21T14:13:20.000Z"
+    assert (facts["status"], facts["ended"], facts["session"], facts["input"]) == (200, "stop", "session-1", 1200)
+    assert facts["counted"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended", "error"),
+    [
+        ({"outcome": None, "reason": None, "status": 401}, "refused", "401"),
+        ({"outcome": None, "reason": None, "is_cancelled": True}, "cancelled", "cancelled"),
+        ({"outcome": Outcome.FAILED, "reason": None, "error": "UpstreamError"}, "failed", "UpstreamError"),
+    ],
+)
+def test_a_line_says_how_an_answer_ended(changes: dict[str, Any], ended: str, error: str) -> None:
+    facts = json.loads(json_line(an_answer(**changes)))
+    assert (facts["ended"], facts["error"]) == (ended, error)
+
+
+@given(name=st.text(), session=st.text())
+def test_any_name_stays_on_its_line_and_is_shown(name: str, session: str) -> None:
+    answer = an_answer(model=name, client=RequestClient(name, session=session))
+    for line in (text_line(answer), json_line(answer)):
+        assert line.splitlines() == [line]
+        assert line == visible(line)
+    assert json.loads(json_line(answer))["status"] == 200
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("a b", 'model="a b"'),
+        ('x" client=root', 'model="x\' client=root"'),
+        ("\x1b[2J", "model=\\u001b[2J"),
+        ("a\nb", "model=a\\nb"),
+        ("m" * 500, f"model={'m' * 120}…"),
+    ],
+)
+def test_a_hostile_name_is_shown_as_what_it_is(model: str, shown: str) -> None:
+    assert f" {shown} provider=" in text_line(an_answer(model=model))
+
+
+@pytest.mark.parametrize(
+    ("changes", "level"),
+    [
+        ({}, logging.INFO),
+        ({"status": 429}, logging.INFO),
+        ({"status": 503}, logging.WARNING),
+        ({"error": "E"}, logging.WARNING),
+    ],
+)
+def test_an_answer_is_one_record_and_a_fault_of_the_server_a_warning(
+    changes: dict[str, Any], level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER_NAME):
+        AnswerLog(LogForm.JSON).observe(an_answer(**changes))
+    [record] = caplog.records
+    assert (record.name, record.levelno) == (LOGGER_NAME, level)
+    assert json.loads(record.message)["request"] == "req_1"
