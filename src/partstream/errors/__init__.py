@@ -22,6 +22,7 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
     ├── UnexpectedValueError                a value is not valid at its place; names the place, the value, what is valid
     │   └── InvalidRequestError             a client sent us a request that its protocol does not allow
+    │       └── UnsupportedParameterError   a client asks us for something that nothing here can do
     ├── ToolRoundLimitError                 the model still calls tools after the rounds that the consumer allows
     └── CallerError                         the calling code has a bug, or a setting is wrong
         ├── AdapterUsageError               an adapter was fed after it ended
@@ -47,6 +48,7 @@ from partstream.errors.requests import (
     RequestNotExpressibleError,
     ToolRoundLimitError,
     UnknownModelError,
+    UnsupportedParameterError,
 )
 from partstream.errors.roots import (
     CallerError,
@@ -91,6 +93,7 @@ __all__ = [
     "TruncatedStreamError",
     "UnexpectedValueError",
     "UnknownModelError",
+    "UnsupportedParameterError",
     "UpstreamAbortedError",
     "UpstreamConnectionError",
     "UpstreamError",

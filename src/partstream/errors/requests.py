@@ -9,11 +9,17 @@ __all__ = [
     "RequestNotExpressibleError",
     "ToolRoundLimitError",
     "UnknownModelError",
+    "UnsupportedParameterError",
 ]
 
 
 class InvalidRequestError(UnexpectedValueError):
     """A client's request does not conform to its protocol; `where` is a place such as `input[2].content`."""
+
+
+class UnsupportedParameterError(InvalidRequestError):
+    """A client's request asks for something that nothing here can do, such as two answers at once; `where` names the
+    parameter."""
 
 
 class UnknownModelError(LanguageModelError):

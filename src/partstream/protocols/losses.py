@@ -52,12 +52,14 @@ class ErrorForm:
         message: What the provider said of it, or else its own sentence.
         code: The provider's code, or None.
         status: The HTTP status of the response, or the one that the provider names beside its error; or None.
+        error: The error itself, from which a loss tells how a wire says it; not compared.
     """
 
     kind: str
     message: str
     code: str | None
     status: int | None = None
+    error: LanguageModelError | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def request_form(asked: Asked, losses: Sequence[RequestLoss] = ()) -> Asked:
 def _error_form(error: LanguageModelError) -> ErrorForm:
     said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
     code, status = (error.provider_code, error.http_status) if isinstance(error, UpstreamError) else (None, None)
-    return ErrorForm(type(error).__name__, said or error.message, code, status)
+    return ErrorForm(type(error).__name__, said or error.message, code, status, error)
 
 
 def _joined(parts: Iterable[MessagePart]) -> list[Any]:

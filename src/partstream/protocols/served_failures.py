@@ -78,6 +78,8 @@ class ServedFailure:
         retry_after: The seconds after which asking again may succeed, or None.
         fields: Further fields of the error object, by the wire's own names.
         request_id: The id of the request, for wires whose bodies hold it; empty where it is not known.
+        tokens: The tokens of a conversation that is too long; None where they are not known.
+        token_limit: The most tokens that it may have; None where it is not known.
     """
 
     kind: FailureKind
@@ -87,6 +89,8 @@ class ServedFailure:
     retry_after: float | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     request_id: str = ""
+    tokens: int | None = None
+    token_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

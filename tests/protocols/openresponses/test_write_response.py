@@ -223,7 +223,7 @@ def test_an_incomplete_answer_says_why_and_its_last_item_is_incomplete(reason, w
         (UpstreamFailureError("It broke.", provider_code="odd"), "odd", "It broke."),
         (UpstreamFailureError("It broke."), "server_error", "It broke."),
         (UpstreamHTTPError(429, provider_message="Slow down."), "rate_limit_exceeded", "Slow down."),
-        (UpstreamHTTPError(401), "permission_error", "the server answered HTTP 401: it gave no reason"),
+        (UpstreamHTTPError(401), "permission_denied", "the server answered HTTP 401: it gave no reason"),
     ],
 )
 def test_a_failure_is_an_error_event_and_a_failed_response(error, code, message):

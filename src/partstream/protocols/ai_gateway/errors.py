@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.carried import Carried
 from partstream.errors import UpstreamHTTPError
+from partstream.protocols.common_failures import FailureRow, common_reply
 from partstream.protocols.errors import Errors
+from partstream.protocols.served_failures import FailureKind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.errors import UpstreamError
     from partstream.protocols.ai_sdk.fields import Chunk
+    from partstream.protocols.served_failures import FailedReply, ServedFailure
 
-__all__ = ["ERRORS", "error_body", "http_status", "refuses_reasoning"]
+__all__ = ["ERRORS", "error_body", "failed_reply", "http_status", "refuses_reasoning"]
 
 _DEFAULT_STATUS: Final = 500
 
@@ -32,6 +37,33 @@ def error_body(status: int, message: str) -> Chunk:
     """The JSON body of an HTTP error."""
     default = "internal_server_error" if status >= _DEFAULT_STATUS else "invalid_request_error"
     return {"error": {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}}
+
+
+def failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure as an HTTP reply, with the types that the gateway's client makes its errors of."""
+    return common_reply(failure, _ROWS)
+
+
+_REQUEST: Final = "invalid_request_error"
+_SERVER: Final = "internal_server_error"
+_ROWS: Final[Mapping[FailureKind, FailureRow]] = {
+    FailureKind.INVALID_REQUEST: FailureRow(400, _REQUEST),
+    FailureKind.UNSUPPORTED_PARAMETER: FailureRow(400, _REQUEST),
+    FailureKind.UNAUTHENTICATED: FailureRow(401, "authentication_error"),
+    FailureKind.FORBIDDEN: FailureRow(403, "forbidden"),
+    FailureKind.NOT_FOUND: FailureRow(404, "not_found"),
+    FailureKind.METHOD_NOT_ALLOWED: FailureRow(405, _REQUEST),
+    FailureKind.MODEL_NOT_FOUND: FailureRow(404, "model_not_found"),
+    FailureKind.TOO_LARGE: FailureRow(413, _REQUEST),
+    FailureKind.CONTEXT_LENGTH: FailureRow(400, _REQUEST, "context_length_exceeded", is_acted_on=True),
+    FailureKind.RATE_LIMITED: FailureRow(429, "rate_limit_exceeded"),
+    # The client asks again after 429 and never after 402.
+    FailureKind.SPENT_BUDGET: FailureRow(402, "insufficient_funds"),
+    FailureKind.OVERLOADED: FailureRow(503, _SERVER),
+    FailureKind.TIMEOUT: FailureRow(504, "timeout_error"),
+    FailureKind.UPSTREAM: FailureRow(502, _SERVER),
+    FailureKind.INTERNAL: FailureRow(500, _SERVER),
+}
 
 
 def http_status(error: Chunk) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.json_codec import dumps
 from partstream.protocols.ai_gateway.documents import document_of
 from partstream.protocols.ai_gateway.ending import end_chunks
-from partstream.protocols.ai_gateway.errors import error_body
+from partstream.protocols.ai_gateway.errors import error_body, failed_reply
 from partstream.protocols.ai_gateway.served_documents import DOCUMENTS
 from partstream.protocols.ai_gateway.specification import LATEST
 from partstream.protocols.ai_sdk.chunks import (
@@ -96,4 +96,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     error=error_body,
     documents=DOCUMENTS,
     base_paths=("/v3/ai", "/v1/ai", "/v4/ai"),  # of each major version of the published client
+    fail=failed_reply,
 )

@@ -13,7 +13,7 @@ from partstream.protocols.anthropic_messages.usage import ReportedUsage
 from partstream.protocols.anthropic_messages.write_response import citation_of, stop_word
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import joined_blocks
-from partstream.protocols.anthropic_messages.written_errors import type_of
+from partstream.protocols.anthropic_messages.written_errors import said_of
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
@@ -106,8 +106,10 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _error_code(form: ResponseForm) -> ResponseForm:
-    error = form.error
-    return form if error is None else replace(form, error=replace(error, code=type_of(error.code, error.status)))
+    if form.error is None or form.error.error is None:
+        return form
+    code, message = said_of(form.error.error)
+    return replace(form, error=replace(form.error, code=code, message=message))
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
@@ -149,7 +151,8 @@ _RESPONSE: Final = (
     ),
     ResponseLoss(
         "error-code",
-        "An error has one of the types of this wire: its own code if it is one of them, else the one of its status.",
+        "An error has one of the types of this wire: its own code if it is one of them, else the one of its kind. What "
+        "is too long is said in the words that clients look for.",
         _error_code,
     ),
     ERROR_KIND,

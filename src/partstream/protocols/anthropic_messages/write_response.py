@@ -19,7 +19,7 @@ from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row
 from partstream.protocols.anthropic_messages.served_documents import DOCUMENTS
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import write_document
-from partstream.protocols.anthropic_messages.written_errors import error_document, error_event
+from partstream.protocols.anthropic_messages.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.anthropic_messages.written_state import WrittenState
 from partstream.protocols.anthropic_messages.written_usage import usage_at_end, usage_at_start
 from partstream.protocols.citations import read_citation
@@ -177,6 +177,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     frame=frame,
     document=write_document,
     error=error_document,
+    fail=failed_reply,
     documents=DOCUMENTS,
     request_id_header="request-id",
 )

@@ -1,27 +1,32 @@
-"""Errors as a server of this wire says them: one type for each HTTP status (facts 9; `anthropic` 2.12.0,
-`types/shared/error_object.py`)."""
+"""Errors as a server of this wire says them: one type for each kind of failure (facts 9; `anthropic` 2.12.0,
+`types/shared/error_object.py`; serving.md 3.2)."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.errors import UpstreamError
+from partstream.protocols.failure_meanings import failure_of
+from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.errors import LanguageModelError
 
-__all__ = ["API_ERROR", "error_document", "error_event", "status_of", "type_of"]
+__all__ = ["API_ERROR", "error_document", "error_event", "failed_reply", "said_of", "status_of"]
 
 API_ERROR: Final = "api_error"
 _REQUEST: Final = "invalid_request_error"
+_NOT_FOUND: Final = "not_found_error"
 
 _TYPES: Final[dict[int, str]] = {
     400: _REQUEST,
     401: "authentication_error",
     402: "billing_error",
     403: "permission_error",
-    404: "not_found_error",
+    404: _NOT_FOUND,
     409: "conflict_error",
     413: "request_too_large",
     429: "rate_limit_error",
@@ -30,40 +35,56 @@ _TYPES: Final[dict[int, str]] = {
     529: "overloaded_error",
 }
 _STATUSES: Final = {name: status for status, name in _TYPES.items()}
-_OF_CODES: Final = {
-    LanguageModelErrorCode.NOT_FOUND: "not_found_error",
-    LanguageModelErrorCode.NO_PERMISSIONS: "permission_error",
-    LanguageModelErrorCode.BLOCKED: "rate_limit_error",
+
+_OF_FAILURES: Final[Mapping[FailureKind, str]] = {
+    FailureKind.INVALID_REQUEST: _REQUEST,
+    FailureKind.UNSUPPORTED_PARAMETER: _REQUEST,
+    FailureKind.UNAUTHENTICATED: "authentication_error",
+    FailureKind.FORBIDDEN: "permission_error",
+    FailureKind.NOT_FOUND: _NOT_FOUND,
+    FailureKind.METHOD_NOT_ALLOWED: _REQUEST,
+    FailureKind.MODEL_NOT_FOUND: _NOT_FOUND,
+    FailureKind.TOO_LARGE: "request_too_large",
+    FailureKind.CONTEXT_LENGTH: _REQUEST,
+    FailureKind.RATE_LIMITED: "rate_limit_error",
+    FailureKind.SPENT_BUDGET: "billing_error",
+    FailureKind.OVERLOADED: "overloaded_error",
+    FailureKind.TIMEOUT: "timeout_error",
+    FailureKind.UPSTREAM: API_ERROR,
+    FailureKind.INTERNAL: API_ERROR,
 }
+
+_TOO_LONG: Final = "prompt is too long"
+"""What Claude Code looks for before it shortens a conversation (serving.md 3.2)."""
 
 
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
-    kind = type_of(None, status)
-    identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
+    kind = _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
+    return _document(status, kind, message)
+
+
+def failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure as an HTTP reply."""
+    kind = _OF_FAILURES[failure.kind]
+    status = STATUSES[failure.kind] if kind == _REQUEST else _STATUSES[kind]
+    document = _document(status, kind, _said(failure))
+    error = {**document["error"], **failure.fields}
+    identity = failure.request_id or document["request_id"]
+    return FailedReply(status, retry_headers(failure), {**document, "error": error, "request_id": identity})
 
 
 def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     """The event with which a failed answer ends."""
-    if error is None:
-        return {"type": "error", "error": {"type": API_ERROR, "message": "it gave no reason"}}
-    return {"type": "error", "error": {"type": _type_of_error(error), "message": _message(error)}}
+    kind, message = (API_ERROR, "it gave no reason") if error is None else said_of(error)
+    return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def type_of(code: str | None, status: int | None) -> str:
-    """The type that a provider's own code and an HTTP status stand for: the code if it is one of this wire's types."""
-    if code is not None and code in _STATUSES:
-        return code
-    if status is None:
-        return API_ERROR
-    return _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
-
-
-def _type_of_error(error: LanguageModelError) -> str:
-    if isinstance(error, UpstreamError):
-        return type_of(error.provider_code, error.http_status)
-    return _OF_CODES.get(error.code, API_ERROR)
+def said_of(error: LanguageModelError) -> tuple[str, str]:
+    """The type and the message of an error: the provider's own code where it is one of this wire's types."""
+    failure = failure_of(error)
+    code = error.provider_code if isinstance(error, UpstreamError) else None
+    return code if code in _STATUSES else _OF_FAILURES[failure.kind], _said(failure)
 
 
 def status_of(kind: str) -> int:
@@ -71,6 +92,17 @@ def status_of(kind: str) -> int:
     return _STATUSES.get(kind, 500)
 
 
-def _message(error: LanguageModelError) -> str:
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return said or error.message
+def _document(status: int, kind: str, message: str) -> dict[str, Any]:
+    identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
+    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
+
+
+def _said(failure: ServedFailure) -> str:
+    if failure.kind is FailureKind.CONTEXT_LENGTH and _TOO_LONG not in failure.message:
+        if failure.tokens is not None and failure.token_limit is not None:
+            return f"{_TOO_LONG}: {failure.tokens} tokens > {failure.token_limit} maximum"
+        return f"{_TOO_LONG}: {failure.message}"
+    # The form of the wire has no field for the parameter.
+    if failure.param is not None and failure.param not in failure.message:
+        return f"{failure.param}: {failure.message}"
+    return failure.message

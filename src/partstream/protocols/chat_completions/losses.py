@@ -12,9 +12,9 @@ from partstream.protocols.chat_completions.request_losses import REQUEST
 from partstream.protocols.chat_completions.usage import read_usage
 from partstream.protocols.chat_completions.write_response import annotation_of, finish_word, picture_address
 from partstream.protocols.chat_completions.written_chunks import WrittenCalls, written_usage
-from partstream.protocols.chat_completions.written_errors import SERVER_ERROR
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
+from partstream.protocols.common_failures import said_in_stream
 from partstream.protocols.common_losses import (
     BROKEN_ANSWER,
     ERROR_KIND,
@@ -135,8 +135,10 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _error_code(form: ResponseForm) -> ResponseForm:
-    error = form.error
-    return form if error is None else replace(form, error=replace(error, code=error.code or SERVER_ERROR))
+    if form.error is None:
+        return form
+    said = said_in_stream(form.error.error)
+    return replace(form, error=replace(form.error, message=said["message"], code=said["code"]))
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
@@ -182,7 +184,12 @@ _RESPONSE: Final = (
         _reason,
     ),
     ERROR_KIND,
-    ResponseLoss("error-code", "An error has a code; where it has none, one is made up.", _error_code),
+    ResponseLoss(
+        "error-code",
+        "An error has a code: that which clients of this wire act on, such as `rate_limit_exceeded`, else the "
+        "provider's own; where it has none, one is made up. The seconds to wait stand in the message.",
+        _error_code,
+    ),
     ResponseLoss(
         "token-counts",
         "Tokens are reported where input and output are known. Counts that contradict each other are read as those "

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import InvalidRequestError
+from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
 from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts, checked, described, not_default, optional_text
@@ -77,7 +77,8 @@ def _check_abilities(body: Mapping[str, Any]) -> None:
     for name, (harmless, expected) in _ABILITIES.items():
         if body.get(name) not in harmless:
             value = body[name]
-            raise InvalidRequestError(name, str(value) if isinstance(value, int) else described(value), expected)
+            got = str(value) if isinstance(value, int) else described(value)
+            raise UnsupportedParameterError(name, got, expected)
 
 
 _OF_THE_SERVER: Final[dict[str, Any]] = {

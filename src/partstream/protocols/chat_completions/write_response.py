@@ -22,6 +22,7 @@ from partstream.protocols.chat_completions.written_document import write_documen
 from partstream.protocols.chat_completions.written_errors import error_document, error_event
 from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
+from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
 from partstream.protocols.protocol import WriteResponse
 from partstream.protocols.served_documents import MODEL_LIST
@@ -185,4 +186,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
     documents=(MODEL_LIST,),
+    fail=common_reply,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.common_failures import said_in_stream
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
@@ -28,13 +28,6 @@ _KINDS: Final[dict[int, tuple[str, str | None]]] = {
 }
 """Type and code of an error by its HTTP status, as OpenAI sends them."""
 
-_CODES: Final = {
-    LanguageModelErrorCode.NOT_FOUND: "not_found",
-    LanguageModelErrorCode.NO_PERMISSIONS: "permission_denied",
-    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
-}
-"""The code of an error whose provider gave none."""
-
 
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
@@ -44,11 +37,7 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 
 def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     """The event with which a failed answer ends."""
-    if error is None:
-        return _error("it gave no reason", SERVER_ERROR, SERVER_ERROR)
-    code = error.provider_code if isinstance(error, UpstreamError) else None
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return _error(said or error.message, SERVER_ERROR, code or _CODES.get(error.code, SERVER_ERROR))
+    return {"error": said_in_stream(error)}
 
 
 def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:

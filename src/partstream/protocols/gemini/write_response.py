@@ -23,7 +23,7 @@ from partstream.protocols.gemini.read_request import ARRAY
 from partstream.protocols.gemini.sealed_state import made_up_signature
 from partstream.protocols.gemini.served_documents import DOCUMENTS
 from partstream.protocols.gemini.written_document import write_document
-from partstream.protocols.gemini.written_errors import error_document, error_event
+from partstream.protocols.gemini.written_errors import error_document, error_event, failed_reply
 from partstream.protocols.gemini.written_state import WrittenState
 from partstream.protocols.gemini.written_usage import written_usage
 from partstream.protocols.life import State
@@ -190,6 +190,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     frame=frame,
     document=write_document,
     error=error_document,
+    fail=failed_reply,
     documents=DOCUMENTS,
     form_of=_form_of,
     base_paths=("/v1beta", "/v1"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.protocols.failure_meanings import failure_of
+from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from partstream.errors import LanguageModelError
 
-__all__ = ["error_document", "error_event"]
+__all__ = ["error_document", "error_event", "failed_reply"]
 
 _STATUSES: Final = {
     400: "INVALID_ARGUMENT",
@@ -26,11 +30,11 @@ _STATUSES: Final = {
 }
 """The name of each status, `google.rpc.Code` as HTTP has it."""
 
-_KINDS: Final = {
-    LanguageModelErrorCode.NOT_FOUND: 404,
-    LanguageModelErrorCode.NO_PERMISSIONS: 403,
-    LanguageModelErrorCode.BLOCKED: 429,
-}
+_OF_FAILURES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.UPSTREAM: 500}
+
+_TYPE: Final = "type.googleapis.com/google.rpc."
+_SPENT: Final = "PartstreamBudgetPerDay"
+"""The quota that a spent budget names: clients tell by the end of its name that asking again is of no use."""
 
 
 def error_document(status: int, message: str) -> dict[str, Any]:
@@ -39,10 +43,33 @@ def error_document(status: int, message: str) -> dict[str, Any]:
     return {"error": {"code": status, "message": message, "status": name}}
 
 
+def failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure as an HTTP reply."""
+    status = _OF_FAILURES[failure.kind]
+    return FailedReply(status, retry_headers(failure), _said(failure))
+
+
 def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     """The event with which a failed answer ends."""
-    if error is None:
-        return error_document(500, "it gave no reason")
-    status = error.http_status if isinstance(error, UpstreamError) else None
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return error_document(status or _KINDS.get(error.code, 500), said or error.message)
+    return error_document(500, "it gave no reason") if error is None else _said(failure_of(error))
+
+
+def _said(failure: ServedFailure) -> dict[str, Any]:
+    message = failure.message
+    if failure.tokens is not None and failure.token_limit is not None:
+        message = (
+            f"The input token count ({failure.tokens}) exceeds the maximum number of tokens allowed "
+            f"({failure.token_limit})."
+        )
+    said = error_document(_OF_FAILURES[failure.kind], message)
+    details: list[dict[str, Any]] = []
+    if failure.param is not None:
+        fields = [{"field": failure.param, "description": failure.message}]
+        details.append({"@type": f"{_TYPE}BadRequest", "fieldViolations": fields})
+    if failure.kind is FailureKind.SPENT_BUDGET:
+        details.append({"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": _SPENT}]})
+    if failure.retry_after is not None:
+        details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{math.ceil(failure.retry_after)}s"})
+    if details:
+        said["error"]["details"] = details
+    return said

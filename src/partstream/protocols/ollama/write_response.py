@@ -18,6 +18,7 @@ from partstream.protocols.life import State
 from partstream.protocols.ollama.ending import DURATIONS, METADATA
 from partstream.protocols.ollama.served_documents import DOCUMENTS
 from partstream.protocols.protocol import WriteResponse
+from partstream.protocols.served_failures import STATUSES, FailedReply, FailureKind, ServedFailure, retry_headers
 from partstream.protocols.timestamps import rfc3339
 from partstream.usage import UnifiedFinishReason
 
@@ -156,11 +157,20 @@ def _error(_status: int, message: str) -> dict[str, Any]:
     return {"error": message}
 
 
+_STATUSES: Final[Mapping[FailureKind, int]] = {**STATUSES, FailureKind.SPENT_BUDGET: 402}
+
+
+def _failed_reply(failure: ServedFailure) -> FailedReply:
+    """A failure as an HTTP reply: its clients know nothing but the status and one sentence (facts 5)."""
+    return FailedReply(_STATUSES[failure.kind], retry_headers(failure), {"error": failure.message})
+
+
 WRITE_RESPONSE: Final = WriteResponse(
     open=OllamaWriter,
     frame=_frame,
     document=_document,
     error=_error,
+    fail=_failed_reply,
     content_type="application/x-ndjson",
     documents=DOCUMENTS,
     base_paths=("/api",),

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.carried import Carried
-from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.errors import UpstreamHTTPError
+from partstream.protocols.common_failures import said_in_stream
 from partstream.protocols.errors import Errors
 from partstream.protocols.openresponses.optional_fields import REFUSED_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.errors import LanguageModelError
+    from partstream.errors import LanguageModelError, UpstreamError
 
 __all__ = [
     "SERVER_ERROR",
@@ -72,13 +73,6 @@ _KINDS: Final[dict[int, tuple[str, str | None]]] = {
 }
 """Type and code of an error by its HTTP status."""
 
-_CODES: Final = {
-    LanguageModelErrorCode.NOT_FOUND: "not_found",
-    LanguageModelErrorCode.NO_PERMISSIONS: "permission_error",
-    LanguageModelErrorCode.BLOCKED: "rate_limit_exceeded",
-}
-"""The code of an error whose provider gave none."""
-
 
 def error_document(status: int, message: str) -> dict[str, Any]:
     """The JSON object of an HTTP error."""
@@ -87,12 +81,9 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 
 
 def error_of(error: LanguageModelError | None) -> dict[str, Any]:
-    """The `error` object of a failed response."""
-    if error is None:
-        return {"code": SERVER_ERROR, "message": "it gave no reason"}
-    code = error.provider_code if isinstance(error, UpstreamError) else None
-    said = error.provider_message if isinstance(error, UpstreamFailureError | UpstreamHTTPError) else None
-    return {"code": code or _CODES.get(error.code, SERVER_ERROR), "message": said or error.message}
+    """The `error` object of a failed response, with the codes that Codex acts on (serving.md 1.2, point 8)."""
+    said = said_in_stream(error)
+    return {"code": said["code"], "message": said["message"]}
 
 
 def error_payload(error: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from partstream.conversation.reasoning import ITEMS
 from partstream.outputs import Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.common_failures import said_in_stream
 from partstream.protocols.common_losses import ERROR_KIND, PROVIDER_METADATA, SOURCES_BEHIND, TRUNCATION
 from partstream.protocols.losses import Losses, ResponseForm, ResponseLoss
 from partstream.protocols.openresponses.citations import citation_of
-from partstream.protocols.openresponses.errors import SERVER_ERROR
 from partstream.protocols.openresponses.finish import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.request_losses import REQUEST
 from partstream.protocols.openresponses.written_items import MADE_UP, annotation_of, source_of
@@ -134,8 +134,10 @@ def _reason(form: ResponseForm) -> ResponseForm:
 
 
 def _error_code(form: ResponseForm) -> ResponseForm:
-    error = form.error
-    return form if error is None else replace(form, error=replace(error, code=error.code or SERVER_ERROR))
+    if form.error is None:
+        return form
+    said = said_in_stream(form.error.error)
+    return replace(form, error=replace(form.error, message=said["message"], code=said["code"]))
 
 
 def _counts(form: ResponseForm) -> ResponseForm:
@@ -181,7 +183,12 @@ _RESPONSE: Final = (
     ),
     TRUNCATION,
     ERROR_KIND,
-    ResponseLoss("error-code", "An error has a code; where it has none, one is made up.", _error_code),
+    ResponseLoss(
+        "error-code",
+        "An error has a code: that which clients of this wire act on, such as `rate_limit_exceeded`, else the "
+        "provider's own; where it has none, one is made up. The seconds to wait stand in the message.",
+        _error_code,
+    ),
     ResponseLoss(
         "token-counts",
         "Tokens are reported where input and output are known; cached and reasoning tokens that are not known are 0.",

@@ -15,6 +15,7 @@ from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
+from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
@@ -215,4 +216,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     end_of_stream=b"data: [DONE]\n\n",
     documents=(MODEL_LIST,),
     stopped=Outcome.INCOMPLETE,
+    fail=common_reply,
 )
