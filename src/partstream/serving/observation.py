@@ -6,16 +6,19 @@ or a model wrote, and no key.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from partstream.serving.clients import RequestClient
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from partstream.outputs import Outcome
     from partstream.usage import FinishReason, Usage
 
-__all__ = ["AnswerObservation"]
+__all__ = ["AnswerObservation", "AnswerTrace", "StartTrace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class AnswerObservation:
         outcome: How the answer ended, or None if it did not: the client left, or no provider was asked.
         reason: Why the model stopped, or None.
         usage: The tokens, or None.
+        cost: The cost in US dollars, as the upstreams that the provider asked reported or list it; or None.
+        is_usage_kept: Whether an upstream that the provider asked has entered its tokens into the ledger itself.
         is_usage_counted: Whether the tokens were counted here because the provider reported none.
         first_part_after: The seconds from the request until the first part, or None without a part.
         bytes: The bytes of the body that was sent.
@@ -58,6 +63,8 @@ class AnswerObservation:
     outcome: Outcome | None = None
     reason: FinishReason | None = None
     usage: Usage | None = None
+    cost: float | None = None
+    is_usage_kept: bool = False
     is_usage_counted: bool = False
     first_part_after: float | None = None
     bytes: int = 0
@@ -65,3 +72,25 @@ class AnswerObservation:
     is_cancelled: bool = False
     error: str | None = None
     response_id: str | None = None
+
+
+class AnswerTrace(Protocol):
+    """One answer as it is traced: what wants to know of it before it is over."""
+
+    def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
+        """The time in which the provider is asked; entered and left in the task that asks it.
+
+        Args:
+            provider: The name of the provider.
+            model: The id of the model.
+        """
+        ...
+
+    def finish(self, answer: AnswerObservation) -> None:
+        """Ends the trace with what is known of the answer; called once for every trace."""
+        ...
+
+
+StartTrace: TypeAlias = Callable[[str, str, Mapping[str, str]], AnswerTrace]
+"""Starts the trace of a request, of which it gets the method, the route as a pattern (`/v1/responses`) and the headers,
+with their names in lower case."""

@@ -53,7 +53,7 @@ class Attribute(StrEnum):
     CONVERSATION = "gen_ai.conversation.id"
     ERROR = "error.type"
     METHOD = "http.request.method"
-    PATH = "url.path"
+    ROUTE = "http.route"
     STATUS = "http.response.status_code"
     RESENT = "http.request.resend_count"
     CLIENT = "user_agent.name"
