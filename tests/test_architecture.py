@@ -48,8 +48,8 @@ CORE = {
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
     "__future__", "abc", "base64", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib",
-    "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "types", "typing", "urllib.parse",
-    "zlib",
+    "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "types", "typing",
+    "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",

@@ -303,11 +303,13 @@ class Reply:
         created_at: The time of the reply, in seconds since 1970.
         argument_size: The most characters of a call's arguments in one event; None for all of them in one event, as a
             part holds a whole call.
+        secret: What the server signs with that only it reads again; empty for a server that signs nothing.
     """
 
     identity: str
     created_at: int
     argument_size: int | None = None
+    secret: bytes = field(default=b"", repr=False, compare=False)
 
 
 class ResponseWriter(Protocol):

@@ -68,7 +68,7 @@ def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
     value = optional_text(fields, name, where)
     if not value:
         got = "an empty string" if fields.get(name) == "" else "nothing"
-        raise InvalidRequestError(f"{where}.{name}", got, "a string that is not empty")
+        raise InvalidRequestError(f"{where}.{name}" if where else name, got, "a string that is not empty")
     return value
 
 

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from partstream.protocols.cached_prompt import CachedPrompt
     from partstream.protocols.served_documents import ServedDocument
     from partstream.protocols.served_failures import FailedReply, ServedFailure
+    from partstream.protocols.served_sockets import ServedSocket
+    from partstream.protocols.served_state import ServedState
     from partstream.protocols.signed_state import SignedState, ThoughtfulCall
     from partstream.protocols.wire_request import WireEvent, WireRequest
 
-__all__ = ["ReadRequest", "StreamForm", "WriteResponse"]
+__all__ = ["FurtherEndpoint", "ReadRequest", "StreamForm", "WriteResponse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class ReadRequest:
             which no rule is known.
         signed_state: The signatures that a request brings back, and the calls that need them; takes what `read`
             understands. None for a wire whose servers sign nothing.
+        socket: The WebSocket at the same paths; None for a wire without one.
     """
 
     read: Callable[[WireRequest], Asked]
@@ -43,6 +46,7 @@ class ReadRequest:
     refuse: Callable[[WireRequest], None] | None = None
     cached_prompt: Callable[[WireRequest], CachedPrompt] | None = None
     signed_state: Callable[[WireRequest], Iterable[SignedState | ThoughtfulCall]] | None = None
+    socket: ServedSocket | None = None
 
 
 _EVENT_STREAM: Final = "text/event-stream; charset=utf-8"
@@ -91,6 +95,8 @@ class WriteResponse:
         request_id_header: The response header in which clients of this wire look for the id of their request.
         aliases: Prefixes with which clients of this wire may name every model, such as `maker/`.
         stopped: The outcome with which an answer ends that the server stops, as when it is shut down.
+        state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
+        further: Further endpoints where a model answers.
     """
 
     open: Callable[[Asked, Reply], ResponseWriter]
@@ -106,6 +112,8 @@ class WriteResponse:
     request_id_header: str = "x-request-id"
     aliases: tuple[str, ...] = ()
     stopped: Outcome = Outcome.FAILED
+    state: ServedState | None = None
+    further: tuple[FurtherEndpoint, ...] = ()
 
     def failed(self, failure: ServedFailure) -> FailedReply:
         """The reply that tells a client of a failure."""
@@ -117,3 +125,18 @@ class WriteResponse:
             return self.form_of(asked)
         keep_alive = _COMMENT if self.content_type == _EVENT_STREAM else b""
         return StreamForm(self.frame, end=self.end_of_stream, content_type=self.content_type, keep_alive=keep_alive)
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherEndpoint:
+    """An endpoint of a protocol's server where a model answers another kind of request, such as one for a summary.
+
+    Attributes:
+        path: The pattern of its path below the base path.
+        reads: The corner that reads its requests.
+        writes: The corner that writes its answers; it has no state, documents and endpoints of its own.
+    """
+
+    path: str
+    reads: ReadRequest
+    writes: WriteResponse

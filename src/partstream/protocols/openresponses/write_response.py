@@ -22,6 +22,8 @@ from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
 from partstream.protocols.openresponses.response_resource import new_response, written_usage
 from partstream.protocols.openresponses.sealed_state import opaque_text
+from partstream.protocols.openresponses.served_compaction import COMPACT
+from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import (
     COMPACTION,
     Events,
@@ -217,4 +219,6 @@ WRITE_RESPONSE: Final = WriteResponse(
     documents=(MODEL_LIST,),
     stopped=Outcome.INCOMPLETE,
     fail=common_reply,
+    state=STATE,
+    further=(COMPACT,),
 )

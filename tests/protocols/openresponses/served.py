@@ -1,0 +1,52 @@
+"""Requests and responses as a server of OpenResponses sees them, for the tests of what it remembers."""
+
+from typing import Any
+
+from partstream.outputs import Finish, Outcome, Reply, StreamOutput
+from partstream.parts import TextPart
+from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.served_record import ResponseRecord
+from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.served_state import StoredAnswer
+from partstream.protocols.wire_request import WireRequest
+
+SECRET = b"a secret of the installation"
+DONE = Finish(Outcome.COMPLETED)
+
+
+def request(query: str = "", path: str = "/responses", **body: Any) -> WireRequest:
+    return WireRequest(path, {"model": "m", **body}, query=query)
+
+
+def message(text: str, role: str = "user") -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": text}
+
+
+def call(call_id: str) -> dict[str, Any]:
+    return {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": "f", "arguments": "{}"}
+
+
+def output(call_id: str) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call_id, "output": "42"}
+
+
+def stored(name: str, *items: Any, said: str = "", previous: str | None = None, calls: tuple[str, ...] = ()) -> Any:
+    told = [{**message(said, "assistant"), "id": f"msg_{name}"}] if said else []
+    response = {"id": name, "object": "response", "status": "completed", "output": [*told, *map(call, calls)]}
+    return StoredAnswer(name, previous, {"input": list(items)}, response)
+
+
+def frames_of(asked: WireRequest, *outputs: StreamOutput, identity: str = "1") -> list[bytes]:
+    """The stream of a response, a frame at a time, with the mark of its end."""
+    writer = WRITE_RESPONSE.open(READ_REQUEST.read(asked), Reply(identity, 7))
+    frames = [WRITE_RESPONSE.frame(event) for one in outputs for event in writer.write(one)]
+    return [*frames, WRITE_RESPONSE.end_of_stream]
+
+
+def recorded(asked: WireRequest, *outputs: StreamOutput, limit: int = 100_000) -> StoredAnswer:
+    record = ResponseRecord(limit)
+    for frame in frames_of(asked, *(outputs or (TextPart("hello"), DONE))):
+        record.add(frame)
+    answer = record.stored(asked)
+    assert answer is not None
+    return answer

@@ -1,0 +1,154 @@
+"""Compaction: the model's summary, signed, in place of what it summarises, and accepted as input again."""
+
+from typing import Any
+
+import pytest
+
+from partstream.errors import InvalidRequestError
+from partstream.json_codec import dumps
+from partstream.outputs import Finish, Outcome, Reply, StreamOutput
+from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.protocols.openresponses.read_request import READ_REQUEST
+from partstream.protocols.openresponses.write_response import WRITE_RESPONSE
+from partstream.protocols.refused import RefusedRequestError
+from partstream.protocols.served_state import Earlier, ServedState
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+from protocols.openresponses.served import DONE, SECRET, call, message, output, request
+
+[COMPACT] = WRITE_RESPONSE.further
+assert WRITE_RESPONSE.state is not None
+STATE: ServedState = WRITE_RESPONSE.state
+
+CONVERSATION = [
+    message("You are terse.", "developer"),
+    message("What is the weather in Rome?"),
+    call("c1"),
+    output("c1"),
+    message("It is 42 degrees.", "assistant"),
+    message("Remember: slate."),
+]
+
+
+def compacted(items: Any, *outputs: StreamOutput, secret: bytes = SECRET) -> tuple[int, dict[str, Any]]:
+    asked = COMPACT.reads.read(request(input=items, path=COMPACT.path))
+    writer = COMPACT.writes.open(asked, Reply("1", 7, secret=secret))
+    events = [event for one in (outputs or (TextPart("All of it."), DONE)) for event in writer.write(one)]
+    status, document = COMPACT.writes.document(events)
+    return status, dict(document)
+
+
+def test_the_model_is_given_the_conversation_and_the_task_without_tools() -> None:
+    asked = COMPACT.reads.read(request(input=CONVERSATION, instructions="Be exact.", prompt_cache_key="k"))
+    texts = ["".join(part.value for part in one.content if isinstance(part, TextPart)) for one in asked.messages]
+    assert texts[0] == "Be exact."
+    assert texts[-1].startswith("Summarise the conversation above")
+    assert any("f" in text and "c1" in text for text in texts)  # the call
+    assert any("42" in text for text in texts)  # its result
+    assert asked.options.tools == ()
+    assert not asked.stream
+    assert all(isinstance(part, TextPart | DataPart) for one in asked.messages for part in one.content)
+
+
+def test_the_reply_keeps_what_people_said_and_ends_with_the_summary() -> None:
+    usage = Usage(input_tokens=30, output_tokens=5)
+    status, reply = compacted(
+        CONVERSATION, ThinkingPart("hm"), TextPart("All of it."), Finish(Outcome.COMPLETED, usage=usage)
+    )
+    assert (status, reply["object"], reply["created_at"]) == (200, "response.compaction", 7)
+    assert reply["usage"]["total_tokens"] == 35
+    *kept, summary = reply["output"]
+    assert [(item["role"], item["content"][0]["text"]) for item in kept] == [
+        ("developer", "You are terse."), ("user", "What is the weather in Rome?"), ("user", "Remember: slate."),
+    ]  # fmt: skip
+    assert summary["type"] == "compaction"
+    assert len({item["id"] for item in reply["output"]}) == len(reply["output"])
+
+
+def test_what_it_returns_is_accepted_as_input_and_says_the_summary() -> None:
+    _, reply = compacted(CONVERSATION)
+    joined = STATE.join(request(input=[*reply["output"], message("Go on.")]), Earlier(), SECRET)
+    read = READ_REQUEST.read(joined.asks)
+    said = "\n".join(part.value for one in read.messages for part in one.content if isinstance(part, TextPart))
+    assert "All of it." in said
+    assert "Remember: slate." in said
+    assert said.endswith("Go on.")
+    assert not read.unmapped.get("input[].compaction")
+
+
+def test_a_compacted_conversation_can_be_compacted_again() -> None:
+    _, first = compacted(CONVERSATION)
+    again = STATE.join(request(input=[*first["output"], message("More.")]), Earlier(), SECRET).asks.body["input"]
+    status, second = compacted(again, TextPart("Shorter."), DONE)
+    assert status == 200
+    assert "All of it." not in dumps(second).decode()  # the summary before is part of the new one
+    assert [item["type"] for item in second["output"]].count("compaction") == 1
+
+
+def test_a_call_that_waits_for_its_output_stays() -> None:
+    _, reply = compacted([message("go"), call("c1"), output("c1"), call("c2")])
+    assert [item["call_id"] for item in reply["output"] if item["type"] == "function_call"] == ["c2"]
+    STATE.join(request(input=[*reply["output"], output("c2")]), Earlier(), SECRET)
+
+
+def test_the_oldest_messages_give_way_where_they_are_too_long() -> None:
+    long = [message(f"{number} " + "x" * 25_000) for number in range(4)]
+    _, reply = compacted(long)
+    assert [item["content"][0]["text"][0] for item in reply["output"][:-1]] == ["2", "3"]
+
+
+def test_an_image_of_a_kept_message_has_all_fields_of_an_item() -> None:
+    content = [
+        {"type": "input_text", "text": "this"},
+        {"type": "input_image", "image_url": "data:image/png;base64,eA=="},
+    ]
+    _, reply = compacted([{"role": "user", "content": content}])
+    assert reply["output"][0]["content"][1]["detail"] == "auto"
+
+
+@pytest.mark.parametrize("change", ["another secret", "another text", "no summary"])
+def test_a_summary_that_this_installation_has_not_signed_is_refused(change: str) -> None:
+    _, reply = compacted(CONVERSATION)
+    item = dict(reply["output"][-1])
+    secret = b"the secret of another one" if change == "another secret" else SECRET
+    if change == "another text":
+        item["encrypted_content"] = item["encrypted_content"][:-1] + (
+            "A" if item["encrypted_content"][-1] != "A" else "B"
+        )
+    elif change == "no summary":
+        item["encrypted_content"] = "partstream-signed1.x.y"
+    with pytest.raises(RefusedRequestError) as caught:
+        STATE.join(request(input=[item]), Earlier(), secret)
+    assert (caught.value.param, caught.value.code) == ("input[0].encrypted_content", "invalid_encrypted_content")
+
+
+def test_a_summary_of_an_upstream_goes_through_as_it_is() -> None:
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}
+    assert STATE.join(request(input=[item]), Earlier(), SECRET).asks.body["input"] == [item]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"model": None, "input": "hi"}, InvalidRequestError),
+        ({"model": "", "input": "hi"}, InvalidRequestError),
+        ({"input": []}, RefusedRequestError),
+        ({}, RefusedRequestError),
+    ],
+)
+def test_a_request_without_model_or_conversation_is_refused(body: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"model|input"):
+        COMPACT.reads.read(request(**body))
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        (Finish(Outcome.FAILED),),
+        (TextPart("half"), Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH))),
+        (TextPart("  "), DONE),
+    ],
+)
+def test_a_summary_that_is_not_whole_is_an_error(outputs: tuple[StreamOutput, ...]) -> None:
+    status, reply = compacted(CONVERSATION, *outputs)
+    assert status == 500
+    assert reply["error"]["message"]
