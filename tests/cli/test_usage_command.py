@@ -1,6 +1,7 @@
 """`partstream usage` as a process, on a ledger that answers have filled."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 
 from cli.commands import call, call_process, run
 from partstream import Usage
+from partstream.serving.answer_ledger import open_answer_ledger
+from partstream.serving.clients import AnswerKind, ClientClass, RequestClient
+from partstream.serving.observation import AnswerObservation
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.ledger.rows import LimitRow
@@ -26,6 +30,18 @@ def _fill(folder: Path, *answers: tuple[int, str, Usage, float | None]) -> None:
     for _, model, usage, cost in answers:
         accounting.record_usage(model, usage, cost=cost)
     accounting.close()
+
+
+def _serve(folder: Path, *answers: tuple[int, str, RequestClient, Usage, dict[str, Any]]) -> None:
+    """Served answers, each so many days ago."""
+    ledger = open_answer_ledger(folder)
+    assert ledger is not None
+    for ago, model, client, usage, more in answers:
+        time = (TODAY - ago * DAY).timestamp()
+        ledger.observe(
+            AnswerObservation(time, "wire", model, "provider", 200, 1.0, "req", client=client, usage=usage, **more)
+        )
+    ledger.close()
 
 
 def _day(ago: int) -> str:
@@ -179,5 +195,86 @@ def test_the_answers_of_one_profile_can_be_shown_alone(tmp_path: Path):
             refused = await call("usage", "--profile", name, PARTSTREAM_DATA=str(tmp_path), **variables)
             assert refused.code == 2
             assert says in refused.errors
+
+    run(test())
+
+
+CODEX = RequestClient("codex", "0.169.0", ClientClass.AGENT, "session-1", "turn-1")
+OPENCODE = RequestClient("opencode", "1.18.33", ClientClass.AGENT, "ses_2")
+SERVED: tuple[tuple[int, str, RequestClient, Usage, dict[str, Any]], ...] = (
+    (1, "parrot", CODEX, Usage(100, 10), {}),
+    (1, "parrot", replace(CODEX, session="session-2", retry=1), Usage(200, 20), {}),
+    (0, "gpt-4o", OPENCODE, Usage(2_000, 10), {"is_usage_kept": True, "cost": 0.5}),
+    (0, "parrot", replace(OPENCODE, kind=AnswerKind.TITLE), Usage(30, 3), {}),
+)
+
+
+def test_served_answers_are_shown_by_client_and_by_session(tmp_path: Path):
+    _serve(tmp_path, *SERVED)
+
+    async def test() -> None:
+        rows = json.loads(await _usage(tmp_path, "--by", "client", "--json"))
+        shown = [
+            [row[name] for name in ("day", "client", "model", "answers", "inputTokens", "repeated")] for row in rows
+        ]
+        assert shown == [
+            [_day(1), "codex", "parrot", 2, 300, 1],
+            [_day(0), "opencode", "gpt-4o", 1, 2_000, 0],
+            [_day(0), "opencode: title", "parrot", 1, 30, 0],
+        ]
+        assert rows[1]["cost"] == 0.5
+        rows = json.loads(await _usage(tmp_path, "--by", "session", "--json", "--model", "par*"))
+        assert [(row["client"], row["session"], row["outputTokens"]) for row in rows] == [
+            ("codex", "session-1", 10),
+            ("codex", "session-2", 20),
+            ("opencode: title", "ses_2", 3),
+        ]
+
+    run(test())
+
+
+def test_answers_that_were_served_from_a_server_of_others_are_added_up_once(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+    _serve(tmp_path, *SERVED)
+
+    async def test() -> None:
+        rows = json.loads(await _usage(tmp_path, "--json", "--days", "2"))
+        assert [(row["day"], row["model"], row["answers"], row["inputTokens"]) for row in rows] == [
+            (_day(1), "parrot", 2, 300),
+            (_day(0), "gpt-4o", 1, 2_000),
+            (_day(0), "parrot", 1, 30),
+        ]
+
+    run(test())
+
+
+def test_people_see_who_asked_and_what_was_repeated(tmp_path: Path):
+    _serve(tmp_path, *SERVED)
+
+    async def test() -> None:
+        said = await _usage(tmp_path, "--by", "client")
+        assert [line.split() for line in said.splitlines() if "codex" in line] == [
+            [_day(1), "codex", "parrot", "2", "300", "–", "30", "–"]
+        ]
+        assert "1 of these requests had been sent before" in said
+
+    run(test())
+
+
+def test_clearing_forgets_served_answers_too(tmp_path: Path):
+    _serve(tmp_path, *SERVED)
+
+    async def test() -> None:
+        await _usage(tmp_path, "--clear", "--yes")
+        assert json.loads(await _usage(tmp_path, "--by", "client", "--json")) == []
+
+    run(test())
+
+
+def test_who_asked_is_not_known_of_a_profile(tmp_path: Path):
+    async def test() -> None:
+        ended = await call("usage", "--by", "client", "--profile", "work", PARTSTREAM_DATA=str(tmp_path))
+        assert ended.code == 2
+        assert "--profile: who asked is known of served answers" in ended.errors
 
     run(test())

@@ -1,10 +1,15 @@
-"""`partstream usage`: shows the tokens and cost of answers on this machine, by day and model; does not count them."""
+"""`partstream usage`: shows the tokens and cost of answers on this machine, by day and model, or by who asked for them;
+does not count them.
+
+There are two sources: what servers of others reported to this machine, and what this machine served. Answers that were
+served from such a server are in both, and are added up once.
+"""
 
 from __future__ import annotations
 
 import sys
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 from rich.markup import escape
@@ -18,12 +23,22 @@ from partstream.json_codec import dumps
 from partstream.settings.errors import shown_name
 from partstream.tokens.ledger.file import LedgerFile, default_data_folder
 from partstream.tokens.ledger.ledger import LEDGER_NAME
-from partstream.tokens.ledger.usage_totals import Sum, UsageTotals, add_up, clear_usage, read_usage_rows
+from partstream.tokens.ledger.usage_totals import (
+    Sum,
+    UsageTotals,
+    add_up,
+    add_up_answers,
+    clear_usage,
+    read_answer_rows,
+    read_usage_rows,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
+
+    from partstream.tokens.ledger.rows import AnswerRow
 
 __all__ = ["command"]
 
@@ -37,22 +52,59 @@ _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-",
 """The pieces of a bar: name, character, character in ASCII, colour."""
 
 
-@click.command(short_help="Show the tokens and cost of the answers on this machine, by day and model.")
+_Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], UsageTotals]
+"""The totals by day, by the names of who asked, and by model."""
+
+
+def _client(row: AnswerRow) -> tuple[str, ...]:
+    return (_named(row),)
+
+
+def _session(row: AnswerRow) -> tuple[str, ...]:
+    return (_named(row), row.session or "")
+
+
+def _named(row: AnswerRow) -> str:
+    """The client; what it asks for by itself, such as titles, stands under a name of its own."""
+    return row.client if row.kind in {"", "turn"} else f"{row.client}: {row.kind}"
+
+
+_WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str, ...]]]]] = {
+    "client": (("client",), _client),
+    "session": (("client", "session"), _session),
+}
+"""By whom served answers are added up: the names of the columns, and what stands in them."""
+
+
+@click.command(short_help="Show the tokens and cost of the answers on this machine, by day, model and client.")
 @click.option(
     "--days", type=click.IntRange(1, 3_650), default=30, help="Number of days, including today.", show_default=True
+)
+@click.option(
+    "--by",
+    "who",
+    type=click.Choice(["model", *_WHO]),
+    default="model",
+    show_default=True,
+    help="Whether to show who asked, of the answers that partstream serve gave.",
 )
 @click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
 @click.option("--profile", metavar="NAME", help="Show only the answers of this profile's server.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.option("--clear", is_flag=True, help="Delete the usage of all answers.")
 @click.option("--yes", is_flag=True, help="Do not ask before --clear.")
-def command(*, days: int, model_pattern: str, profile: str | None, as_json: bool, clear: bool, yes: bool) -> None:
+def command(
+    *, days: int, who: str, model_pattern: str, profile: str | None, as_json: bool, clear: bool, yes: bool
+) -> None:
     """Show the tokens and cost of the answers on this machine, by day and model.
 
-    The numbers are those that the servers reported. They stand in a file in your data folder (PARTSTREAM_DATA names
-    another folder), which never leaves this machine and holds no text. The exit code is 0, or 1 if the file cannot be
-    written.
+    The numbers are those that the servers reported, and of answers that partstream serve gave those of your own
+    provider; --by client shows which program asked for them, --by session which of its conversations. They stand in a
+    file in your data folder (PARTSTREAM_DATA names another folder), which never leaves this machine and holds no text.
+    The exit code is 0, or 1 if the file cannot be written.
     """
+    if profile is not None and who != "model":
+        raise click.UsageError("--profile: who asked is known of served answers, whichever server was behind them")
     upstreams = None if profile is None else _upstreams_of(profile)
     path = default_data_folder() / LEDGER_NAME
     file = LedgerFile(path)
@@ -60,17 +112,24 @@ def command(*, days: int, model_pattern: str, profile: str | None, as_json: bool
         if clear:
             _clear(file, is_sure=yes)
             return
-        today = datetime.now(UTC).astimezone().date()
-        rows = read_usage_rows(file, today - timedelta(days=days - 1)) if path.is_file() else []
+        since = datetime.now(UTC).astimezone().date() - timedelta(days=days - 1)
+        served = read_answer_rows(file, since) if path.is_file() else []
+        rows = read_usage_rows(file, since) if path.is_file() and who == "model" else []
     finally:
         file.close()
-    totals = add_up([row for row in rows if upstreams is None or row.upstream in upstreams], model_pattern)
-    if as_json:
-        click.echo(dumps([_row(day, model, of_row) for (day, model), of_row in totals.items()]))
-    elif totals:
-        _show(make_console(), totals)
+    columns, named = _WHO.get(who, ((), None))
+    if named is None:
+        rows += [] if upstreams is not None else [one.usage for one in served if not one.is_kept]
+        of_models = add_up([row for row in rows if upstreams is None or row.upstream in upstreams], model_pattern)
+        totals: _Totals = {(day, (), model): one for (day, model), one in of_models.items()}
     else:
-        _say_nothing_yet(str(path), days, model_pattern, is_empty=not rows)
+        totals = add_up_answers(served, named, model_pattern)
+    if as_json:
+        click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
+    elif totals:
+        _show(make_console(), totals, columns)
+    else:
+        _say_nothing_yet(str(path), days, model_pattern, is_empty=not rows and (named is None or not served))
 
 
 def _upstreams_of(profile: str) -> frozenset[str]:
@@ -105,8 +164,10 @@ def _say_nothing_yet(path: str, days: int, model_pattern: str, *, is_empty: bool
         click.echo(f"No answer of a model that matches {printable(model_pattern)} in the last {days} days.")
 
 
-def _row(day: date, model: str, totals: UsageTotals) -> dict[str, Any]:
-    """The totals of one day and model as JSON."""
+def _row(
+    day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: UsageTotals
+) -> dict[str, Any]:
+    """The totals of one day and model, and of who asked, as JSON."""
     sums = {
         "inputTokens": totals.input,
         "outputTokens": totals.output,
@@ -116,8 +177,10 @@ def _row(day: date, model: str, totals: UsageTotals) -> dict[str, Any]:
     }
     return {
         "day": day.isoformat(),
+        **dict(zip(columns, names, strict=True)),
         "model": model,
         "answers": totals.answers,
+        **({"repeated": totals.repeated} if columns else {}),
         **{name: one.value for name, one in sums.items()},
         "cachedShare": totals.cached_share,
         "unknown": {name: one.unknown for name, one in sums.items() if one.unknown},
@@ -127,29 +190,36 @@ def _row(day: date, model: str, totals: UsageTotals) -> dict[str, Any]:
 # ---- for people ----
 
 
-def _show(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> None:
-    console.print(_table(totals))
+def _show(console: Console, totals: _Totals, columns: tuple[str, ...]) -> None:
+    console.print(_table(totals, columns))
     console.print()
     for line in _bars(console, totals):
         console.print(line, soft_wrap=True)
 
 
-def _table(totals: Mapping[tuple[date, str], UsageTotals]) -> Table:
+def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", show_footer=True, footer_style="bold")
     everything = _all_of(list(totals.values()))
-    columns = zip(("answers", "input", "cached", "output", "cost"), _cells(everything), strict=True)
+    numbers = zip(("answers", "input", "cached", "output", "cost"), _cells(everything), strict=True)
     table.add_column("day", "all", no_wrap=True)
-    table.add_column("model", overflow="fold")
-    for name, cell in columns:
+    for name in (*columns, "model"):
+        table.add_column(name, overflow="fold")
+    for name, cell in numbers:
         table.add_column(name, cell, justify="right", no_wrap=True)
     before: date | None = None
-    for (day, model), of_row in totals.items():
-        table.add_row("" if day == before else day.isoformat(), escape(printable(model)), *_cells(of_row))
+    for (day, names, model), of_row in totals.items():
+        who = [escape(printable(name)) if name else "–" for name in (*names, model)]
+        table.add_row("" if day == before else day.isoformat(), *who, *_cells(of_row))
         before = day
-    if _has_gaps(everything):
-        table.caption = "+: at least this many; some answers reported no number."
-        table.caption_justify = "left"
+    table.caption = "\n".join(_captions(everything))
+    table.caption_justify = "left"
     return table
+
+
+def _captions(everything: UsageTotals) -> list[str]:
+    gaps = ["+: at least this many; some answers reported no number."] if _has_gaps(everything) else []
+    count = everything.repeated
+    return gaps + ([f"{count:,} of these requests had been sent before, says their client."] if count else [])
 
 
 def _cells(totals: UsageTotals) -> tuple[str, ...]:
@@ -176,6 +246,7 @@ def _all_of(totals: list[UsageTotals]) -> UsageTotals:
     for one in totals:
         everything.answers += one.answers
         everything.of_cached += one.of_cached
+        everything.repeated += one.repeated
         for name in ("input", "output", "cached", "reasoning", "cost"):
             of_all, of_one = getattr(everything, name), getattr(one, name)
             of_all.known += of_one.known
@@ -184,10 +255,10 @@ def _all_of(totals: list[UsageTotals]) -> UsageTotals:
     return everything
 
 
-def _bars(console: Console, totals: Mapping[tuple[date, str], UsageTotals]) -> list[Text]:
+def _bars(console: Console, totals: _Totals) -> list[Text]:
     """A bar for each day, and a legend of its pieces."""
     by_day: dict[date, list[UsageTotals]] = {}
-    for (day, _), of_row in totals.items():
+    for (day, _, _), of_row in totals.items():
         by_day.setdefault(day, []).append(of_row)
     pieces = {day: _pieces(_all_of(rows)) for day, rows in by_day.items()}
     most = max(1.0, *(sum(tokens) for tokens in pieces.values()))

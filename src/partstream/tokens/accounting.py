@@ -20,6 +20,7 @@ from partstream.tokens.learning.corrections import Corrections
 from partstream.tokens.learning.shares import CountedItem, estimate_of, learn, residue_of, sum_of, with_transferred
 from partstream.tokens.learning.sizes import size_of_message, size_of_text, size_of_tools
 from partstream.tokens.ledger.digests import text_digest, tools_digest
+from partstream.tokens.ledger.kept_usage import note_usage
 from partstream.tokens.ledger.known_messages import KnownMessages
 from partstream.tokens.ledger.ledger import Ledger
 from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
@@ -260,19 +261,19 @@ class TokenAccounting:
         self, model_id: str, usage: Usage, *, conversation: str | None = None, cost: float | None = None
     ) -> None:
         """Records the usage of an answer for the totals by day and model; it is written with the next answer."""
-        self._ledger.keep_usage(
-            UsageRow(
-                time=self._clock(),
-                model=model_id,
-                upstream=self._upstream,
-                conversation=short_digest(conversation) if conversation else None,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cached_tokens=usage.cached_tokens,
-                reasoning_tokens=usage.reasoning_tokens,
-                cost=cost,
-            )
+        row = UsageRow(
+            time=self._clock(),
+            model=model_id,
+            upstream=self._upstream,
+            conversation=short_digest(conversation) if conversation else None,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost=cost,
         )
+        self._ledger.keep_usage(row)
+        note_usage(row)
 
     def close(self) -> None:
         """Closes a ledger that is not shared; waits a limited time for unwritten rows."""

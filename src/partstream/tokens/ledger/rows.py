@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from partstream.tokens.counting.count import CountSource
     from partstream.tokens.ledger.digests import Digest
 
-__all__ = ["CountRow", "LimitRow", "TotalRow", "UsageRow"]
+__all__ = ["AnswerRow", "CountRow", "LimitRow", "TotalRow", "UsageRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +86,24 @@ class UsageRow:
     cached_tokens: int | None
     reasoning_tokens: int | None
     cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """An answer that this machine served: its tokens, and who asked; an unknown value is None or "".
+
+    Attributes:
+        usage: The tokens, the model and the time; without an upstream and a conversation.
+        client: The name of the client.
+        session: The client's own id of the conversation.
+        kind: What the answer was for: `turn`, or `title`.
+        retry: How many times the client had sent the request before.
+        is_kept: Whether the tokens stand in the ledger a second time, as the usage of an upstream.
+    """
+
+    usage: UsageRow
+    client: str
+    session: str | None
+    kind: str
+    retry: int
+    is_kept: bool

@@ -11,10 +11,14 @@ __all__ = [
     "ADDED_TABLES",
     "APPLICATION_ID",
     "CAPACITIES",
+    "CLEAR_ANSWERS",
     "CLEAR_USAGE",
     "CLEAR_USAGE_BEYOND",
+    "FORGET_ANSWERS",
     "FORGET_LIMIT",
+    "HAS_ANSWERS",
     "HAS_REFUSALS",
+    "KEEP_ANSWER",
     "KEEP_COUNT",
     "KEEP_LIMIT",
     "KEEP_REFUSAL",
@@ -22,6 +26,7 @@ __all__ = [
     "KEEP_TOTAL",
     "KEEP_USAGE",
     "MOST_PARAMETERS",
+    "READ_ANSWERS",
     "READ_COUNTS",
     "READ_LAST_USAGE",
     "READ_LIMITS",
@@ -71,6 +76,14 @@ ADDED_TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS refusals (
         upstream TEXT, model TEXT, field TEXT, learned REAL, PRIMARY KEY (upstream, model, field)
     ) WITHOUT ROWID""",
+    # What this machine served. Rows are only added, and deleted when they are old.
+    """CREATE TABLE IF NOT EXISTS answers (
+        id INTEGER PRIMARY KEY, time REAL, model TEXT, input INTEGER, output INTEGER, cached INTEGER,
+        reasoning INTEGER, cost REAL, provider TEXT, wire TEXT, client TEXT, version TEXT, class TEXT, session TEXT,
+        turn TEXT, kind TEXT, retry INTEGER, caller TEXT, request TEXT, status INTEGER, outcome TEXT, error TEXT,
+        first_part REAL, duration REAL, bytes INTEGER, is_counted INTEGER, is_kept INTEGER
+    )""",
+    "CREATE INDEX IF NOT EXISTS answers_by_time ON answers (time)",
 )
 """Tables that a file of the same version may lack: the first write adds them, so that no file is renamed for them."""
 
@@ -79,8 +92,9 @@ CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
     "totals": (20_000, "used"),
     "usage": (200_000, "time"),
     "refusals": (10_000, "learned"),
+    "answers": (200_000, "time"),
 }
-"""The most rows of each growing table, and the column that determines their age; together about 40 MB."""
+"""The most rows of each growing table, and the column that determines their age; together about 90 MB."""
 
 MOST_PARAMETERS: Final = 900
 """The most parameters of a statement: SQLite before 3.32 allows 999 (`SQLITE_MAX_VARIABLE_NUMBER`)."""
@@ -94,6 +108,11 @@ READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER 
 READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
 HAS_REFUSALS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'refusals'"
 READ_REFUSALS: Final = "SELECT model, field, learned FROM refusals WHERE upstream = ?"
+HAS_ANSWERS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'answers'"
+READ_ANSWERS: Final = (
+    "SELECT time, model, input, output, cached, reasoning, cost, client, session, kind, retry, is_kept FROM answers"
+    " WHERE time >= ? ORDER BY time"
+)
 READ_USAGE: Final = (
     "SELECT time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
     " WHERE time >= ? ORDER BY time"
@@ -128,6 +147,13 @@ KEEP_USAGE: Final = (
     "INSERT INTO usage (time, model, upstream, conversation, input, output, cached, reasoning, cost, process)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+KEEP_ANSWER: Final = (
+    "INSERT INTO answers (time, model, input, output, cached, reasoning, cost, provider, wire, client, version, class,"
+    " session, turn, kind, retry, caller, request, status, outcome, error, first_part, duration, bytes, is_counted,"
+    " is_kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+FORGET_ANSWERS: Final = "DELETE FROM answers WHERE time < ?"
+CLEAR_ANSWERS: Final = "DELETE FROM answers"
 CLEAR_USAGE: Final = "DELETE FROM usage"
 CLEAR_USAGE_BEYOND: Final = "DELETE FROM usage WHERE id > ?"
 

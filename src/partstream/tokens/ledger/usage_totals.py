@@ -8,21 +8,33 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.numbers import LAST_TIME, MOST_DOLLARS, as_amount, as_count
-from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.ledger.rows import AnswerRow, UsageRow
 from partstream.tokens.ledger.schema import (
+    CLEAR_ANSWERS,
     CLEAR_USAGE,
     CLEAR_USAGE_BEYOND,
+    HAS_ANSWERS,
+    READ_ANSWERS,
     READ_LAST_USAGE,
     READ_USAGE,
     READ_USAGE_OF_OTHERS,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from partstream.tokens.ledger.file import LedgerFile
 
-__all__ = ["Sum", "UsageOfOthers", "UsageTotals", "add_up", "clear_usage", "read_usage_rows"]
+__all__ = [
+    "Sum",
+    "UsageOfOthers",
+    "UsageTotals",
+    "add_up",
+    "add_up_answers",
+    "clear_usage",
+    "read_answer_rows",
+    "read_usage_rows",
+]
 
 
 _LAST_NUMBER: Final = 2**53
@@ -70,6 +82,7 @@ class UsageTotals:
         reasoning: The answer tokens that were spent on reasoning.
         cost: The cost in US dollars.
         of_cached: The tokens of the prompts whose cached tokens are known.
+        repeated: The answers to requests that their client had sent before; known of served answers.
     """
 
     answers: int = 0
@@ -79,6 +92,7 @@ class UsageTotals:
     reasoning: Sum = field(default_factory=Sum)
     cost: Sum = field(default_factory=Sum)
     of_cached: int = 0
+    repeated: int = 0
 
     def add(self, row: UsageRow) -> None:
         """Adds an answer."""
@@ -128,9 +142,19 @@ class UsageOfOthers:
         return _sound_rows(file, [row[1:] for row in rows])
 
 
+def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
+    """The answers that this machine served since a day of the local calendar, oldest first."""
+    if not file.read(HAS_ANSWERS):
+        return []
+    read = file.read(READ_ANSWERS, (_start_of(since),))
+    rows = [_sound_answer(*values) for values in read]
+    file.note_damage(sum(row is None for row in rows))
+    return [row for row in rows if row is not None]
+
+
 def clear_usage(file: LedgerFile) -> bool:
     """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
-    return file.write([(CLEAR_USAGE, [()])])
+    return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
 
 
 def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
@@ -144,6 +168,25 @@ def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[dat
     for row in rows:
         if fnmatchcase(row.model, model_pattern):
             totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
+    return dict(sorted(totals.items()))
+
+
+def add_up_answers(
+    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
+) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
+    """The totals of served answers by day, by who asked, and by model, in that order.
+
+    Args:
+        rows: The answers.
+        who: Gives the names under which an answer is added up, such as that of its client.
+        model_pattern: The pattern of the model ids, as of :func:`add_up`.
+    """
+    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
+    for row in rows:
+        if fnmatchcase(row.usage.model, model_pattern):
+            one = totals.setdefault((_day(row.usage.time), who(row), row.usage.model), UsageTotals())
+            one.add(row.usage)
+            one.repeated += row.retry > 0
     return dict(sorted(totals.items()))
 
 
@@ -197,3 +240,31 @@ def _sound_row(
 
 def _values(row: UsageRow) -> tuple[Any, ...]:
     return tuple(getattr(row, one.name) for one in fields(row))
+
+
+def _sound_answer(
+    time: Any,
+    model: Any,
+    input_tokens: Any,
+    output_tokens: Any,
+    cached_tokens: Any,
+    reasoning_tokens: Any,
+    cost: Any,
+    client: Any,
+    session: Any,
+    kind: Any,
+    retry: Any,
+    is_kept: Any,
+) -> AnswerRow | None:
+    """A served answer in the values of a file, which may be damaged; None without a time or a model."""
+    usage = _sound_row(time, model, "", None, input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost)
+    if usage is None:
+        return None
+    return AnswerRow(
+        usage,
+        client if isinstance(client, str) else "",
+        session if isinstance(session, str) else None,
+        kind if isinstance(kind, str) else "",
+        as_count(retry) or 0,
+        bool(is_kept),
+    )
