@@ -168,6 +168,7 @@ class ServedState:
         unkept: The request as it is answered where nothing is kept, so that the answer does not say otherwise.
         record: Makes the record of one answer, given the most bytes of frames that it may hold.
         items: The items of an answer that requests may refer to, by their ids.
+        whole: An answer with the answers before it as part of its own request, for one whose chain is not kept.
         unknown: The error for an id that is not known, or not known to the caller.
         unstreamed: The error for a stream that was not kept.
         routes: The routes of stored answers.
@@ -180,6 +181,7 @@ class ServedState:
     unkept: Callable[[WireRequest], WireRequest]
     record: Callable[[int], AnswerRecord]
     items: Callable[[StoredAnswer], Mapping[str, Mapping[str, Any]]]
+    whole: Callable[[Sequence[StoredAnswer], StoredAnswer], StoredAnswer]
     unknown: Callable[[str], RefusedRequestError]
     unstreamed: Callable[[str], RefusedRequestError]
     routes: tuple[StoredRoute, ...]

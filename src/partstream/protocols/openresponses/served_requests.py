@@ -21,12 +21,12 @@ from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.served_state import Joined, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from partstream.protocols.served_state import Earlier
+    from partstream.protocols.served_state import Earlier, StoredAnswer
     from partstream.protocols.wire_request import WireRequest
 
-__all__ = ["NOT_FOUND_CODE", "input_list", "join", "keeps", "refuse", "unkept", "wanted"]
+__all__ = ["NOT_FOUND_CODE", "input_list", "join", "keeps", "refuse", "unkept", "wanted", "whole"]
 
 NOT_FOUND_CODE: Final = "previous_response_not_found"
 
@@ -78,7 +78,7 @@ def join(request: WireRequest, earlier: Earlier, secret: bytes) -> Joined:
             raise RefusedRequestError(
                 f"Previous response with id '{asked.answer_id}' not found.", "previous_response_id", NOT_FOUND_CODE
             )
-        before = [item for answer in earlier.chain for item in _said(answer.request, answer.response)]
+        before = _said(earlier.chain)
         _refuse_lonely_outputs(items, before)
         items = before + items
     body = {**request.body, "input": open_compactions(items, secret)}
@@ -95,6 +95,11 @@ def keeps(request: WireRequest) -> bool:
 def unkept(request: WireRequest) -> WireRequest:
     """The request for a response that is not kept, and says so."""
     return replace(request, body={**request.body, "store": False})
+
+
+def whole(chain: Sequence[StoredAnswer], answer: StoredAnswer) -> StoredAnswer:
+    """A response with the conversation before it as the input of its own request."""
+    return replace(answer, previous_id=None, request={"input": [*_said(chain), *input_list(answer.request)]})
 
 
 def input_list(body: Mapping[str, Any]) -> list[Any]:
@@ -129,8 +134,9 @@ def _resolved(item: Any, place: int, earlier: Earlier) -> Any:
     return found
 
 
-def _said(request: Mapping[str, Any], response: Mapping[str, Any]) -> list[Any]:
-    return [*input_list(request), *(response.get("output") or ())]
+def _said(chain: Iterable[StoredAnswer]) -> list[Any]:
+    """All input and output of responses."""
+    return [item for one in chain for item in (*input_list(one.request), *(one.response.get("output") or ()))]
 
 
 def _refuse_lonely_outputs(items: Iterable[Any], before: Iterable[Any]) -> None:

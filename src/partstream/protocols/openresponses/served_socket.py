@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.openresponses.errors import error_document
 from partstream.protocols.openresponses.served_record import frames_in
-from partstream.protocols.openresponses.served_requests import input_list
+from partstream.protocols.openresponses.served_requests import whole
 from partstream.protocols.openresponses.served_routes import items_of
 from partstream.protocols.served_sockets import ServedSocket, SocketTurn
-from partstream.protocols.served_state import Earlier, StoredAnswer
+from partstream.protocols.served_state import Earlier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from partstream.protocols.served_state import Wanted
+    from partstream.protocols.served_state import StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
 
 __all__ = ["SOCKET", "ResponsesSocket"]
@@ -109,7 +109,7 @@ class ResponsesSocket:
         if stored is None or stored.response.get("status") == "failed":
             self._forget()
         else:
-            self._last = _whole(earlier, stored)
+            self._last = whole(earlier.chain, stored)
         self._turn = None
 
     def _forget(self) -> None:
@@ -123,14 +123,6 @@ class ResponsesSocket:
         minutes = f"{_OPEN_SECONDS / 60:g}"
         message = f"this connection has been open for {minutes} minutes, the most that it may; open another one"
         return [_error(400, message, "websocket_connection_limit_reached")]
-
-
-def _whole(earlier: Earlier, stored: StoredAnswer) -> StoredAnswer:
-    """A response with the conversation before it as the input of its own request."""
-    before: list[Any] = []
-    for answer in earlier.chain:
-        before += [*input_list(answer.request), *(answer.response.get("output") or ())]
-    return StoredAnswer(stored.id, None, {"input": [*before, *input_list(stored.request)]}, stored.response)
 
 
 _UNKNOWN: Final = "invalid_request"

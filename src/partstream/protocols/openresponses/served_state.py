@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from partstream.protocols.openresponses.served_record import ResponseRecord
-from partstream.protocols.openresponses.served_requests import join, keeps, refuse, unkept, wanted
+from partstream.protocols.openresponses.served_requests import join, keeps, refuse, unkept, wanted, whole
 from partstream.protocols.openresponses.served_routes import ROUTES, items_of, unknown, unstreamed
 from partstream.protocols.served_state import ServedState
 
@@ -19,6 +19,7 @@ STATE: Final = ServedState(
     unkept=unkept,
     record=ResponseRecord,
     items=items_of,
+    whole=whole,
     unknown=unknown,
     unstreamed=unstreamed,
     routes=ROUTES,

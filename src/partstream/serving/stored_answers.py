@@ -1,0 +1,319 @@
+"""Keeps the answers that clients ask to store: in SQLite, by threads of their own, for a bounded time and size.
+
+A row is written once and never changed; the answers of a conversation are a chain of rows. A row belongs to the caller
+whose request it answers, and nobody else finds it. Several processes on one machine may share a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from partstream.errors import CallerError
+from partstream.json_codec import dumps, loads
+from partstream.protocols.served_state import StoredAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
+
+__all__ = ["AnswerStore", "SQLiteAnswers", "StoreBusyError", "StoreUnusableError"]
+
+T = TypeVar("T")
+
+KEPT_DAYS: Final = 30.0
+"""As OpenAI keeps responses."""
+LARGEST_STORE: Final = 1024**3
+"""In bytes."""
+
+_MOST_WAITING: Final = 1024
+_LONGEST_CHAIN: Final = 10_000
+_TIDY_EVERY: Final = 256
+_DAY: Final = 86_400.0
+_BUSY_SECONDS: Final = 5.0
+_FORM: Final = 1
+
+
+class StoreUnusableError(CallerError):
+    """The file of stored answers cannot be used.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: got {reason}, expected a file for stored answers that can be written")
+        self.path = path
+
+
+class StoreBusyError(CallerError):
+    """More reading and writing waits than the store takes at once."""
+
+    def __init__(self) -> None:
+        super().__init__(f"got more than {_MOST_WAITING} answers to keep or to find at once")
+
+
+class AnswerStore(Protocol):
+    """Keeps answers. Any method may raise :class:`StoreBusyError` and :class:`sqlite3.Error`."""
+
+    async def save(self, owner: str, answer: StoredAnswer, item_ids: Collection[str]) -> None:
+        """Keeps an answer, and makes those of its chain last as long. An answer with the same id is replaced."""
+        ...
+
+    async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
+        """An answer behind those that it continues, the oldest first, without frames; empty if it is not known."""
+        ...
+
+    async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
+        """The frames of an answer; None if none are kept."""
+        ...
+
+    async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
+        """The answers that have one of the items, without frames."""
+        ...
+
+    async def delete(self, owner: str, answer_id: str) -> bool:
+        """Deletes an answer; whether there was one."""
+        ...
+
+    async def close(self) -> None:
+        """Waits until everything is written; nothing can be kept or found after it."""
+        ...
+
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS answers (
+    owner TEXT NOT NULL, id TEXT NOT NULL, previous_id TEXT, expires_at REAL NOT NULL,
+    request BLOB NOT NULL, response BLOB NOT NULL, frames BLOB,
+    PRIMARY KEY (owner, id)
+);
+CREATE INDEX IF NOT EXISTS answers_by_end ON answers (expires_at);
+CREATE TABLE IF NOT EXISTS items (
+    owner TEXT NOT NULL, id TEXT NOT NULL, answer_id TEXT NOT NULL,
+    PRIMARY KEY (owner, id, answer_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS items_by_answer ON items (owner, answer_id);
+"""
+
+_CHAIN: Final = """
+WITH RECURSIVE chain (id, previous_id, place) AS (
+    SELECT id, previous_id, 0 FROM answers WHERE owner = :owner AND id = :id AND expires_at > :now
+    UNION ALL
+    SELECT one.id, one.previous_id, chain.place + 1 FROM answers AS one JOIN chain ON one.id = chain.previous_id
+    WHERE one.owner = :owner AND one.expires_at > :now AND chain.place < :most
+)
+"""
+_READ_CHAIN: Final = (
+    _CHAIN
+    + """
+SELECT one.id, one.previous_id, one.request, one.response FROM chain
+JOIN answers AS one ON one.owner = :owner AND one.id = chain.id ORDER BY chain.place DESC
+"""
+)
+_LAST_AS_LONG: Final = "\n".join(
+    (
+        _CHAIN,
+        "UPDATE answers SET expires_at = :end",
+        "WHERE owner = :owner AND expires_at < :end AND id IN (SELECT id FROM chain)",
+    )
+)
+_DELETE_TENTH: Final = """
+DELETE FROM answers WHERE rowid IN
+(SELECT rowid FROM answers ORDER BY expires_at LIMIT (SELECT count(*) / 10 + 1 FROM answers))
+"""
+
+
+class SQLiteAnswers:
+    """Answers in a file of SQLite; see :class:`AnswerStore`.
+
+    Args:
+        path: The file; made if there is none, readable for its user alone.
+        days: How long an answer is kept after the last one that continues it.
+        most_bytes: The size above which the oldest answers are deleted.
+        now: The clock, in seconds since 1970.
+
+    Raises:
+        StoreUnusableError: The file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        days: float = KEPT_DAYS,
+        most_bytes: int = LARGEST_STORE,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = path
+        self._seconds = days * _DAY
+        self._most_bytes = most_bytes
+        self._now = now
+        self._saved = 0
+        self._waiting = 0
+        self._connections = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        # A thread has a connection of its own: readers of a file in WAL mode do not wait for the one writer.
+        self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
+        self._reader = ThreadPoolExecutor(1, "partstream-answers-reader")
+        try:
+            self._prepare()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreUnusableError(path, getattr(error, "strerror", None) or str(error)) from error
+
+    def _prepare(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = self._connect()
+        try:
+            form = connection.execute("PRAGMA user_version").fetchone()[0]
+            if form not in (0, _FORM):
+                raise sqlite3.DatabaseError(f"answers in form {form} of another version")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_TABLES)
+            connection.execute(f"PRAGMA user_version = {_FORM}")
+            self._tidy(connection)
+        finally:
+            connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")  # what a client deletes is not left in the file
+        return connection
+
+    # ---- for the event loop ----
+
+    async def save(self, owner: str, answer: StoredAnswer, item_ids: Collection[str]) -> None:
+        """Keeps an answer."""
+        await self._run(self._writer, lambda connection: self._save(connection, owner, answer, item_ids))
+
+    async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
+        """An answer behind those that it continues."""
+        return await self._run(self._reader, lambda connection: self._chain(connection, owner, answer_id))
+
+    async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
+        """The frames of an answer."""
+        return await self._run(self._reader, lambda connection: self._frames(connection, owner, answer_id))
+
+    async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
+        """The answers that have one of the items."""
+        return await self._run(self._reader, lambda connection: self._answers_with(connection, owner, item_ids))
+
+    async def delete(self, owner: str, answer_id: str) -> bool:
+        """Deletes an answer."""
+        return await self._run(self._writer, lambda connection: self._delete(connection, owner, answer_id))
+
+    async def close(self) -> None:
+        """Waits until everything is written."""
+        for executor in (self._writer, self._reader):
+            await asyncio.to_thread(executor.shutdown)
+        while self._opened:
+            self._opened.pop().close()
+
+    async def _run(self, executor: ThreadPoolExecutor, job: Callable[[sqlite3.Connection], T]) -> T:
+        if self._waiting >= _MOST_WAITING:
+            raise StoreBusyError
+        self._waiting += 1
+        try:
+            return await asyncio.wrap_future(executor.submit(self._do, job))
+        finally:
+            self._waiting -= 1
+
+    # ---- for the threads ----
+
+    def _do(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        connection: sqlite3.Connection | None = getattr(self._connections, "one", None)
+        if connection is None:
+            connection = self._connections.one = self._connect()
+            self._opened.append(connection)
+        return job(connection)
+
+    def _save(self, connection: sqlite3.Connection, owner: str, answer: StoredAnswer, item_ids: Iterable[str]) -> None:
+        now = self._now()
+        end = now + self._seconds
+        frames = None if answer.frames is None else zlib.compress(b"".join(answer.frames), 1)
+        row = (owner, answer.id, answer.previous_id, end, dumps(answer.request), dumps(answer.response), frames)
+        with _transaction(connection):
+            connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            connection.executemany(
+                "INSERT OR REPLACE INTO items VALUES (?, ?, ?)", [(owner, one, answer.id) for one in item_ids]
+            )
+            if answer.previous_id is not None:
+                values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
+                connection.execute(_LAST_AS_LONG, values)
+        self._saved += 1
+        if self._saved % _TIDY_EVERY == 0:
+            self._tidy(connection)
+
+    def _chain(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
+        values = {"owner": owner, "id": answer_id, "now": self._now(), "most": _LONGEST_CHAIN}
+        return tuple(map(_answer, connection.execute(_READ_CHAIN, values)))
+
+    def _frames(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
+        row = connection.execute(
+            "SELECT frames FROM answers WHERE owner = ? AND id = ? AND expires_at > ?", (owner, answer_id, self._now())
+        ).fetchone()
+        if row is None or row[0] is None:
+            return None
+        return tuple(frame + b"\n\n" for frame in zlib.decompress(row[0]).split(b"\n\n")[:-1])
+
+    def _answers_with(
+        self, connection: sqlite3.Connection, owner: str, item_ids: Iterable[str]
+    ) -> tuple[StoredAnswer, ...]:
+        found: dict[str, StoredAnswer] = {}
+        for item_id in item_ids:
+            rows = connection.execute(
+                "SELECT one.id, one.previous_id, one.request, one.response FROM items"
+                " JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id"
+                " WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1",
+                (owner, item_id, self._now()),
+            )
+            found |= {row[0]: _answer(row) for row in rows if row[0] not in found}
+        return tuple(found.values())
+
+    def _delete(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> bool:
+        with _transaction(connection):
+            connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", (owner, answer_id))
+            done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", (owner, answer_id))
+        return done.rowcount > 0
+
+    def _tidy(self, connection: sqlite3.Connection) -> None:
+        """Deletes what is over, and while the file is too large a tenth of the rest, the oldest first."""
+        with _transaction(connection):
+            connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
+            if _used_bytes(connection) > self._most_bytes:
+                connection.execute(_DELETE_TENTH)
+            connection.execute(
+                "DELETE FROM items WHERE NOT EXISTS"
+                " (SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)"
+            )
+
+
+class _transaction:  # noqa: N801 - used as a function
+    """Begins as a writer, so that no other process makes it fail in the middle; takes everything back on an error."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _answer(row: tuple[Any, ...]) -> StoredAnswer:
+    answer_id, previous_id, request, response = row
+    return StoredAnswer(answer_id, previous_id, loads(request), loads(response))

@@ -1,0 +1,145 @@
+"""Stored answers: kept by their owner's name for a bounded time and size, and found after a restart."""
+
+import asyncio
+import stat
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partstream.protocols.served_state import StoredAnswer
+from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
+
+FRAMES = (b'event: a\ndata: {"n":0}\n\n', b'event: b\ndata: {"n":1}\n\n')
+
+
+def answer(name: str, previous: str | None = None, frames: tuple[bytes, ...] | None = None) -> StoredAnswer:
+    return StoredAnswer(name, previous, {"input": [name]}, {"id": name, "output": [f"said {name}"]}, frames)
+
+
+def run(path: Path, use: Callable[[SQLiteAnswers], Coroutine[Any, Any, Any]], **settings: Any) -> Any:
+    """Opens the store, uses it and closes it, as a process does."""
+
+    async def main() -> Any:
+        store = SQLiteAnswers(path, **settings)
+        try:
+            return await use(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(main())
+
+
+def test_an_answer_is_found_after_a_restart_with_its_frames(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "answers.sqlite"
+    run(path, lambda store: store.save("ann", answer("r1", frames=FRAMES), ()))
+    assert run(path, lambda store: store.chain("ann", "r1")) == (answer("r1"),)
+    assert run(path, lambda store: store.frames("ann", "r1")) == FRAMES
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_chain_is_read_from_its_oldest_answer(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        for name, previous in (("r1", None), ("r2", "r1"), ("r3", "r2"), ("other", "r1")):
+            await store.save("", answer(name, previous), ())
+        return await store.chain("", "r3")
+
+    assert [one.id for one in run(tmp_path / "a", use)] == ["r1", "r2", "r3"]
+
+
+def test_nobody_else_finds_or_deletes_an_answer(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("ann", answer("r1", frames=FRAMES), ["i1"])
+        await store.save("bob", answer("r2", "r1"), ())
+        return [
+            await store.chain("bob", "r1"),
+            await store.frames("bob", "r1"),
+            await store.answers_with("bob", ["i1"]),
+            await store.delete("bob", "r1"),
+            [one.id for one in await store.chain("bob", "r2")],  # not behind an answer of somebody else
+            [one.id for one in await store.chain("ann", "r1")],
+        ]
+
+    assert run(tmp_path / "a", use) == [(), None, (), False, ["r2"], ["r1"]]
+
+
+def test_items_lead_to_the_answers_that_have_them(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("", answer("r1"), ["i1", "i2"])
+        await store.save("", answer("r2"), ["i3"])
+        return [one.id for one in await store.answers_with("", ["i1", "i2", "i3", "i4"])]
+
+    assert run(tmp_path / "a", use) == ["r1", "r2"]
+
+
+def test_what_is_deleted_is_gone_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    secret = StoredAnswer("r1", None, {"input": "the secret word"}, {"id": "r1"})
+
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("", secret, ["i1"])
+        return [await store.delete("", "r1"), await store.delete("", "r1"), await store.answers_with("", ["i1"])]
+
+    assert run(path, use) == [True, False, ()]
+    assert b"the secret word" not in path.read_bytes()
+
+
+def test_an_answer_is_over_after_its_time_and_its_chain_lasts_as_long(tmp_path: Path) -> None:
+    day = [0.0]
+
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("", answer("r1"), ["i1"])
+        day[0] = 20
+        await store.save("", answer("r2", "r1"), ())
+        await store.save("", answer("lonely"), ())
+        day[0] = 40
+        found = [[one.id for one in await store.chain("", "r2")], [one.id for one in await store.chain("", "lonely")]]
+        day[0] = 50.1
+        return [*found, await store.chain("", "r2"), await store.answers_with("", ["i1"])]
+
+    now = lambda: day[0] * 86_400  # noqa: E731
+    assert run(tmp_path / "a", use, now=now) == [["r1", "r2"], ["lonely"], (), ()]
+    run(tmp_path / "a", lambda store: store.chain("", "r2"), now=now)  # opening deletes what is over
+    assert b"said r1" not in (tmp_path / "a").read_bytes()
+
+
+def test_the_oldest_answers_give_way_where_the_file_is_too_large(tmp_path: Path) -> None:
+    second = [0.0]
+
+    async def fill(store: SQLiteAnswers) -> None:
+        for number in range(300):
+            second[0] = float(number)
+            row = StoredAnswer(f"r{number}", None, {"input": "x" * 4000}, {"id": f"r{number}"})
+            await store.save("", row, ())
+
+    async def look(store: SQLiteAnswers) -> list[bool]:
+        return [bool(await store.chain("", f"r{number}")) for number in (0, 1, 299)]
+
+    run(tmp_path / "a", fill, now=lambda: second[0], most_bytes=500_000)
+    assert run(tmp_path / "a", look, now=lambda: second[0]) == [False, False, True]
+
+
+def test_two_processes_may_share_a_file(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        other = SQLiteAnswers(tmp_path / "a")
+        try:
+            await asyncio.gather(*(one.save("", answer(f"r{n}"), ()) for n in range(40) for one in (store, other)))
+            return [len(await other.chain("", f"r{number}")) for number in range(40)]
+        finally:
+            await other.close()
+
+    assert run(tmp_path / "a", use) == [1] * 40
+
+
+@pytest.mark.parametrize("content", [b"no database, but a text that is longer than a hundred bytes " * 4, None])
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "a"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(StoreUnusableError, match="expected a file for stored answers") as caught:
+        SQLiteAnswers(path)
+    assert caught.value.path == path
