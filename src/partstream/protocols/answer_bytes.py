@@ -14,10 +14,10 @@ from partstream.outputs import RepeatingWriter
 from partstream.parts import TextPart, ThinkingPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from partstream.outputs import Repeated, ResponseWriter, StreamOutput
-    from partstream.protocols.protocol import StreamForm
+    from partstream.outputs import IdleWriter, Repeated, ResponseWriter, StreamOutput
+    from partstream.protocols.protocol import StreamForm, WireEvent
 
 __all__ = ["AnswerBytes"]
 
@@ -67,18 +67,30 @@ class AnswerBytes:
                     return written
         return self._write(output)
 
+    def idle(self, writer: IdleWriter) -> bytes:
+        """The bytes of the events that say that the model still works.
+
+        Args:
+            writer: The writer of the answer.
+        """
+        return self._write_events(writer.idle())
+
     def end(self) -> bytes:
         """The bytes behind the last event."""
         return self._form.end if self.events else self._form.start + self._form.end
 
     def _write(self, output: StreamOutput) -> bytes:
         self._taken = self._repeat = None
+        written = self._write_events(self._writer.write(output))
+        self._learn(output)
+        return written
+
+    def _write_events(self, events: Sequence[WireEvent]) -> bytes:
         pieces: list[bytes] = []
-        for event in self._writer.write(output):
+        for event in events:
             pieces += (self._separator, self._form.frame(event))
             self._separator = self._form.separator
             self.events += 1
-        self._learn(output)
         return b"".join(pieces)
 
     def _learn(self, output: StreamOutput) -> None:

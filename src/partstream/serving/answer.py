@@ -1,0 +1,290 @@
+"""One answer: calls the provider, writes what it reports, and ends the reply in every case exactly once.
+
+Knows no socket: an :class:`~partstream.serving.outgoing.Outlet` takes the bytes, be it an HTTP reply or a turn of a
+WebSocket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.cancellation import CancellationTokenSource
+from partstream.checked_progress import CheckedProgress, failing_place
+from partstream.errors import (
+    EmptyAnswerError,
+    LanguageModelError,
+    PartstreamError,
+    ProviderStuckError,
+    TimeoutPhase,
+    UpstreamFailureError,
+    UpstreamTimeoutError,
+)
+from partstream.outputs import Finish, Outcome
+from partstream.serving.counting import counted_usage
+from partstream.serving.progress import AnswerProgress
+from partstream.usage import FinishReason, UnifiedFinishReason
+
+if TYPE_CHECKING:
+    from partstream.contract.checker import Violation
+    from partstream.outputs import Asked
+    from partstream.serving.models import CataloguedModel
+    from partstream.serving.outgoing import Outlet
+    from partstream.serving.replies import AnswerReply
+    from partstream.serving.settings import ServingSettings
+    from partstream.usage import Usage
+
+__all__ = ["AnswerEnd", "RunningAnswer"]
+
+_logger = logging.getLogger("partstream.serving")
+
+_LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
+_STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnd:
+    """How an answer ended.
+
+    Attributes:
+        finish: The end as it was written; None where the client left before.
+        is_usage_counted: Whether its tokens were counted here.
+        is_cancelled: Whether the client left.
+        first_part_at: When the first part came, in the time of the event loop, or None.
+        violations: How often each rule of the contract was broken, by its id.
+        error: The error that ended the answer, or None.
+    """
+
+    finish: Finish | None
+    is_usage_counted: bool
+    is_cancelled: bool
+    first_part_at: float | None
+    violations: Counter[str]
+    error: BaseException | None
+
+
+class RunningAnswer:
+    """One call of a provider, from its start until the provider has stopped.
+
+    Args:
+        model: The model that answers.
+        asked: The request.
+        reply: Writes the answer.
+        outlet: Where the bytes of the reply go.
+        settings: The limits of the server.
+        stopped: The outcome with which the wire ends an answer that the server stops.
+    """
+
+    def __init__(
+        self,
+        model: CataloguedModel,
+        asked: Asked,
+        reply: AnswerReply,
+        outlet: Outlet,
+        settings: ServingSettings,
+        stopped: Outcome,
+    ) -> None:
+        self._model = model
+        self._asked = asked
+        self._reply = reply
+        self._settings = settings
+        self._stopped = stopped
+        self._source = CancellationTokenSource()
+        self._progress = AnswerProgress(reply, outlet, self._fail)
+        self._violations: Counter[str] = Counter()
+        # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
+        self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
+        self._task: asyncio.Task[None] | None = None
+        self._finish: Finish | None = None
+        self._error: BaseException | None = None
+        self._is_over = False
+        self._is_cancelled = False
+        self._is_counted = False
+
+    def start(self) -> None:
+        """Calls the provider in a task of its own; a second call does nothing."""
+        if self._task is None and not self._is_over:
+            self._task = asyncio.get_running_loop().create_task(self._provide())
+
+    def cancel(self) -> None:
+        """Ends the answer because nobody waits for it: nothing more is written. Later calls do nothing."""
+        if not self._is_over:
+            self._is_over = self._is_cancelled = True
+            self._silence_provider()
+
+    def stop(self) -> None:
+        """Ends the answer because the server is stopped, in the wire's own words. Later calls do nothing."""
+        error = UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
+        if self._reply.events == 0 or self._stopped is Outcome.FAILED:
+            self._end_early(Finish(Outcome.FAILED, error=error))
+        else:
+            self._end_early(Finish(self._stopped, _STOPPED))
+
+    def time_out(self) -> None:
+        """Ends the answer because it has taken too long. Later calls do nothing."""
+        error = UpstreamTimeoutError(TimeoutPhase.TOTAL, self._settings.answer_seconds)
+        self._end_early(Finish(Outcome.FAILED, error=error))
+
+    async def wind_down(self) -> None:
+        """Waits until the provider has stopped; cancels it if it does not stop by itself, and gives it up after that.
+
+        Call it when the reply is over.
+        """
+        task, seconds = self._task, self._settings.stop_seconds
+        if task is None:
+            return
+        if not task.done() and not self._is_over:
+            self.cancel()
+        for _ in range(2):
+            if not task.done():
+                await asyncio.wait({task}, timeout=seconds)
+            if task.done():
+                return
+            task.cancel()
+        error = ProviderStuckError(self._model.provider_name, self._model.id, seconds)
+        _logger.error("%s", error)
+
+    def kill(self) -> None:
+        """Cancels everything at once: the server itself was cancelled."""
+        self.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def end(self) -> AnswerEnd:
+        """How the answer ended."""
+        return AnswerEnd(
+            self._finish,
+            self._is_counted,
+            self._is_cancelled,
+            self._progress.first_part_at,
+            self._violations,
+            self._error,
+        )
+
+    # ---- the provider ----
+
+    async def _provide(self) -> None:
+        """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
+        try:
+            await self._model.provider.provide_language_model_chat_response(
+                self._model.information,
+                self._asked.messages,
+                self._asked.options,
+                self._checked,
+                self._source.token,
+            )
+        except BaseException as error:
+            self._provider_raised(error)
+            return
+        if self._is_over:
+            return
+        self._checked.complete()
+        try:
+            await self._complete()
+        except Exception as error:
+            self._fail(error)
+
+    async def _complete(self) -> None:
+        finish = self._checked.said_finish or self._default_finish()
+        if finish.usage is None and finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}:
+            finish = replace(finish, usage=await self._known_usage())
+        if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED} and finish.error is None:
+            finish = replace(finish, error=LanguageModelError("the provider gave no reason for its failure"))
+        self._write(finish)
+
+    def _default_finish(self) -> Finish:
+        """The end of an answer of whose end the provider said nothing."""
+        called = self._progress.has_calls
+        return Finish(
+            Outcome.COMPLETED,
+            FinishReason(UnifiedFinishReason.TOOL_CALLS if called else UnifiedFinishReason.STOP),
+        )
+
+    async def _known_usage(self) -> Usage | None:
+        if self._progress.usage is not None:
+            return self._progress.usage
+        usage = await counted_usage(
+            self._model, self._asked, self._progress.answer(), self._progress.length, self._source.token
+        )
+        self._is_counted = True
+        return usage
+
+    def _provider_raised(self, error: BaseException) -> None:
+        if self._is_over:
+            if not isinstance(error, asyncio.CancelledError | LanguageModelError):
+                _logger.debug("the provider %s raised %s after its end", self._name, type(error).__name__)
+            return
+        self._checked.fail(error)
+        said = self._checked.said_finish
+        if isinstance(error, EmptyAnswerError) and said is not None:
+            # No wire of ours forbids an empty answer; a chat that shows nothing is another matter.
+            limited = said.reason is not None and said.reason.unified in _LIMITS
+            self._write(replace(said, outcome=Outcome.INCOMPLETE if limited else Outcome.COMPLETED, error=None))
+            return
+        self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Ends the answer with an error, which is told as far as it is one of ours."""
+        if self._is_over:
+            return
+        self._error = error
+        said = self._checked.said_finish or Finish(Outcome.FAILED)
+        told = error if isinstance(error, LanguageModelError) else self._wrapped(error)
+        outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED
+        self._end_early(replace(said, outcome=outcome, error=told))
+
+    def _wrapped(self, error: BaseException) -> LanguageModelError:
+        place = failing_place(error)
+        _logger.error(
+            "the provider %s failed with %s%s",
+            self._name,
+            type(error).__name__,
+            "" if place is None else f" at {place}",
+        )
+        text = f": {error}" if isinstance(error, PartstreamError) else ""
+        return LanguageModelError(f"the provider failed with {type(error).__name__}{text}")
+
+    # ---- the end ----
+
+    def _end_early(self, finish: Finish) -> None:
+        """Writes an end although the provider has not returned, or has raised."""
+        if self._is_over:
+            return
+        self._error = finish.error if self._error is None else self._error
+        self._write(finish)
+        self._silence_provider()
+
+    def _write(self, finish: Finish) -> None:
+        """Writes the end of the reply, unless it is over."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._finish = finish
+        self._error = self._error or finish.error
+        try:
+            self._reply.finish(finish)
+        except Exception as error:
+            _logger.exception("the end of an answer of the provider %s could not be written", self._name)
+            self._error = error
+            self._reply.break_off(error)
+
+    def _silence_provider(self) -> None:
+        """Lets no further part pass, then tells the provider that nobody waits."""
+        self._checked.cancel()
+        try:
+            self._source.cancel()
+        except Exception as error:
+            _logger.warning("the provider %s failed with %s when told to stop", self._name, type(error).__name__)
+
+    @property
+    def _name(self) -> str:
+        return self._model.provider_name
+
+    def _note_violation(self, violation: Violation) -> None:
+        self._violations[violation.rule.id] += 1
+        place = "" if violation.place is None else f" at {violation.place}"
+        if self._violations[violation.rule.id] == 1:
+            _logger.warning("the provider %s broke the rule %s%s", self._name, violation.rule.id, place)

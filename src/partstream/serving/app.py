@@ -1,0 +1,176 @@
+"""The ASGI application: any provider behind the wires that other programs speak.
+
+::
+
+    application = app(provider)  # uvicorn my_module:application
+    application = app({"work": upstream, "own": provider}, ServingSettings(token=Secret("...")))
+    starlette_app.mount("/llm", application)
+
+One object serves any number of requests; what belongs to one request lives in one object of its own. Nothing of a
+prompt and no key is logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from partstream.arguments import refuse
+from partstream.json_codec import dumps
+from partstream.protocols.registry import loadable_protocols
+from partstream.provider import LanguageModelChatProvider
+from partstream.serving.exchange import Exchange
+from partstream.serving.requests import request_of
+from partstream.serving.settings import ServingSettings
+from partstream.serving.state import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.events import Event
+    from partstream.protocols.protocol import Protocol
+    from partstream.serving.observation import AnswerObservation
+    from partstream.serving.requests import HTTPRequest, Receive, Scope, Send
+
+__all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app"]
+
+Providers: TypeAlias = (
+    LanguageModelChatProvider | Sequence[LanguageModelChatProvider] | Mapping[str, LanguageModelChatProvider]
+)
+"""One provider, several, or several by name."""
+
+HEALTH: Final = "/healthz"
+READINESS: Final = "/readyz"
+
+
+def app(providers: Providers, settings: ServingSettings | None = None) -> ServingApp:
+    """Makes the ASGI application that serves providers over every wire.
+
+    Args:
+        providers: One provider, several, or a mapping of names to providers. Where two offer a model of one id, that of
+            the later provider is `name/id`.
+        settings: The key, and the limits; without them nobody is asked for a key.
+
+    Raises:
+        InvalidArgumentError: There is no provider, or something else in its place.
+    """
+    return ServingApp(providers, settings or ServingSettings())
+
+
+class ServingApp:
+    """One raw ASGI application; see :func:`app`.
+
+    Args:
+        providers: As of :func:`app`.
+        settings: The settings.
+        protocols: The protocols that are spoken; None for all that read requests and write responses.
+
+    Raises:
+        InvalidArgumentError: There is no provider, or something else in its place.
+    """
+
+    def __init__(
+        self, providers: Providers, settings: ServingSettings, protocols: Iterable[Protocol] | None = None
+    ) -> None:
+        spoken = loadable_protocols()[0].values() if protocols is None else protocols
+        self._state = ServerState(_named(providers), settings, spoken, (HEALTH, READINESS))
+
+    @property
+    def settings(self) -> ServingSettings:
+        """The settings."""
+        return self._state.settings
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers run."""
+        return self._state.open_answers
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether new answers are refused."""
+        return self._state.is_draining
+
+    @property
+    def on_did_finish_answer(self) -> Event[AnswerObservation]:
+        """Fires once for each request that asked for an answer, when its reply is over."""
+        return self._state.finished.event
+
+    def begin_drain(self) -> None:
+        """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""
+        self._state.is_draining = True
+
+    async def drain(self, seconds: float | None = None) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event.
+
+        Args:
+            seconds: How long to wait; None for `drain_seconds` of the settings.
+        """
+        await self._state.drain(self.settings.drain_seconds if seconds is None else seconds)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection of ASGI: a request, a WebSocket, or the life of the application.
+
+        Raises:
+            ValueError: The server asks for something else.
+        """
+        kind = scope["type"]
+        if kind == "http":
+            await self._serve(request_of(scope, f"req_{token_hex(12)}"), receive, send)
+        elif kind == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        elif kind == "lifespan":
+            await self._live(receive, send)
+        else:
+            raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """The life of the application: nothing is opened before the first request.
+
+        Servers end it after the last request (serving facts 5.3), so that nothing is left to stop in the end.
+        """
+        while (await receive())["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        self.begin_drain()
+        self._state.stop_answers()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, request: HTTPRequest, receive: Receive, send: Send) -> None:
+        if request.path in (HEALTH, READINESS):
+            await self._tell_health(request, send)
+            return
+        state = self._state
+        meant = replace(request, path=state.routes.meant_path(request.path))
+        state.requests += 1
+        try:
+            await Exchange(state, meant, receive, send).serve()
+        finally:
+            state.requests -= 1
+
+    async def _tell_health(self, request: HTTPRequest, send: Send) -> None:
+        """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
+        is_well = request.path == HEALTH or not self.is_draining
+        body = dumps({"status": "ok" if is_well else "draining"})
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+
+
+def _named(providers: Providers) -> dict[str, LanguageModelChatProvider]:
+    """The providers by name: of those without one, `provider`, then `provider-2`, ..."""
+    if isinstance(providers, LanguageModelChatProvider):
+        named = {"provider": providers}
+    elif isinstance(providers, Mapping):
+        named = dict(providers)
+    elif isinstance(providers, Sequence):
+        named = {"provider" if place == 1 else f"provider-{place}": one for place, one in enumerate(providers, 1)}
+    else:
+        refuse("providers", providers, "a provider, a sequence of providers, or a mapping of names to providers")
+    for name, one in named.items():
+        if not isinstance(one, LanguageModelChatProvider):
+            refuse(f"providers[{name!r}]", one, "a LanguageModelChatProvider")
+    if not named:
+        refuse("providers", providers, "one provider at least")
+    return named

@@ -1,0 +1,64 @@
+"""Counts the tokens of requests and answers with the provider's own count; an estimate replaces one that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from partstream.numbers import as_count
+from partstream.tokens import MessageCounter
+from partstream.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage
+    from partstream.outputs import Asked
+    from partstream.serving.models import CataloguedModel
+
+__all__ = ["COUNT_SECONDS", "counted_request", "counted_usage"]
+
+COUNT_SECONDS: Final = 10.0
+"""The seconds that a provider may take to count the messages of one request."""
+
+_logger = logging.getLogger("partstream.serving")
+
+
+async def counted_request(model: CataloguedModel, asked: Asked, token: CancellationToken) -> int:
+    """The tokens of a request: of its messages as the provider counts them, and of its tools."""
+    around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
+    return around + sum(await _count_all(model, asked.messages, token))
+
+
+async def counted_usage(
+    model: CataloguedModel, asked: Asked, answer: ChatMessage, length: float, token: CancellationToken
+) -> Usage:
+    """The tokens of an answer whose provider reported none.
+
+    Args:
+        model: The model.
+        asked: The request.
+        answer: The answer, or its beginning.
+        length: The ratio of the whole answer's text to that of `answer`.
+        token: Cancelled when nobody waits any more.
+    """
+    around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
+    *prompt, said = await _count_all(model, (*asked.messages, answer), token)
+    given, completion = around + sum(prompt), round(said * length)
+    return Usage(given, completion, given + completion)
+
+
+async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
+    counts: list[int] = []
+    ends = asyncio.get_running_loop().time() + COUNT_SECONDS
+    for item in items:
+        try:
+            async with asyncio.timeout_at(ends):
+                said = as_count(await model.provider.provide_token_count(model.information, item, token))
+        except Exception as error:
+            _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
+            said = None
+        counts.append(MessageCounter(model.information.family).count_message(item).tokens if said is None else said)
+    return counts

@@ -1,0 +1,236 @@
+"""One HTTP request, from its head to the last byte of its reply.
+
+Everything that can refuse it is decided before the head of the reply: route, room, key, size, form, model (serving
+facts 1.3). One task reads `receive()` beside every answer, and cancels the provider when the client leaves: that is the
+only sign that servers give (serving facts 5.3, rule 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from partstream.cancellation import CancellationToken
+from partstream.errors import PartstreamError
+from partstream.json_codec import dumps
+from partstream.outputs import Reply
+from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.serving.answer import RunningAnswer
+from partstream.serving.clients import client_of
+from partstream.serving.counting import counted_request
+from partstream.serving.failures import RequestFailedError, failure_of
+from partstream.serving.models import served_model
+from partstream.serving.observation import AnswerObservation
+from partstream.serving.outgoing import Head, Outgoing
+from partstream.serving.pulse import Pulse
+from partstream.serving.replies import DocumentReply, StreamReply, json_headers
+from partstream.serving.requests import ClientLeftError, json_object, read_body
+from partstream.serving.routes import NoRouteError
+
+if TYPE_CHECKING:
+    from partstream.outputs import Asked
+    from partstream.serving.answer import AnswerEnd
+    from partstream.serving.authentication import Caller
+    from partstream.serving.endpoints import Endpoint
+    from partstream.serving.models import CataloguedModel
+    from partstream.serving.replies import AnswerReply
+    from partstream.serving.requests import HTTPRequest, Receive, Send
+    from partstream.serving.routes import Route
+    from partstream.serving.state import ServerState
+
+__all__ = ["Exchange"]
+
+_logger = logging.getLogger("partstream.serving")
+
+_CHALLENGE: Final = ("www-authenticate", "Bearer")
+
+
+class Exchange:
+    """One HTTP request and its reply.
+
+    Args:
+        state: What all requests share.
+        request: The request without its body, with the path that it means.
+        receive: ASGI's own; nobody else reads it.
+        send: ASGI's own.
+    """
+
+    def __init__(self, state: ServerState, request: HTTPRequest, receive: Receive, send: Send) -> None:
+        self._state = state
+        self._settings = state.settings
+        self._request = request
+        self._receive = receive
+        self._send = send
+        self._endpoint = state.routes.nearest(request.path)
+        self._time = time.time()
+        self._started = asyncio.get_running_loop().time()
+        self._caller: Caller | None = None
+        self._asked: Asked | None = None
+
+    async def serve(self) -> None:
+        """Answers the request; raises nothing that the server would have to tell the client."""
+        is_answer = False
+        try:
+            route = self._state.routes.find(self._request.method, self._request.path, self._request.headers)
+            self._endpoint = route.endpoint
+            is_answer = route.document is None
+            if is_answer:
+                self._state.check_room()
+            self._caller = self._authenticated()
+            await (self._answer() if is_answer else self._document(route))
+        except ClientLeftError:
+            return
+        except NoRouteError as error:
+            kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
+            allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
+            await self._refuse(ServedFailure(kind, str(error)), *allow)
+        except PartstreamError as error:
+            headers = error.headers if isinstance(error, RequestFailedError) else ()
+            status = await self._refuse(failure_of(error), *headers)
+            if is_answer:
+                self._observe_refused(status, error)
+        except Exception as error:
+            _logger.exception("a request could not be served because of a fault of the server")
+            await self._refuse(ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it"))
+            if is_answer:
+                self._observe_refused(500, error)
+
+    # ---- before the answer ----
+
+    def _authenticated(self) -> Caller:
+        caller = self._state.authenticate(self._request.headers)
+        if caller is None:
+            said = (
+                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+            )
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+        return caller
+
+    async def _document(self, route: Route[Endpoint]) -> None:
+        """Sends a document that stands beside the answers."""
+        document, request = route.document, self._request
+        assert document is not None  # noqa: S101 - the caller has looked
+        body = await read_body(request, self._receive, self._settings)
+        wire = self._endpoint.request(
+            request.path, json_object(body) if body else {}, request.headers, request.query, request.method
+        )
+        tokens = 0
+        if document.counts is not None:
+            asked = document.counts(wire)
+            tokens = await counted_request(await self._state.catalogue.find(asked.model), asked, CancellationToken())
+        models = tuple(map(served_model, (await self._state.catalogue.models()).values()))
+        status, said = document.answer(wire, models, tokens)
+        await self._reply(status, dumps(said))
+
+    # ---- the answer ----
+
+    async def _answer(self) -> None:
+        request, endpoint = self._request, self._endpoint
+        body = json_object(await read_body(request, self._receive, self._settings))
+        asked = endpoint.reads.read(endpoint.request(request.path, body, request.headers, request.query))
+        self._asked = asked
+        model = await self._state.catalogue.find(asked.model)
+        outgoing = Outgoing(self._deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
+        identity = Reply(request.request_id, int(self._time))
+        kind = StreamReply if asked.stream else DocumentReply
+        reply: AnswerReply = kind(endpoint.writes, asked, identity, outgoing)
+        answer = RunningAnswer(model, asked, reply, outgoing, self._settings, endpoint.writes.stopped)
+        self._state.admit(answer)
+        try:
+            await self._run(answer, reply, outgoing, model)
+        except asyncio.CancelledError:
+            answer.kill()
+            raise
+        finally:
+            self._state.dismiss(answer)
+
+    async def _run(self, answer: RunningAnswer, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
+        loop = asyncio.get_running_loop()
+        watcher = loop.create_task(self._watch(answer, outgoing))
+        pulse = Pulse(reply, outgoing, self._settings)
+        limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
+        answer.start()
+        try:
+            await outgoing.pump()
+        except OSError:  # a server that says it in this way (ASGI 2.4)
+            answer.cancel()
+        finally:
+            watcher.cancel()
+            pulse.stop()
+            limit.cancel()
+        self._observe(answer.end(), reply, outgoing, model)
+        await answer.wind_down()
+
+    async def _watch(self, answer: RunningAnswer, outgoing: Outgoing) -> None:
+        """Cancels the provider as soon as the client leaves."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        answer.cancel()
+        outgoing.close()
+
+    async def _deliver(self, head: Head | None, data: bytes, last: bool) -> None:
+        if head is not None:
+            await self._start(head.status, head.headers)
+        if data or last:
+            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+
+    # ---- replies ----
+
+    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        said = (*headers, *self._state.request_id_headers(self._request.request_id))
+        if self._state.is_draining and ("connection", "close") not in said:
+            said = (*said, ("connection", "close"))
+        encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in said]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        await self._start(status, (*json_headers(body), *headers))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _refuse(self, failure: ServedFailure, *headers: tuple[str, str]) -> int:
+        """Tells of a failure before the head, in the words of the wire; returns the HTTP status."""
+        said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
+        await self._reply(said.status, dumps(said.body), *said.headers, *headers)
+        return said.status
+
+    # ---- what is known of it ----
+
+    def _observe(self, end: AnswerEnd, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
+        finish, first = end.finish, end.first_part_at
+        observation = replace(
+            self._observation(outgoing.head.status if outgoing.head is not None else 499, end.error),
+            model=model.id,
+            provider=model.provider_name,
+            outcome=None if finish is None else finish.outcome,
+            reason=None if finish is None else finish.reason,
+            usage=None if finish is None else finish.usage,
+            is_usage_counted=end.is_usage_counted,
+            first_part_after=None if first is None else first - self._started,
+            bytes=outgoing.bytes,
+            events=reply.events,
+            is_cancelled=end.is_cancelled,
+            response_id=None if finish is None else finish.response_id,
+        )
+        self._state.observe(observation)
+
+    def _observe_refused(self, status: int, error: Exception) -> None:
+        self._state.observe(self._observation(status, error))
+
+    def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
+        asked = self._asked
+        return AnswerObservation(
+            time=self._time,
+            wire=self._endpoint.protocol.name,
+            model="" if asked is None else asked.model,
+            provider="",
+            status=status,
+            duration=asyncio.get_running_loop().time() - self._started,
+            request_id=self._request.request_id,
+            client=client_of(self._request.headers, asked),
+            caller="" if self._caller is None else self._caller.name,
+            is_stream=asked is None or asked.stream,
+            error=None if error is None else type(error).__name__,
+        )

@@ -1,0 +1,141 @@
+"""The models of a server: which provider offers which, by the ids that requests use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partstream.cancellation import CancellationToken
+from partstream.errors import UnknownModelError
+from partstream.protocols.served_documents import ServedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+
+__all__ = ["CataloguedModel", "ModelCatalogue", "served_model"]
+
+_logger = logging.getLogger("partstream.serving")
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguedModel:
+    """A model that requests may name.
+
+    Attributes:
+        id: What requests call it.
+        provider_name: The name of its provider.
+        provider: Its provider.
+        information: What the provider says of it.
+    """
+
+    id: str
+    provider_name: str
+    provider: LanguageModelChatProvider
+    information: LanguageModelChatInformation
+
+
+class ModelCatalogue:
+    """Asks providers for their models, and keeps the lists until a provider says that its own has changed.
+
+    Args:
+        providers: The providers by name; of two models with one id, the first provider's has the id, and the other is
+            `name/id`.
+        aliases: The prefixes with which every model may also be named, see
+            :attr:`partstream.protocols.server_corners.WriteResponse.aliases`.
+        seconds: How long a list is kept.
+    """
+
+    def __init__(
+        self, providers: Mapping[str, LanguageModelChatProvider], aliases: Iterable[str], seconds: float
+    ) -> None:
+        self._lists = [_ProviderList(name, provider, seconds) for name, provider in providers.items()]
+        self._aliases = tuple(dict.fromkeys(aliases))
+
+    async def models(self) -> dict[str, CataloguedModel]:
+        """All models by id, in the order of the providers; those of a provider that fails are missing."""
+        lists = await asyncio.gather(*(one.models() for one in self._lists))
+        found: dict[str, CataloguedModel] = {}
+        for one, informations in zip(self._lists, lists, strict=True):
+            for information in informations:
+                name = information.id if information.id not in found else f"{one.name}/{information.id}"
+                found.setdefault(name, CataloguedModel(name, one.name, one.provider, information))
+        return found
+
+    async def find(self, model_id: str) -> CataloguedModel:
+        """The model that a request names.
+
+        Raises:
+            UnknownModelError: No provider offers it.
+        """
+        models = await self.models()
+        for name in (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one))):
+            if name in models:
+                return models[name]
+        raise UnknownModelError(model_id, tuple(models))
+
+
+class _ProviderList:
+    """The models of one provider."""
+
+    def __init__(self, name: str, provider: LanguageModelChatProvider, seconds: float) -> None:
+        self.name = name
+        self.provider = provider
+        self._seconds = seconds
+        self._models: Sequence[LanguageModelChatInformation] = ()
+        self._good_until: float | None = None
+        self._asking: asyncio.Task[None] | None = None
+        changed = provider.on_did_change_language_model_chat_information
+        if changed is not None:
+            changed(lambda _: self._forget())
+
+    async def models(self) -> Sequence[LanguageModelChatInformation]:
+        """The models; the provider is asked once for all who wait."""
+        loop = asyncio.get_running_loop()
+        if self._good_until is None or loop.time() >= self._good_until:
+            if self._asking is None:
+                self._asking = loop.create_task(self._ask())
+            # Who waits may leave: the others still want the list.
+            await asyncio.shield(self._asking)
+        return self._models
+
+    def _forget(self) -> None:
+        self._good_until = None
+
+    async def _ask(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._good_until = loop.time() + self._seconds  # before the question: a change meanwhile counts
+        try:
+            token = CancellationToken()
+            self._models = tuple(await self.provider.provide_language_model_chat_information(True, token))
+        except Exception as error:
+            self._good_until = None
+            _logger.warning("the provider %s could not list its models: %s", self.name, type(error).__name__)
+        finally:
+            self._asking = None
+
+
+def served_model(model: CataloguedModel) -> ServedModel:
+    """A model as the documents of wires tell of it."""
+    information = model.information
+    return ServedModel(
+        model.id,
+        information.name,
+        information.max_input_tokens,
+        information.max_output_tokens,
+        image_input=information.capabilities.image_input,
+        tool_calling=bool(information.capabilities.tool_calling),
+        thinking=_thinks(information),
+        input_price=None,
+        output_price=None,
+    )
+
+
+def _thinks(information: LanguageModelChatInformation) -> bool:
+    """Whether a person can choose how much the model thinks."""
+    schema = information.extra.get("configurationSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return isinstance(properties, dict) and "reasoningEffort" in properties

@@ -1,0 +1,148 @@
+"""One HTTP request of an ASGI server: where it goes, its headers, its body within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import quote
+
+from partstream.errors import PartstreamError
+from partstream.json_codec import JSONDecodeError, dumps, loads
+from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.serving.failures import RequestFailedError
+
+if TYPE_CHECKING:
+    from partstream.serving.settings import ServingSettings
+
+__all__ = [
+    "ClientLeftError",
+    "HTTPRequest",
+    "Receive",
+    "Scope",
+    "Send",
+    "headers_of",
+    "json_object",
+    "path_of",
+    "read_body",
+    "request_of",
+]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class ClientLeftError(PartstreamError):
+    """The client closed its connection before its request was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPRequest:
+    """A request without its body.
+
+    Attributes:
+        method: The HTTP method.
+        path: The path below the place where the application is mounted, percent-encoded, without the query.
+        query: The query without the question mark.
+        headers: The headers by name in lower case.
+        request_id: The id of the request.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    request_id: str
+
+
+def request_of(scope: Scope, request_id: str) -> HTTPRequest:
+    """The request of a scope of ASGI."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    return HTTPRequest(scope.get("method", "GET"), path_of(scope), query, headers_of(scope), request_id)
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """The headers by name in lower case; several of one name are joined."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def path_of(scope: Scope) -> str:
+    """The path below the mount, percent-encoded: a model may hold an encoded slash (serving facts 3.4).
+
+    `raw_path` is optional in ASGI; without it the decoded path is encoded again.
+    """
+    mount = str(scope.get("root_path", ""))
+    raw = scope.get("raw_path")
+    path = quote(scope["path"], safe=_SAFE) if raw is None else raw.decode("latin-1").partition("?")[0]
+    encoded_mount = quote(mount, safe=_SAFE).rstrip("/")
+    if encoded_mount and (path == encoded_mount or path.startswith(f"{encoded_mount}/")):
+        return path[len(encoded_mount) :] or "/"
+    return path
+
+
+_SAFE: Final = "/:@!$&'()*+,;=~%-._"
+
+
+async def read_body(request: HTTPRequest, receive: Receive, settings: ServingSettings) -> bytes:
+    """The body of a request.
+
+    Raises:
+        RequestFailedError: It is too large, or takes too long.
+        ClientLeftError: The client left before it was whole.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > settings.body_bytes:
+        raise _too_large(int(declared), settings.body_bytes)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(settings.body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeftError("the client left before its request was whole")
+                body += message.get("body", b"")
+                if len(body) > settings.body_bytes:
+                    raise _too_large(len(body), settings.body_bytes)
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError as error:
+        said = f"got {len(body):,} bytes within {settings.body_seconds:g} seconds, expected the whole request"
+        raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), _CLOSE) from error
+
+
+_CLOSE: Final = ("connection", "close")
+
+
+def _too_large(size: int, most: int) -> RequestFailedError:
+    said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
+    return RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), _CLOSE)
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
+
+    Raises:
+        RequestFailedError: It is none.
+    """
+    try:
+        value = loads(body)
+    except JSONDecodeError as error:
+        got = f"{len(body):,} bytes that are not JSON ({error})" if body else "an empty body"
+        raise _not_json(f"got {got}, expected a JSON object") from error
+    if not isinstance(value, dict):
+        raise _not_json(f"got JSON of type {type(value).__name__}, expected an object")
+    try:
+        dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:  # NaN and Infinity, which some decoders take
+        raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
+    return value
+
+
+def _not_json(message: str) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, message))

@@ -1,0 +1,151 @@
+"""What all requests of one server share: routes, models, who may ask, and the answers that run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from partstream.events import EventEmitter
+from partstream.protocols.served_failures import FailureKind, ServedFailure
+from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
+from partstream.serving.endpoints import Endpoint, endpoints_of
+from partstream.serving.failures import RequestFailedError
+from partstream.serving.models import ModelCatalogue
+from partstream.serving.routes import Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from partstream.protocols.protocol import Protocol
+    from partstream.provider import LanguageModelChatProvider
+    from partstream.serving.answer import RunningAnswer
+    from partstream.serving.authentication import Authenticator
+    from partstream.serving.observation import AnswerObservation
+    from partstream.serving.settings import ServingSettings
+
+__all__ = ["ServerState"]
+
+_logger = logging.getLogger("partstream.serving")
+
+_RETRY_SECONDS: Final = 1.0
+_CLOSE: Final = ("connection", "close")
+
+
+class ServerState:
+    """What all requests of one server share.
+
+    Args:
+        providers: The providers by name.
+        settings: The settings.
+        protocols: The protocols that are spoken.
+        pages: The paths that the server has beside those of the protocols.
+
+    Attributes:
+        settings: The settings.
+        routes: What stands at which path.
+        catalogue: The models.
+        authenticate: Finds out who asks.
+        finished: Fires once for each request that asked for an answer.
+        requests: How many requests are being read or answered.
+        is_draining: Whether new answers are refused.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        protocols: Iterable[Protocol],
+        pages: Iterable[str],
+    ) -> None:
+        endpoints = endpoints_of(protocols, Endpoint)
+        corners = [one.writes for one in endpoints.values()]
+        self.settings = settings
+        self.routes: Routes[Endpoint] = Routes(endpoints, pages)
+        aliases = (alias for one in corners for alias in one.aliases)
+        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
+        self.authenticate = _authenticator(settings, endpoints.values())
+        self.finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self.requests = 0
+        self.is_draining = False
+        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
+        self._answers: set[RunningAnswer] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers run."""
+        return len(self._answers)
+
+    def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
+        """The headers in which clients look for the id of their request: those of every wire."""
+        return tuple((name, request_id) for name in self._id_headers)
+
+    def check_room(self) -> None:
+        """Refuses a further answer while the server is stopped, or has as many as it may.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        if self.is_draining:
+            failure = ServedFailure(
+                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=_RETRY_SECONDS
+            )
+            raise RequestFailedError(failure, _CLOSE)
+        if self.open_answers >= self.settings.concurrent_answers:
+            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
+        if self.requests > self.settings.concurrent_requests:
+            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
+
+    @staticmethod
+    def _crowded(message: str) -> RequestFailedError:
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, message, retry_after=_RETRY_SECONDS))
+
+    def admit(self, answer: RunningAnswer) -> None:
+        """Counts an answer among those that run.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        self.check_room()
+        self._answers.add(answer)
+        self._idle.clear()
+
+    def dismiss(self, answer: RunningAnswer) -> None:
+        """Counts it no longer."""
+        self._answers.discard(answer)
+        if not self._answers:
+            self._idle.set()
+
+    def observe(self, observation: AnswerObservation) -> None:
+        """Tells everybody who counts answers of one that is over."""
+        try:
+            self.finished.fire(observation)
+        except Exception:
+            _logger.exception("a listener of finished answers failed")
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
+        self.is_draining = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            self.stop_answers()
+            try:
+                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
+                    await self._idle.wait()
+            except TimeoutError:
+                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
+
+    def stop_answers(self) -> None:
+        """Ends each answer that runs with its wire's terminal event."""
+        for answer in tuple(self._answers):
+            answer.stop()
+
+
+def _authenticator(settings: ServingSettings, endpoints: Iterable[Endpoint]) -> Authenticator:
+    if settings.authenticate is not None:
+        return settings.authenticate
+    return nobody_in_particular if settings.token is None else TokenAuthenticator(settings.token, key_places(endpoints))

@@ -1,0 +1,182 @@
+"""What every wire of a server does: answers as a stream and as a document, lists of models, counts, keys, refusals."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from partstream import chat_model
+from partstream.arguments import InvalidArgumentError
+from partstream.outputs import Outcome
+from partstream.parts import TextPart
+from partstream.serving.app import app
+from partstream.serving.settings import ServingSettings
+from partstream.upstreams.secret import Secret
+from serving.asgi import ask
+from serving.wires import WIRES, Wire
+
+every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+KEY = "key-of-this-server-0123456789"
+
+
+@chat_model(id="parrot", name="Parrot", count_tokens=lambda _: 7)
+async def parrot(messages, options):
+    del options
+    yield "You said: "
+    yield messages[-1].content[0].value
+
+
+@every_wire
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_a_provider_answers_over_every_wire(wire: Wire, stream: bool):
+    async def run():
+        arguments, more = wire.asking("parrot", "Hi", stream=stream)
+        reply = await ask(app(parrot), *arguments, **more)
+        assert reply.status == 200, reply.body
+        parts, finish = wire.read(reply.body, stream=stream)
+        assert "".join(part.value for part in parts if isinstance(part, TextPart)) == "You said: Hi"
+        assert finish.outcome is Outcome.COMPLETED
+        assert finish.usage is not None
+        assert (finish.usage.input_tokens or 0) >= 7
+        assert finish.usage.output_tokens == 7
+
+    asyncio.run(run())
+
+
+@every_wire
+def test_no_wire_answers_without_the_key_and_each_answers_with_it(wire: Wire):
+    application = app(parrot, ServingSettings(token=Secret(KEY)))
+
+    async def run():
+        arguments, more = wire.asking("parrot")
+        for wrong in (
+            {},
+            {"authorization": "Bearer other"},
+            {"x-api-key": KEY[:-1]},
+            {"authorization": f"Basic {KEY}"},
+        ):
+            reply = await ask(application, *arguments, **(more | {"headers": more["headers"] | wrong}))
+            assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
+            assert KEY not in reply.body.decode()
+        own = wire.protocol.write_request().authorize(KEY, wire.key_kind)
+        for right in ({"authorization": f"Bearer {KEY}"}, {"authorization": f"bearer  {KEY}"}, {"x-api-key": KEY}, own):
+            reply = await ask(application, *arguments, **(more | {"headers": more["headers"] | right}))
+            assert reply.status == 200
+
+    asyncio.run(run())
+
+
+def test_the_key_is_asked_for_before_the_body_is_read():
+    application = app(parrot, ServingSettings(token=Secret(KEY)))
+    reply = asyncio.run(ask(application, "/v1/responses", b"this is no JSON"))
+    assert reply.status == 401
+
+
+@every_wire
+def test_a_model_that_nobody_offers_is_refused_with_those_that_there_are(wire: Wire):
+    arguments, more = wire.asking("cockatoo")
+    reply = asyncio.run(ask(app(parrot), *arguments, **more))
+    assert reply.status == 404
+    assert b"cockatoo" in reply.body
+    assert b"parrot" in reply.body
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "ids"),
+    [
+        ("/v1/models", {}, lambda said: [one["id"] for one in said["data"]]),
+        ("/v1/models", {"anthropic-version": "2023-06-01"}, lambda said: [one["id"] for one in said["data"]][:1]),
+        ("/models", {}, lambda said: [one["id"] for one in said["data"]]),
+        ("/v1beta/models", {}, lambda said: [one["name"].removeprefix("models/") for one in said["models"]]),
+        ("/api/tags", {}, lambda said: [one["name"] for one in said["models"]]),
+    ],
+)
+def test_the_models_are_listed_on_every_wire(path, headers, ids):
+    reply = asyncio.run(ask(app(parrot), path, headers=headers))
+    assert reply.status == 200
+    assert ids(reply.json) == ["parrot"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "tokens"),
+    [
+        (
+            "/v1/messages/count_tokens",
+            {"model": "parrot", "messages": [{"role": "user", "content": "Hi"}]},
+            lambda said: said["input_tokens"],
+        ),
+        (
+            "/v1beta/models/parrot:countTokens",
+            {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
+            lambda said: said["totalTokens"],
+        ),
+    ],
+)
+def test_a_request_is_counted_as_its_provider_counts(path, body, tokens):
+    reply = asyncio.run(ask(app(parrot), path, body))
+    assert reply.status == 200
+    assert 7 <= tokens(reply.json) <= 17  # the message, and what stands around a conversation
+
+
+@pytest.mark.parametrize("base", ["", "/v1", "/v1/v1"])
+def test_a_base_url_may_end_in_v1_or_not(base):
+    body = {"model": "parrot", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    reply = asyncio.run(ask(app(parrot), f"{base}/messages", body))
+    assert reply.json["content"][0]["text"] == "You said: Hi"
+
+
+@pytest.mark.parametrize("mount", ["/llm", "/a b"])
+def test_the_path_of_a_mount_is_no_part_of_the_path(mount):
+    body = {"model": "parrot", "input": "Hi"}
+    application = app(parrot)
+    reply = asyncio.run(ask(application, "/v1/responses", body, root_path=mount))
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [("GET", "/v1/responses", 405, "POST"), ("POST", "/v2/responses", 404, None), ("GET", "/", 404, None)],
+)
+def test_what_is_not_there_is_said_with_what_is(method, path, status, allow):
+    reply = asyncio.run(ask(app(parrot), path, {} if method == "POST" else None, method=method))
+    assert (reply.status, reply.headers.get("allow")) == (status, allow)
+    assert "/v1/responses" in reply.body.decode()
+
+
+@every_wire
+def test_every_reply_has_the_id_of_its_request_in_every_header_that_clients_look_in(wire: Wire):
+    async def run():
+        for model in ("parrot", "unknown"):
+            arguments, more = wire.asking(model)
+            reply = await ask(app(parrot), *arguments, **more)
+            assert reply.headers["x-request-id"] == reply.headers["request-id"] != ""
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("providers", [None, [], {}, "parrot", [parrot, 3]], ids=repr)
+def test_what_is_no_provider_is_refused(providers):
+    with pytest.raises(InvalidArgumentError, match="providers"):
+        app(providers)
+
+
+def test_models_of_several_providers_are_found_by_their_ids_and_the_later_of_two_by_its_name():
+    @chat_model(id="parrot", name="Another")
+    async def another(messages, options):
+        del messages, options
+        yield "another"
+
+    application = app({"first": parrot, "second": another})
+
+    async def run():
+        said = {}
+        for model in ("parrot", "second/parrot"):
+            reply = await ask(application, "/v1/chat/completions", {"model": model, "messages": [HI]})
+            said[model] = reply.json["choices"][0]["message"]["content"]
+        assert said == {"parrot": "You said: Hi", "second/parrot": "another"}
+
+    asyncio.run(run())
+
+
+HI = {"role": "user", "content": "Hi"}
