@@ -51,7 +51,7 @@ def test_proxies_of_the_environment_are_for_what_is_not_on_this_machine(
 def test_a_client_without_tls_trusts_no_certificate():
     async def test() -> None:
         async with _client("http://127.0.0.1:1/v1") as client:
-            context = client._transport._pool._ssl_context
+            context = client._transport.certificates
             assert (context.verify_mode, context.get_ca_certs()) == (ssl.CERT_REQUIRED, [])
 
     asyncio.run(test())
@@ -100,7 +100,7 @@ def test_the_proxy_that_is_gone_through(
     async def test() -> None:
         async with _client(base_url, proxy=proxy) as client:
             transport = client._transport_for_url(httpx2.URL(f"{base_url}/models"))
-            found = getattr(transport._pool, "_proxy_url", None)
+            found = getattr(getattr(transport, "_pool", None), "_proxy_url", None)
             shown = found and f"{found.scheme.decode()}://{found.host.decode()}:{found.port}"
             assert shown == expected
 
@@ -136,7 +136,7 @@ def test_certificates_are_those_of_the_environment_where_it_names_some(
 
     async def test() -> None:
         async with _client(base_url) as client:
-            trusted = client._transport._pool._ssl_context.get_ca_certs()
+            trusted = client._transport.certificates.get_ca_certs()
             assert [dict(field[0] for field in one["subject"])["commonName"] for one in trusted] == ["Own"]
 
     asyncio.run(test())
@@ -146,6 +146,6 @@ def test_certificates_are_not_looked_at_only_by_its_setting():
     async def test() -> None:
         for verify, expected in ((True, ssl.CERT_REQUIRED), (False, ssl.CERT_NONE)):
             async with _client("https://h/v1", verify_certificates=verify) as client:
-                assert client._transport._pool._ssl_context.verify_mode is expected
+                assert client._transport.certificates.verify_mode is expected
 
     asyncio.run(test())

@@ -1,4 +1,7 @@
-"""Which limit of time comes next, without a clock: every case is a list of arrivals."""
+"""Which limit of time comes next, without a clock: every case is a list of arrivals; and the waits that it ends."""
+
+import asyncio
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -6,7 +9,7 @@ from hypothesis import strategies as st
 
 from partstream.errors import TimeoutPhase
 from partstream.upstreams import Timeouts
-from partstream.upstreams.deadlines import Deadlines
+from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 
 LIMITS = Timeouts(connect=1, first_event=10, idle=5, total=100)
 START = 1000.0
@@ -67,3 +70,62 @@ def test_a_server_that_loads_a_model_first_has_no_limit_to_the_first_event_but_o
     set_: Timeouts, first_event: float
 ):
     assert set_.while_loading.first_event == first_event
+
+
+def _ends_soon() -> Deadlines:
+    return Deadlines(Timeouts(first_event=0.02), asyncio.get_running_loop().time())
+
+
+def test_a_wait_ends_at_the_deadline():
+    async def test() -> None:
+        with closing(LimitedWaits(_ends_soon())) as waits:
+            for _ in range(2):  # the second at once
+                with pytest.raises(TimeoutError):
+                    await waits.wait(asyncio.Event().wait())
+            task = asyncio.current_task()
+            assert task is not None
+            assert task.cancelling() == 0
+
+    asyncio.run(test())
+
+
+def test_what_has_come_is_no_wait_and_a_deadline_that_moved_is_the_later_one():
+    async def test() -> None:
+        deadlines = _ends_soon()
+        loop = asyncio.get_running_loop()
+        with closing(LimitedWaits(deadlines)) as waits:
+            assert await waits.wait(asyncio.sleep(0, "come")) == "come"
+            later = loop.time() + 0.06
+            deadlines.arrived(later - 120, events=True, ending=False)
+            with pytest.raises(TimeoutError):
+                await waits.wait(asyncio.Event().wait())
+            assert loop.time() >= later
+
+    asyncio.run(test())
+
+
+def test_a_task_that_is_cancelled_while_it_waits_is_cancelled():
+    async def test() -> None:
+        began = asyncio.Event()
+
+        async def wait() -> None:
+            with closing(LimitedWaits(Deadlines(LIMITS, asyncio.get_running_loop().time()))) as waits:
+                began.set()
+                await waits.wait(asyncio.Event().wait())
+
+        task = asyncio.create_task(wait())
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(test())
+
+
+def test_the_timer_of_waits_that_are_over_is_taken_back():
+    async def test() -> None:
+        with closing(LimitedWaits(_ends_soon())) as waits:
+            await waits.wait(asyncio.sleep(0))
+        await asyncio.sleep(0.04)  # the timer would have cancelled this
+
+    asyncio.run(test())

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from partstream.upstreams.direct_transport import DirectTransport
 from partstream.upstreams.proxies import ConnectionSetupError
 
 if TYPE_CHECKING:
@@ -44,13 +45,15 @@ def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> htt
     if not any(isinstance(one, _RedactedRecords) for one in log.filters):
         log.addFilter(_RedactedRecords())
     scheme = urlsplit(configuration.base_url).scheme
+    certificates = _certificates(scheme, verify=configuration.verify_certificates)
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
         follow_redirects=False,  # a redirect must not carry the key to another host
-        verify=_certificates(scheme, verify=configuration.verify_certificates),
+        verify=certificates,
         proxy=None if proxy is None else proxy.url,
+        transport=DirectTransport(certificates) if proxy is None else None,
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 

@@ -200,7 +200,7 @@ def _detail(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return str(getattr(error, "verify_message", "")) or "TLS failed"
     if isinstance(error, ssl.SSLError):
-        return error.reason or "TLS failed"
+        return getattr(error, "reason", None) or "TLS failed"  # only OpenSSL's own errors have one
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, BaseExceptionGroup):

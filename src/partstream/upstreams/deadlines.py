@@ -1,15 +1,20 @@
-"""Turns the time limits of one request into deadlines."""
+"""Turns the time limits of one request into deadlines, and ends what waits longer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from partstream.upstreams.connection_settings import Timeouts
 
-__all__ = ["Deadlines"]
+__all__ = ["Deadlines", "LimitedWaits"]
+
+_Result = TypeVar("_Result")
 
 _LAST_WORDS: Final = 2.0
 """Seconds to wait for what an upstream adds to an error, or to its word that the end is near."""
@@ -64,3 +69,66 @@ class Deadlines:
             advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
             return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
         return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))
+
+
+class LimitedWaits:
+    """Ends each of many waits at the deadline that comes next then, with one timer for all of them.
+
+    `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came.
+
+    Args:
+        deadlines: The deadlines; they move only while nobody waits.
+    """
+
+    __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._set_for = 0.0
+        self._waiting: asyncio.Task[object] | None = None
+        self._was_ended = False
+
+    async def wait(self, result: Awaitable[_Result]) -> _Result:
+        """Waits for a result.
+
+        Raises:
+            TimeoutError: The deadline was reached.
+        """
+        deadline = self._deadlines.next
+        if self._timer is None or deadline < self._set_for:
+            self._set(deadline)
+        task = self._waiting = asyncio.current_task()
+        cancelling = 0 if task is None else task.cancelling()
+        try:
+            return await result
+        except asyncio.CancelledError as error:
+            if self._was_ended and task is not None and task.uncancel() <= cancelling:
+                raise TimeoutError from error
+            raise
+        finally:
+            self._waiting = None
+            self._was_ended = False
+
+    def close(self) -> None:
+        """Takes the timer back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self, deadline: float) -> None:
+        self.close()
+        self._set_for = deadline
+        self._timer = self._loop.call_at(deadline, self._reached)
+
+    def _reached(self) -> None:
+        """Ends the wait, unless its deadline was moved since the timer was set."""
+        self._timer = None
+        if self._waiting is None:
+            return
+        if self._deadlines.next > self._loop.time():
+            self._set(self._deadlines.next)
+        else:
+            self._was_ended = True
+            self._waiting.cancel()

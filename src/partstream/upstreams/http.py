@@ -25,10 +25,11 @@ from partstream.upstreams.client import redacted_log
 from partstream.upstreams.connection_failures import RUNNING, connection_error
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError, FixedKey
+from partstream.upstreams.http_connection import AnswerBody
 from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from partstream.errors import UpstreamConnectionError, UpstreamError
@@ -112,6 +113,17 @@ class HTTPAnswer:
             established: Whether a part of the answer had come.
         """
         return connection_error(self.url, error, redactor=self.redactor, established=established)
+
+    def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
+        """A function that waits for the next piece of the body, unpacked; it gives None or nothing behind the last.
+
+        It raises `httpx2.RequestError` where the connection breaks.
+        """
+        body = self.response.extensions.get("body")
+        if isinstance(body, AnswerBody) and self.response.headers.get("content-encoding", "identity") == "identity":
+            return body.next  # not through three generators of the client
+        pieces = self.response.aiter_bytes()
+        return lambda: anext(pieces, None)
 
     async def aclose(self) -> None:
         """Closes the answer; its connection is kept if the body was read to its end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +23,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.outputs import Finish, Unmapped
-from partstream.upstreams.deadlines import Deadlines
+from partstream.upstreams.deadlines import Deadlines, LimitedWaits
 from partstream.upstreams.documents import AnswerForm, form_of, read_document, refusal
 from partstream.upstreams.http import HTTPRequest
 from partstream.upstreams.redacted_outputs import redacted_outputs
@@ -31,7 +31,7 @@ from partstream.upstreams.request_body import body_document
 from partstream.upstreams.trace import open_trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from partstream.outputs import StreamOutput
     from partstream.protocols.errors import Errors
@@ -148,27 +148,26 @@ class Transport:
             if form is AnswerForm.DOCUMENT:
                 yield redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
                 return
-            chunks = answer.response.aiter_bytes()
-            pieces = _Pieces(chunks)
-            while not exchange.is_over(reader):
-                failure: UpstreamError | None = None
-                outputs: list[StreamOutput] = []
-                try:
-                    async with asyncio.timeout_at(deadlines.next):
-                        chunk = await pieces.next()
-                except TimeoutError:
-                    failure = deadlines.error()
-                except httpx2.RequestError as error:
-                    failure = answer.broke(error, established=reader.started)
-                else:
-                    outputs = _ended(reader, answer.url) if chunk is None else reader.feed(chunk)
-                    deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
-                if failure is not None:  # here, so that the client's error, which may quote a key, is no context of it
-                    outputs = _broken(reader, failure)
-                if outputs:
-                    yield redacted_outputs(outputs, answer)
-                    deadlines.resumed(loop.time())
-            await _read_away(chunks)
+            with closing(_Pieces(answer, deadlines)) as pieces:
+                while not exchange.is_over(reader):
+                    failure: UpstreamError | None = None
+                    outputs: list[StreamOutput] = []
+                    try:
+                        piece = await pieces.next()
+                    except TimeoutError:
+                        failure = deadlines.error()
+                    except httpx2.RequestError as error:
+                        failure = answer.broke(error, established=reader.started)
+                    else:
+                        outputs = reader.feed(piece) if piece else _ended(reader, answer.url)
+                        deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
+                    # Here, so that the client's error, which may quote a key, is no context of it.
+                    if failure is not None:
+                        outputs = _broken(reader, failure)
+                    if outputs:
+                        yield redacted_outputs(outputs, answer)
+                        deadlines.resumed(loop.time())
+            await pieces.read_away()
 
     async def _send(self, request: HTTPRequest, deadlines: Deadlines) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
@@ -193,31 +192,45 @@ class Transport:
 
 
 class _Pieces:
-    """The pieces of a body, with a turn for others at times."""
+    """The pieces of a body, with a turn for others at times.
 
-    __slots__ = ("_pieces", "_read")
+    Args:
+        answer: Whose body.
+        deadlines: How long to wait for a piece.
+    """
 
-    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
-        self._pieces = pieces
+    __slots__ = ("_next", "_read", "_waits")
+
+    def __init__(self, answer: HTTPAnswer, deadlines: Deadlines) -> None:
+        self._next = answer.next_piece()
+        self._waits = LimitedWaits(deadlines)
         self._read = 0
 
     async def next(self) -> bytes | None:
-        """The next piece, or None behind the last."""
+        """The next piece; none, or an empty one, behind the last.
+
+        Raises:
+            TimeoutError: It did not come in time.
+            httpx2.RequestError: The connection broke.
+        """
         if self._read >= _TURN:
             self._read = 0
             await asyncio.sleep(0)
-        piece = await anext(self._pieces, None)
+        piece = await self._waits.wait(self._next())
         self._read += len(piece or b"")
         return piece
 
+    async def read_away(self) -> None:
+        """Reads what follows the last event, mostly nothing: a connection is used again once it was read to its end."""
+        # The answer is whole: whatever this meets changes nothing, and the connection is closed then.
+        with suppress(TimeoutError, httpx2.RequestError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while await self._next():
+                    pass
 
-async def _read_away(chunks: AsyncIterator[bytes]) -> None:
-    """Reads what follows the last event, mostly nothing: only a connection that was read to its end is used again."""
-    # The answer is whole: whatever this meets changes nothing, and the connection is closed then.
-    with suppress(TimeoutError, httpx2.RequestError):
-        async with asyncio.timeout(_REST_SECONDS):
-            async for _ in chunks:
-                pass
+    def close(self) -> None:
+        """Ends the limits of time."""
+        self._waits.close()
 
 
 def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:

@@ -1,0 +1,429 @@
+"""Connections that lead straight to a server: opened, kept, used again, and closed at once where nobody waits."""
+
+import asyncio
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from partstream.upstreams.dialling import dial
+from partstream.upstreams.direct_transport import DirectTransport
+from partstream.upstreams.http_connection import AnswerBody
+
+SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+_Serve = Callable[["Peer"], Awaitable[None]]
+
+
+class Peer:
+    """One connection, as the server sees it."""
+
+    def __init__(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.number = number
+        self.reader = reader
+        self.writer = writer
+
+    async def asked(self) -> bytes:
+        """The head of the next request, whose body is read away."""
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        sizes = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        if sizes:
+            await self.reader.readexactly(int(sizes[0].partition(b":")[2]))
+        return head
+
+    async def write(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+
+@asynccontextmanager
+async def serving(serve: _Serve, certificates: ssl.SSLContext | None = None) -> AsyncIterator[tuple[int, list[Peer]]]:
+    """A server on loopback; gives its port and the connections to it so far."""
+    peers: list[Peer] = []
+    tasks: set[asyncio.Task[Any]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        peers.append(Peer(len(peers), reader, writer))
+        try:
+            await serve(peers[-1])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=certificates)
+    try:
+        yield server.sockets[0].getsockname()[1], peers
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _echo(peer: Peer) -> None:
+    while True:
+        await peer.asked()
+        await peer.write(SIZED)
+
+
+def _client(certificates: ssl.SSLContext | None = None) -> httpx2.AsyncClient:
+    trusted = certificates or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx2.AsyncClient(transport=DirectTransport(trusted), timeout=httpx2.Timeout(None, connect=5))
+
+
+def run(test: Awaitable[None]) -> None:
+    """Runs a test that takes a moment, or fails after ten seconds."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(10):
+            await test
+
+    asyncio.run(bounded())
+
+
+def test_an_answer_that_was_read_leaves_its_connection_for_the_next_request() -> None:
+    async def test() -> None:
+        async with serving(_echo) as (port, peers), _client() as client:
+            for content in (b"", b"body", b"x" * 1_000_000):
+                answer = await client.post(f"http://127.0.0.1:{port}/v1", content=content)
+                assert (answer.status_code, answer.content) == (200, b"ok")
+            assert len(peers) == 1
+            assert client._transport.open_connections == 1
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        SIZED + b"more",
+    ],
+    ids=["the server says so", "HTTP/1.0", "something follows the answer"],
+)
+def test_a_connection_is_not_used_again_where(answer: bytes) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(answer)
+        await peer.reader.read()
+
+    async def test() -> None:
+        async with serving(serve) as (port, peers), _client() as client:
+            for _ in range(2):
+                assert (await client.get(f"http://127.0.0.1:{port}/")).content == b"ok"
+            assert len(peers) == 2
+            await asyncio.sleep(0)
+            assert client._transport.open_connections == 0
+
+    run(test())
+
+
+def test_a_connection_that_the_server_has_closed_is_not_used_again() -> None:
+    closed = asyncio.Event()
+
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(SIZED)
+        if peer.number == 0:
+            peer.writer.close()
+            await peer.writer.wait_closed()
+            closed.set()
+        else:
+            await peer.reader.read()
+
+    async def test() -> None:
+        async with serving(serve) as (port, peers), _client() as client:
+            await client.get(f"http://127.0.0.1:{port}/")
+            await closed.wait()
+            assert (await client.get(f"http://127.0.0.1:{port}/")).content == b"ok"
+            assert len(peers) == 2
+
+    run(test())
+
+
+def test_an_answer_before_which_the_server_says_that_it_works_is_read() -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n" + SIZED)
+        await peer.reader.read()
+
+    async def test() -> None:
+        async with serving(serve) as (port, _), _client() as client:
+            assert (await client.get(f"http://127.0.0.1:{port}/")).content == b"ok"
+
+    run(test())
+
+
+def test_a_server_that_answers_before_it_has_read_the_request_is_heard() -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n\r\n")
+        await peer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno")
+        peer.writer.write_eof()
+        await peer.reader.read()
+
+    async def test() -> None:
+        async with serving(serve) as (port, _), _client() as client:
+            answer = await client.post(f"http://127.0.0.1:{port}/", content=b"x" * 5_000_000)
+            assert (answer.status_code, answer.content) == (413, b"no")
+
+    run(test())
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["before the head", "in the middle of the body"])
+def test_the_connection_of_a_request_that_is_cancelled_is_closed_at_once(begun: bool) -> None:
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        if begun:
+            await peer.write(CHUNKED + b"1\r\na\r\n")
+        asked.set()
+        with suppress(ConnectionResetError):
+            assert await peer.reader.read() == b""
+        gone.set()
+
+    async def test() -> None:
+        async with serving(serve) as (port, _), _client() as client:
+            request = asyncio.create_task(client.get(f"http://127.0.0.1:{port}/"))
+            await asked.wait()
+            request.cancel()
+            await gone.wait()
+            with pytest.raises(asyncio.CancelledError):
+                await request
+
+    run(test())
+
+
+def test_an_answer_that_nobody_reads_makes_the_server_wait() -> None:
+    wrote = 0
+
+    async def serve(peer: Peer) -> None:
+        nonlocal wrote
+        peer.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
+        await peer.asked()
+        await peer.write(CHUNKED)
+        piece = b"%x\r\n%b\r\n" % (65536, b"x" * 65536)
+        for _ in range(1000):
+            await peer.write(piece)
+            wrote += 1
+        await peer.write(b"0\r\n\r\n")
+
+    async def test() -> None:
+        async with serving(serve) as (port, _), _client() as client:
+            request = client.build_request("GET", f"http://127.0.0.1:{port}/")
+            answer = await client.send(request, stream=True)
+            before = -1
+            while wrote != before:  # until the server stands still for a while
+                before = wrote
+                for _ in range(200):
+                    await asyncio.sleep(0)
+            assert wrote < 500, "all 64 MB were taken although nobody read them"
+            assert sum([len(piece) async for piece in answer.aiter_bytes()]) == 65_536_000
+
+    run(test())
+
+
+def test_the_first_pieces_come_before_the_server_writes_the_next() -> None:
+    read = asyncio.Event()
+
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(CHUNKED + b"1\r\na\r\n")
+        await read.wait()
+        await peer.write(b"1\r\nb\r\n0\r\n\r\n")
+        await peer.reader.read()
+
+    async def test() -> None:
+        async with (
+            serving(serve) as (port, _),
+            _client() as client,
+            client.stream("GET", f"http://127.0.0.1:{port}/") as answer,
+        ):
+            pieces = answer.aiter_bytes()
+            assert await anext(pieces) == b"a"
+            read.set()
+            assert await anext(pieces) == b"b"
+
+    run(test())
+
+
+def test_the_body_can_be_read_beside_the_client() -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(CHUNKED + b"1\r\na\r\n0\r\n\r\n")
+        await peer.reader.read()
+
+    async def test() -> None:
+        async with (
+            serving(serve) as (port, _),
+            _client() as client,
+            client.stream("GET", f"http://127.0.0.1:{port}/") as answer,
+        ):
+            body = answer.extensions["body"]
+            assert isinstance(body, AnswerBody)
+            assert [await body.next(), await body.next()] == [b"a", b""]
+
+    run(test())
+
+
+def test_only_so_many_connections_are_kept() -> None:
+    async def test() -> None:
+        async with serving(_echo) as (port, peers), _client() as client:
+            url = f"http://127.0.0.1:{port}/"
+            await asyncio.gather(*(client.get(url) for _ in range(20)))
+            assert len(peers) == 20
+            await asyncio.gather(*(client.get(url) for _ in range(8)))
+            assert len(peers) == 20
+            await asyncio.gather(*(client.get(url) for _ in range(9)))
+            assert len(peers) == 21
+
+    run(test())
+
+
+def test_the_end_of_the_client_closes_what_is_open() -> None:
+    ended = asyncio.Event()
+
+    async def serve(peer: Peer) -> None:
+        await peer.asked()
+        await peer.write(SIZED)
+        await peer.reader.read()
+        ended.set()
+
+    async def test() -> None:
+        async with serving(serve) as (port, _):
+            async with _client() as client:
+                await client.get(f"http://127.0.0.1:{port}/")
+            await ended.wait()
+
+    run(test())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A key and a certificate for localhost, made for this run."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing, which makes the certificate of this test")
+    folder = tmp_path_factory.mktemp("certificate")
+    key, path = folder / "key.pem", folder / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*made, "-keyout", str(key), "-out", str(path), *names], check=True, capture_output=True)
+    return key, path
+
+
+@pytest.fixture
+def server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate[1], certificate[0])
+    return context
+
+
+def test_an_encrypted_connection_is_kept_too(certificate: tuple[Path, Path], server_context: ssl.SSLContext) -> None:
+    async def test() -> None:
+        trusted = ssl.create_default_context(cafile=str(certificate[1]))
+        async with serving(_echo, server_context) as (port, peers), _client(trusted) as client:
+            for _ in range(3):
+                assert (await client.get(f"https://localhost:{port}/")).content == b"ok"
+            assert len(peers) == 1
+
+    run(test())
+
+
+def test_a_certificate_is_for_the_name_that_the_request_says(
+    certificate: tuple[Path, Path], server_context: ssl.SSLContext
+) -> None:
+    async def test() -> None:
+        trusted = ssl.create_default_context(cafile=str(certificate[1]))
+        async with serving(_echo, server_context) as (port, _), _client(trusted) as client:
+            url = f"https://127.0.0.1:{port}/"
+            with pytest.raises(httpx2.ConnectError) as caught:
+                await client.get(url)
+            assert isinstance(caught.value.__cause__, ssl.SSLCertVerificationError)
+            answer = await client.get(url, extensions={"sni_hostname": "localhost"})
+            assert answer.content == b"ok"
+
+    run(test())
+
+
+@pytest.mark.parametrize("url", ["ftp://h/", "http:///path", "ws://h/"])
+def test_another_kind_of_address_is_refused(url: str) -> None:
+    async def test() -> None:
+        async with _client() as client:
+            with pytest.raises(httpx2.UnsupportedProtocol):
+                await client.get(url)
+
+    run(test())
+
+
+def _at(family: socket.AddressFamily, *place: object) -> tuple[object, ...]:
+    return family, socket.SOCK_STREAM, 6, "", place
+
+
+def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with serving(_echo) as (port, peers), _client() as client:
+            loop = asyncio.get_running_loop()
+            with socket.socket() as closed:  # bound, and nobody listens
+                closed.bind(("127.0.0.1", 0))
+                refusing = closed.getsockname()[1]
+                rows = [_at(socket.AF_INET, "127.0.0.1", refusing), _at(socket.AF_INET, "127.0.0.1", port)]
+
+                async def found(*_args: object, **_named: object) -> list[tuple[object, ...]]:
+                    return rows
+
+                monkeypatch.setattr(loop, "getaddrinfo", found)
+                assert (await client.get(f"http://models.test:{port}/")).content == b"ok"
+                assert len(peers) == 1
+                rows[1] = _at(socket.AF_INET6, "::1", refusing)
+                with pytest.raises(httpx2.ConnectError):
+                    await dial(asyncio.Protocol, "models.test", refusing, None)
+
+    run(test())
+
+
+def test_an_address_that_is_silent_does_not_hold_up_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with serving(_echo) as (port, _), _client() as client:
+            loop = asyncio.get_running_loop()
+            connect = loop.sock_connect
+            tried: list[object] = []
+
+            async def found(*_args: object, **_named: object) -> list[tuple[object, ...]]:
+                return [_at(socket.AF_INET, "127.0.0.9", port), _at(socket.AF_INET, "127.0.0.1", port)]
+
+            async def slow(opened: socket.socket, place: Any) -> None:
+                tried.append(place[0])
+                if place[0] == "127.0.0.9":
+                    await asyncio.Event().wait()
+                await connect(opened, place)
+
+            monkeypatch.setattr(loop, "getaddrinfo", found)
+            monkeypatch.setattr(loop, "sock_connect", slow)
+            assert (await client.get(f"http://models.test:{port}/")).content == b"ok"
+            assert tried == ["127.0.0.9", "127.0.0.1"]
+
+    run(test())
+
+
+def test_a_server_that_accepts_nothing_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async def never(_opened: socket.socket, _place: object) -> None:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", never)
+        with pytest.raises(httpx2.ConnectTimeout):
+            await dial(asyncio.Protocol, "127.0.0.1", 9, None, seconds=0.01)
+
+    run(test())
