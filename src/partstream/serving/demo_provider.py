@@ -1,0 +1,187 @@
+"""A built-in model that needs no server and no key: it thinks, calls the tool that fits, and answers.
+
+It lets a person or a test try a client against `partstream serve` before there is a real model. Asked about the weather
+in a place, it calls a tool for each place that the question names, one in a round, and then says what the tools said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.messages import Role, ToolMode
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.provider import (
+    DrainingProgress,
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions, Tool
+    from partstream.parts import ResponsePart
+    from partstream.provider import Progress
+
+__all__ = ["DEMO_MODEL", "DemoProvider"]
+
+DEMO_MODEL: Final = LanguageModelChatInformation(
+    id="demo",
+    name="Partstream demo",
+    family="demo",
+    version="1",
+    max_input_tokens=128_000,
+    max_output_tokens=16_000,
+    detail="built in",
+    capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
+)
+
+_TOPIC: Final = re.compile(r"weather|forecast|temperature", re.IGNORECASE)
+_PLACE: Final = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*"
+_PLACES: Final = re.compile(rf"\bin ({_PLACE}(?:(?:, | and ){_PLACE})*)")
+_BETWEEN_PLACES: Final = re.compile(r", | and ")
+_EXACTLY: Final = re.compile(r"exactly: *(.+)", re.DOTALL)
+_COUNT: Final = re.compile(r"count from (\d{1,3}) to (\d{1,3})", re.IGNORECASE)
+_SUMMARY: Final = re.compile(r"summari[sz]e the conversation", re.IGNORECASE)
+_MOST_ROUNDS: Final = 5
+_CHARACTERS_OF_TOKEN: Final = 4
+_PIECES: Final = re.compile(r"\S+\s*")
+
+
+class DemoProvider(LanguageModelChatProvider):
+    """Offers :data:`DEMO_MODEL`.
+
+    Args:
+        pace: Seconds between two pieces of an answer.
+    """
+
+    def __init__(self, *, pace: float = 0.0) -> None:
+        self._pace = pace
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The one model."""
+        del silent, token
+        return [DEMO_MODEL]
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Thinks, then calls a tool or answers."""
+        del model
+        draining = progress if isinstance(progress, DrainingProgress) else None
+        for part in _answer(messages, options):
+            if token.is_cancellation_requested:
+                return
+            progress.report(part)
+            if draining is not None:
+                await draining.drain()
+            await asyncio.sleep(self._pace)
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """A token for every four characters."""
+        del model, token
+        size = len(text) if isinstance(text, str) else sum(len(one) for one in _texts(text.content))
+        return -(-size // _CHARACTERS_OF_TOKEN)
+
+
+def _answer(messages: Sequence[ChatMessage], options: RequestOptions) -> Iterator[ResponsePart]:
+    asked, results = _last_question(messages)
+    places = _places(asked)
+    tool = _fitting(asked, options)
+    if tool is not None and len(results) < min(max(len(places), 1), _MOST_ROUNDS):
+        yield from _pieces(f"I do not know this by heart, but {tool.name} can tell me.", ThinkingPart)
+        place = places[len(results)] if len(results) < len(places) else "here"
+        yield ToolCallPart(f"call_{token_hex(12)}", tool.name, _arguments(tool.input_schema or {}, place))
+        return
+    yield from _pieces("I have what I need for an answer.", ThinkingPart)
+    yield from _pieces(_said(asked, results, messages), TextPart)
+
+
+def _said(asked: str, results: Sequence[str], messages: Iterable[ChatMessage]) -> str:
+    if results:
+        return f"The tools say: {'; '.join(results)}"
+    if exactly := _EXACTLY.search(asked):
+        return exactly[1].strip()
+    if count := _COUNT.search(asked):
+        return ", ".join(str(number) for number in range(int(count[1]), int(count[2]) + 1))
+    if _SUMMARY.search(asked):
+        earlier = [text for one in messages if one.role is Role.USER for text in _texts(one.content) if text != asked]
+        return "The person said:\n" + "\n".join(f"- {text}" for text in earlier)
+    return f"You said: {asked}" if asked else "Hello! I am the demo model of Partstream."
+
+
+def _last_question(messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
+    """The last text of the user, and the results of tools behind it."""
+    results: list[str] = []
+    for message in reversed(messages):
+        if message.role is not Role.USER:
+            continue
+        outputs = [part for part in message.content if isinstance(part, ToolResultPart)]
+        results[:0] = [" ".join(_texts(one.content)) for one in outputs]
+        if text := " ".join(_texts(message.content)):
+            return text, results
+    return "", results
+
+
+def _texts(parts: Iterable[object]) -> Iterator[str]:
+    return (part.value for part in parts if isinstance(part, TextPart | ThinkingPart))
+
+
+def _places(asked: str) -> list[str]:
+    found = _PLACES.search(asked)
+    return [] if found is None else [one.strip() for one in _BETWEEN_PLACES.split(found[1])]
+
+
+def _fitting(asked: str, options: RequestOptions) -> Tool | None:
+    """The tool that the question is for: one about its topic, else the first."""
+    tools = options.tools
+    if not tools or not (options.tool_mode is ToolMode.REQUIRED or _TOPIC.search(asked)):
+        return None
+    about = (one for one in tools if _TOPIC.search(f"{one.name} {one.description}"))
+    return next(about, tools[0])
+
+
+def _arguments(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Arguments by a JSON schema: what is required, or else the first property."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    required = schema.get("required")
+    names = [one for one in required if one in properties] if isinstance(required, list) else []
+    return {name: _value(properties[name], place) for name in names or list(properties)[:1]}
+
+
+def _value(schema: Any, place: str) -> Any:
+    if not isinstance(schema, dict):
+        return place
+    if isinstance(schema.get("enum"), list) and schema["enum"]:
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "string")
+    if kind == "object":
+        return _arguments(schema, place)
+    if kind == "array":
+        return [_value(schema.get("items"), place)]
+    return _VALUES.get(str(kind), place)
+
+
+_VALUES: Final[Mapping[str, Any]] = {"integer": 1, "number": 1, "boolean": True, "null": None}
+
+
+def _pieces(text: str, kind: type[TextPart | ThinkingPart]) -> Iterator[TextPart | ThinkingPart]:
+    return (kind(piece) for piece in _PIECES.findall(text))

@@ -1,0 +1,87 @@
+"""The built-in model: it calls the tool that fits, a round for each place, and answers from the results."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from partstream.cancellation import CancellationToken
+from partstream.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.parts import ResponsePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.serving.demo_provider import DEMO_MODEL, DemoProvider
+
+PLACE = {
+    "type": "object",
+    "properties": {"unit": {"enum": ["C", "F"]}, "city": {"type": "string"}},
+    "required": ["city"],
+}
+TOOLS = (Tool("read_file", "Reads a file"), Tool("get_weather", "Weather of a city", PLACE))
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.parts: list[ResponsePart] = []
+
+    def report(self, part: ResponsePart) -> None:
+        self.parts.append(part)
+
+
+def answer(*messages: ChatMessage, **options: Any) -> list[ResponsePart]:
+    kept = Kept()
+    asked = RequestOptions(**options)
+    asyncio.run(
+        DemoProvider().provide_language_model_chat_response(DEMO_MODEL, messages, asked, kept, CancellationToken())
+    )
+    return kept.parts
+
+
+def text(parts: list[ResponsePart]) -> str:
+    return "".join(part.value for part in parts if isinstance(part, TextPart))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Reply with exactly: recovered", "recovered"),
+        ("Count from 1 to 5.", "1, 2, 3, 4, 5"),
+        ("How are you?", "You said: How are you?"),
+        ("", "Hello! I am the demo model of Partstream."),
+    ],
+)
+def test_it_thinks_and_answers(question: str, expected: str) -> None:
+    parts = answer(ChatMessage.user(question))
+    assert isinstance(parts[0], ThinkingPart)
+    assert text(parts) == expected
+
+
+def test_it_calls_the_tool_that_fits_with_arguments_by_its_schema() -> None:
+    *thinking, call = answer(ChatMessage.user("What's the weather like in San Francisco?"), tools=TOOLS)
+    assert all(isinstance(part, ThinkingPart) for part in thinking)
+    assert isinstance(call, ToolCallPart)
+    assert (call.name, call.input) == ("get_weather", {"city": "San Francisco"})
+
+
+def test_it_calls_a_tool_for_each_place_one_in_a_round_and_says_the_results() -> None:
+    messages = [ChatMessage.user("What is the weather in Rome and San Francisco?")]
+    for place in ("Rome", "San Francisco"):
+        call = answer(*messages, tools=TOOLS)[-1]
+        assert isinstance(call, ToolCallPart)
+        assert call.input == {"city": place}
+        result = ToolResultPart(call.call_id, [TextPart(f"{place} is sunny")])
+        messages += [ChatMessage.assistant([call]), ChatMessage.user([result])]
+    assert text(answer(*messages, tools=TOOLS)) == "The tools say: Rome is sunny; San Francisco is sunny"
+
+
+def test_it_calls_no_tool_without_a_reason_and_the_first_one_where_it_must() -> None:
+    asked = ChatMessage.user("Hello.")
+    assert text(answer(asked, tools=TOOLS)) == "You said: Hello."
+    call = answer(asked, tools=TOOLS[:1], tool_mode=ToolMode.REQUIRED)[-1]
+    assert isinstance(call, ToolCallPart)
+    assert (call.name, call.input) == ("read_file", {})
+
+
+def test_it_summarises_what_was_said() -> None:
+    asked = ChatMessage.user("Summarise the conversation above so that it can go on.")
+    said = text(answer(ChatMessage.user("Remember: slate."), ChatMessage.assistant("OK."), asked))
+    assert "Remember: slate." in said
+    assert "Summarise" not in said
