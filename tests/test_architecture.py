@@ -35,7 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc"}),
     frozenset({"configuration", "connecting"}),
-    frozenset({"hosts", "serving"}),
+    frozenset({"client_settings", "hosts", "serving"}),
     frozenset({"testing"}),
     frozenset({"cli"}),
 )
@@ -216,13 +216,15 @@ def test_nothing_is_global_but_constants() -> None:
 
 # ---- who knows a protocol ----
 
-# The registry row; which protocol each path of the test server speaks; help texts for people.
+# The registry row; which protocol each path of the test server speaks; help texts for people; programs in the words of
+# the libraries that they use.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.registry",
     "partstream.testing.served",
     "partstream.cli",
     "partstream.cli.chat",
     "partstream.cli.demo",
+    "partstream.client_settings.libraries",
 }
 
 # A server or a family of models that is called like a protocol: titles, hosts and names of models hold the word.
@@ -242,6 +244,8 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,
     "partstream.serving.clients": {"ai-sdk", *_OLLAMA},
+    # Clients that are called like a protocol, or like the library of one.
+    "partstream.client_settings.agents": {"ai-sdk", *_GEMINI},
     # Another wire of the same servers, with the same errors and files.
     "partstream.protocols.gemini_interactions": _GEMINI,
     "partstream.protocols.gemini_interactions.read_response": _GEMINI,

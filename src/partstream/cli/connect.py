@@ -1,0 +1,331 @@
+"""`partstream connect`: tells a client how to ask a server; prints the settings, or writes and takes them back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from partstream.cli.asking import Questions
+from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.rendering import printable
+from partstream.cli.upstream_options import UnusableConfigurationError
+from partstream.client_settings.server import Server, TokenPlace
+from partstream.client_settings.table import CLIENTS
+from partstream.errors import CallerError, LanguageModelError
+from partstream.json_codec import dumps
+from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
+from partstream.settings.errors import ConfigurationError, closest_name, shown_name
+from partstream.user_folders import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.client_settings.client import Client, FileSettings, Settings
+    from partstream.models.records import ModelRecord
+    from partstream.upstreams.secret import Secret
+
+__all__ = ["command"]
+
+_URL: Final = "http://127.0.0.1:8642"
+_RECORDS: Final = "client-settings"
+
+
+@click.command(short_help="Tell a client, such as Codex or Claude Code, to ask a running server.")
+@click.argument("name", metavar="CLIENT", required=False)
+@click.option("--url", default=_URL, metavar="URL", help="Address of the server, without a path.", show_default=True)
+@click.option(
+    "--model", "model_id", metavar="ID", help="The model to ask. Default: the server's only one, or the first."
+)
+@click.option("--wire", metavar="NAME", help="What to speak, for a client that speaks several; `--list` names them.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"File that holds the server's token. Default: {TOKEN_VARIABLE} if it is set, else the file that the server "
+    "keeps its token in.",
+)
+@click.option("--write", "writes", is_flag=True, help="Write the settings into the client's own file.")
+@click.option("--undo", "takes_back", is_flag=True, help="Take back what --write wrote.")
+@click.option("--list", "lists", is_flag=True, help="List the clients.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    *,
+    name: str | None,
+    url: str,
+    model_id: str | None,
+    wire: str | None,
+    token_file: Path | None,
+    writes: bool,
+    takes_back: bool,
+    lists: bool,
+    as_json: bool,
+) -> None:
+    """Tell a client to ask a server that `partstream serve` runs.
+
+    Prints the settings of CLIENT, and changes nothing. With --write, they go into the client's own file, where all else
+    stays as it is; --undo takes them back. The token is in none of them: they say where it is kept. A server that runs
+    is asked for its models; with --model, none has to run. The exit code is 0, 1 if a file cannot be changed, 2 for a
+    wrong option, and 3 if no server answers.
+    """
+    if lists or name is None:
+        _list()
+        return
+    client = _client(name)
+    chosen = _wire(client, wire)
+    try:
+        if takes_back:
+            _take_back(client)
+            return
+        token = _token(token_file)
+        server = _server(_root(url), model_id, token, token_file, may_ask_person=not as_json)
+        settings = client.settings(server, chosen)
+        if writes:
+            _write(client, server, settings)
+        elif as_json:
+            click.echo(dumps(_as_json(client, server, settings)))
+        else:
+            _print(client, server, settings, chosen)
+    except ConfigurationError as error:
+        click.echo(f"{error.where}: got {error.got}, expected {error.expected}", err=True)
+        sys.exit(ExitCode.FOUND)
+    except CallerError as error:
+        raise UnusableConfigurationError(str(error)) from None
+    except OSError as error:
+        click.echo(f"{error.filename}: {error.strerror}", err=True)
+        sys.exit(ExitCode.FOUND)
+
+
+# ---- the options ----
+
+
+def _client(name: str) -> Client:
+    if name in CLIENTS:
+        return CLIENTS[name]
+    close = closest_name(name, CLIENTS)
+    hint = f"; perhaps {close}" if close else ""
+    raise click.UsageError(f"CLIENT: got {shown_name(name)}, expected one of {', '.join(CLIENTS)}{hint}")
+
+
+def _wire(client: Client, wire: str | None) -> str:
+    if wire is not None and wire not in client.wires:
+        raise click.UsageError(
+            f"--wire: got {shown_name(wire)}, expected one that {client.title} speaks: {', '.join(client.wires)}"
+        )
+    return wire or client.wires[0]
+
+
+def _root(url: str) -> str:
+    """The address of the server; a `/v1` that somebody wrote behind it is taken away.
+
+    Raises:
+        UsageError: It is no address.
+    """
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+        is_usable = is_usable and parts.username is None and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise click.UsageError(f"--url: got {shown_name(url)}, expected an address such as {_URL}")
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _token(token_file: Path | None) -> TokenPlace:
+    """Where clients find the token: the file that is named, the variable if it is set, the file of the server."""
+    if token_file is not None:
+        return TokenPlace(TOKEN_VARIABLE, token_file.absolute())
+    return TokenPlace(TOKEN_VARIABLE, None if TOKEN_VARIABLE in os.environ else kept_token_file())
+
+
+# ---- the model ----
+
+
+def _server(
+    root: str, model_id: str | None, place: TokenPlace, token_file: Path | None, *, may_ask_person: bool
+) -> Server:
+    """The server with one of its models.
+
+    Raises:
+        UnusableTokenError: The token that the user gives is of no use.
+    """
+    kept = kept_token_file()
+    file = token_file or (kept if place.file is not None and kept.is_file() else None)
+    token = given_token({} if file is not None else os.environ, file)
+    try:
+        records = asyncio.run(_listed(root, None if token is None else token.secret))
+    except LanguageModelError as error:
+        if model_id is not None:
+            _note(f"Note: {root} did not tell its models, so {model_id} was not looked for: {error.message}")
+            return Server(root, model_id, place)
+        _note(
+            f"{error.message}\nStart a server by `partstream serve FILE`, name another by --url, or a model by --model."
+        )
+        sys.exit(ExitCode.FAILED)
+    record = _chosen(records, model_id, may_ask_person=may_ask_person)
+    return _with_limits(Server(root, record.id, place), record)
+
+
+async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
+    from partstream.protocols.registry import DEFAULT_PROTOCOL  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstreams.configuration import GatewayConfiguration  # noqa: PLC0415
+    from partstream.upstreams.detection import open_upstream  # noqa: PLC0415
+    from partstream.upstreams.fetching import DocumentFetcher  # noqa: PLC0415
+    from partstream.upstreams.model_list import ModelList  # noqa: PLC0415
+
+    configuration = GatewayConfiguration(
+        f"{root}/v1", protocol=DEFAULT_PROTOCOL, api_key=token, allow_insecure_http=True, ledger=False
+    )
+    async with (
+        open_upstream(configuration) as upstream,
+        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
+    ):
+        return [model.record for model in await models.offered()]
+
+
+def _chosen(records: Sequence[ModelRecord], model_id: str | None, *, may_ask_person: bool) -> ModelRecord:
+    ids = [record.id for record in records]
+    if model_id is not None:
+        if model_id not in ids:
+            raise click.UsageError(
+                f"--model: got {shown_name(model_id)}, expected one that the server lists: {_few(ids)}"
+            )
+        return records[ids.index(model_id)]
+    if not records:
+        _note("The server lists no models; name one by --model.")
+        sys.exit(ExitCode.FAILED)
+    has_person = may_ask_person and sys.stdin.isatty() and sys.stdout.isatty()
+    if len(records) > 1 and has_person:
+        questions = Questions(make_console(), has_person=True)
+        return records[
+            questions.choice("Which model", "--model", ids, find=lambda one: ids.index(one) if one in ids else None)
+        ]
+    if len(records) > 1:
+        _note(f"Note: the model is {ids[0]}, the first of {len(ids)}; --model names another: {_few(ids[1:])}")
+    return records[0]
+
+
+def _few(ids: Sequence[str]) -> str:
+    most = 12
+    return ", ".join(ids[:most]) + (f" and {len(ids) - most} more" if len(ids) > most else "")
+
+
+def _with_limits(server: Server, record: ModelRecord) -> Server:
+    """The server with the limits that it declares; those that would be assumed are left to the client."""
+    window = record.context_window or record.max_input_tokens
+    output = record.max_output_tokens
+    return Server(
+        server.root,
+        server.model,
+        server.token,
+        None if window is None else window.value,
+        None if output is None else output.value,
+    )
+
+
+# ---- what is done ----
+
+
+def _print(client: Client, server: Server, settings: Settings, wire: str) -> None:
+    lines = [f"# {client.title}: {server.root}, {server.model}, {wire}"]
+    shell = settings.exports()
+    for one in settings.files:
+        heading = f"# {_shown(_path(one))} (--write puts it there)"
+        lines += ["", heading, *one.form.shown(dict(one.values)).rstrip("\n").splitlines()]
+    if shell:
+        instead = " instead, for one shell" if settings.files and settings.is_environment_enough else ""
+        lines += ["", f"# in the shell{instead}", *shell]
+    if settings.program is not None:
+        lines += ["", f"# in {settings.program.language}", *settings.program.text.rstrip("\n").splitlines()]
+    if client.run:
+        lines += ["", "# then", client.run.format(model=server.model)]
+    click.echo("\n".join(lines))
+    for note in (*client.notes, *_token_notes(server.token)):
+        _note(f"Note: {note}")
+
+
+def _token_notes(token: TokenPlace) -> list[str]:
+    if token.file is None:
+        return [f"{token.variable} has to be set where the client runs too."]
+    return [] if token.file.is_file() else [f"{token.file} is made when `partstream serve` runs for the first time."]
+
+
+def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, Any]:
+    return {
+        "client": client.name,
+        "url": server.root,
+        "model": server.model,
+        "files": [{"path": str(_path(one)), "text": one.form.shown(dict(one.values))} for one in settings.files],
+        "environment": {
+            name: {"command": list(value.command)} if isinstance(value, TokenPlace) else value
+            for name, value in settings.environment.items()
+        },
+        "isEnvironmentEnough": settings.is_environment_enough,
+        "program": None if settings.program is None else settings.program.text,
+        "run": client.run.format(model=server.model),
+    }
+
+
+def _write(client: Client, server: Server, settings: Settings) -> None:
+    from partstream.client_settings.written import write  # noqa: PLC0415 - printing does without it
+
+    if not settings.files:
+        raise click.UsageError(
+            f"--write: {client.title} has no file for these settings; without --write they are printed"
+        )
+    for outcome in write([(_path(one), one) for one in settings.files], _record(client)):
+        click.echo(f"{_shown(outcome.path)}: {outcome.done}")
+    if settings.environment and not settings.is_environment_enough:
+        click.echo("\n".join(["", "# in the shell", *settings.exports()]))
+    if client.run:
+        click.echo(f"\n# then\n{client.run.format(model=server.model)}")
+    for note in (*client.notes, *_token_notes(server.token)):
+        _note(f"Note: {note}")
+
+
+def _take_back(client: Client) -> None:
+    from partstream.client_settings.written import take_back  # noqa: PLC0415
+
+    settings = client.settings(Server(_URL, "", _token(None)), client.wires[0])
+    outcomes = take_back([(_path(one), one) for one in settings.files], _record(client))
+    for outcome in outcomes:
+        click.echo(f"{_shown(outcome.path)}: {outcome.done}")
+        if outcome.left:
+            _note(f"Note: somebody has changed {', '.join(outcome.left)} since; this stays.")
+    if not outcomes:
+        click.echo(f"Nothing was written for {client.title}.")
+
+
+def _record(client: Client) -> Path:
+    return DATA.path() / _RECORDS / f"{client.name}.json"
+
+
+def _path(settings: FileSettings) -> Path:
+    return settings.file.path(_environment())
+
+
+def _environment() -> Mapping[str, str]:
+    return os.environ
+
+
+def _shown(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
+
+
+def _list() -> None:
+    width = max(map(len, CLIENTS))
+    for client in CLIENTS.values():
+        click.echo(f"{client.name:<{width}}  {client.title}, over {', '.join(client.wires)}")
+
+
+def _note(text: str) -> None:
+    click.echo(printable(text), err=True)

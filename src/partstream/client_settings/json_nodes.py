@@ -1,0 +1,134 @@
+"""Where the members of a JSON text stand; comments and commas behind the last member are allowed, as in JSONC.
+
+Sources: RFC 8259; the comments of Visual Studio Code's "JSON with Comments".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from partstream.client_settings.files import UnusableTextError
+
+__all__ = ["Member", "Node", "read_nodes"]
+
+_SPACE: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_WORD: Final = re.compile(r"[-+.\w]+")
+_DEEPEST: Final = 100
+_EXPECTED: Final = "JSON, with or without comments"
+
+
+@dataclass(slots=True)
+class Member:
+    """A member of an object.
+
+    Attributes:
+        name: Its name.
+        start: Where the name begins.
+        node: Its value.
+        comma: Where the comma behind it is, or None.
+    """
+
+    name: str
+    start: int
+    node: Node
+    comma: int | None = None
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and its place.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it has ended.
+        value: What it is.
+        members: The members of an object, in their order; None for any other value.
+    """
+
+    start: int
+    end: int
+    value: Any
+    members: list[Member] | None = field(default=None)
+
+
+def read_nodes(text: str) -> Node:
+    """The value of a whole text, with the places of all members.
+
+    Raises:
+        UnusableTextError: The text is not JSON, has a name twice, or is nested too deeply.
+    """
+    reader = _Reader(text)
+    node, end = reader.value(reader.skip(0), 0)
+    if reader.skip(end) != len(text):
+        raise reader.wrong(end, "more behind the value")
+    return node
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def skip(self, at: int) -> int:
+        """Where the next token begins."""
+        found = _SPACE.match(self._text, at)
+        return at if found is None else found.end()
+
+    def wrong(self, at: int, what: str) -> UnusableTextError:
+        return UnusableTextError(f"{what} in line {self._text.count(chr(10), 0, at) + 1}", _EXPECTED)
+
+    def value(self, at: int, depth: int) -> tuple[Node, int]:
+        if depth > _DEEPEST:
+            raise self.wrong(at, f"more than {_DEEPEST} levels")
+        match self._text[at : at + 1]:
+            case "{":
+                node = self._object(at, depth)
+            case "[":
+                node = self._array(at, depth)
+            case _:
+                node = self._scalar(at)
+        return node, node.end
+
+    def _scalar(self, at: int) -> Node:
+        found = _STRING.match(self._text, at) or _WORD.match(self._text, at)
+        try:
+            if found is not None:
+                return Node(at, found.end(), json.loads(found[0]))
+        except ValueError:
+            pass
+        raise self.wrong(at, "no value")
+
+    def _object(self, at: int, depth: int) -> Node:
+        members: list[Member] = []
+        here = self.skip(at + 1)
+        while self._text[here : here + 1] != "}":
+            if members and members[-1].comma is None:
+                raise self.wrong(here, "no comma between two members")
+            name = self._scalar(here)
+            colon = self.skip(name.end)
+            if not isinstance(name.value, str) or self._text[colon : colon + 1] != ":":
+                raise self.wrong(here, "a member without a name")
+            if any(one.name == name.value for one in members):
+                raise self.wrong(here, "a name that stands twice in an object")
+            node, end = self.value(self.skip(colon + 1), depth + 1)
+            here = self.skip(end)
+            has_comma = self._text[here : here + 1] == ","
+            members.append(Member(name.value, name.start, node, here if has_comma else None))
+            here = self.skip(here + 1) if has_comma else here
+        return Node(at, here + 1, {one.name: one.node.value for one in members}, members)
+
+    def _array(self, at: int, depth: int) -> Node:
+        values: list[Any] = []
+        here, may_go_on = self.skip(at + 1), True
+        while self._text[here : here + 1] != "]":
+            if not may_go_on:
+                raise self.wrong(here, "no comma between two values")
+            node, end = self.value(here, depth + 1)
+            values.append(node.value)
+            here = self.skip(end)
+            may_go_on = self._text[here : here + 1] == ","
+            here = self.skip(here + 1) if may_go_on else here
+        return Node(at, here + 1, values)

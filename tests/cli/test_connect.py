@@ -1,0 +1,160 @@
+"""`partstream connect`: what it prints is what a client needs, and the token is in none of it."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from commands import call, run
+
+from partstream.client_settings.table import CLIENTS
+from partstream.testing import ReplayUpstream
+
+TOKEN = "token-of-this-test"  # noqa: S105 - made up
+CLOSED = "http://127.0.0.1:9"
+POSIX = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell")
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_without_a_server_the_settings_of_a_named_model_are_printed_without_the_token(name: str):
+    async def test() -> None:
+        for wire in CLIENTS[name].wires:
+            ended = await call(
+                "connect", name, "--wire", wire, "--model", "my/model", "--url", CLOSED, PARTSTREAM_SERVE_TOKEN=TOKEN
+            )
+            assert ended.code == 0
+            assert CLOSED in ended.output
+            assert "my/model" in ended.output
+            assert "PARTSTREAM_SERVE_TOKEN" in ended.output + ended.errors
+            assert TOKEN not in ended.output + ended.errors
+
+    run(test())
+
+
+def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_path: Path):
+    file = tmp_path / "my token"
+    file.write_text(f"{TOKEN}\n")
+
+    async def test() -> None:
+        async with ReplayUpstream(token=TOKEN) as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            first = await call("connect", "codex", "--url", url, "--token-file", str(file))
+            assert first.code == 0
+            assert 'model = "text"' in first.output
+            assert f'auth = {{ command = "cat", args = ["{file}"] }}' in first.output
+            assert "the first of" in first.errors
+
+            named = await call("connect", "codex", "--url", f"{url}/v1", "--token-file", str(file), "--model", "tools")
+            assert 'model = "tools"' in named.output
+            assert named.errors.count("Note: the model is") == 0
+
+            missing = await call("connect", "codex", "--url", url, "--token-file", str(file), "--model", "nothing")
+            assert missing.code == 2
+            assert "expected one that the server lists: text" in " ".join(missing.errors.split())
+            assert TOKEN not in first.output + first.errors + missing.errors
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("codex", "--url", CLOSED), 3, "partstream serve"),
+        (("codx",), 2, "perhaps codex"),
+        (("codex", "--wire", "chat", "--model", "m"), 2, "that Codex CLI speaks: responses, websocket"),
+        (("codex", "--url", "127.0.0.1:80", "--model", "m"), 2, "expected an address"),
+        (("codex", "--url", "http://user:word@host", "--model", "m"), 2, "expected an address"),
+        (("openai", "--write", "--model", "m", "--url", CLOSED), 2, "has no file for these settings"),
+        (("codex", "--token-file", "/nowhere", "--model", "m", "--url", CLOSED), 2, "/nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: tuple[str, ...], code: int, says: str):
+    async def test() -> None:
+        ended = await call("connect", *arguments)
+        assert (ended.code, ended.output) == (code, "")
+        assert says in " ".join(ended.errors.split())
+
+    run(test())
+
+
+def test_the_clients_are_listed():
+    async def test() -> None:
+        ended = await call("connect", "--list")
+        assert [line.split()[0] for line in ended.output.splitlines()] == [*CLIENTS]
+        assert (await call("connect")).output == ended.output
+
+    run(test())
+
+
+def test_settings_are_written_into_the_file_of_the_client_and_taken_back(tmp_path: Path):
+    home = {"CODEX_HOME": str(tmp_path), "PARTSTREAM_DATA": str(tmp_path / "data")}
+    file = tmp_path / "config.toml"
+    file.write_text("# mine\nmodel = 'gpt-5'\n")
+
+    async def test() -> None:
+        asked = ("connect", "codex", "--model", "m", "--url", CLOSED)
+        written = await call(*asked, "--write", **home)
+        assert (written.code, written.output.splitlines()[0]) == (0, f"{file}: written")
+        assert '# mine\nmodel = "m"\n' in file.read_text()
+        assert "has these settings already" in (await call(*asked, "--write", **home)).output
+        undone = await call("connect", "codex", "--undo", **home)
+        assert (undone.code, undone.output) == (0, f"{file}: as it was before\n")
+        assert file.read_text() == "# mine\nmodel = 'gpt-5'\n"
+        assert (await call("connect", "codex", "--undo", **home)).output == "Nothing was written for Codex CLI.\n"
+
+        file.write_text("model = ")
+        broken = await call(*asked, "--write", **home)
+        assert (broken.code, broken.output) == (1, "")
+        assert "invalid TOML" in broken.errors
+
+    run(test())
+
+
+def test_settings_are_one_object_of_json():
+    async def test() -> None:
+        ended = await call("connect", "claude", "--model", "m", "--url", CLOSED, "--json", PARTSTREAM_SERVE_TOKEN=TOKEN)
+        said = json.loads(ended.output)
+        assert said["environment"]["ANTHROPIC_BASE_URL"] == CLOSED
+        assert said["environment"]["ANTHROPIC_AUTH_TOKEN"] == {"command": ["printenv", "PARTSTREAM_SERVE_TOKEN"]}
+        assert json.loads(said["files"][0]["text"])["apiKeyHelper"] == "printenv PARTSTREAM_SERVE_TOKEN"
+
+    run(test())
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("name", "wire"),
+    [(name, wire) for name in ("openai", "anthropic", "google-genai") for wire in CLIENTS[name].wires],
+)
+def test_what_is_printed_for_a_library_makes_it_ask_the_server(
+    name: str, wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "my token"
+    file.write_text(f"{TOKEN}\n")
+
+    async def test() -> None:
+        async with ReplayUpstream(token=TOKEN) as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            asked = ("connect", name, "--wire", wire, "--url", url, "--model", "text", "--token-file", str(file))
+            said = json.loads((await call(*asked, "--json")).output)
+            shown = (await call(*asked)).output
+            exports = "\n".join(line for line in shown.splitlines() if line.startswith("export "))
+            for line in await _printed(f"{exports}\nenv"):
+                variable, _, value = line.partition("=")
+                monkeypatch.setenv(variable, value)
+            program = compile(said["program"], name, "exec")
+            await asyncio.to_thread(exec, program, {})  # as a person runs it
+            assert [one.delivery.status for one in upstream.exchanges[2:]] == [200]
+
+    run(test())
+
+
+async def _printed(script: str) -> list[str]:
+    """The lines that a shell prints in an environment of nothing but its programs."""
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", script, env={"PATH": os.environ["PATH"]}, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode().splitlines()
