@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
-from partstream.protocols.served_documents import MODEL_LIST, ServedDocument
+from partstream.protocols.served_documents import ServedDocument
 from partstream.serving.routes import NoRouteError, Routes
 from partstream.testing.answering import refusal_body
 from partstream.testing.served import endpoints_of
@@ -30,7 +31,7 @@ def _protocol(name: str, path: str, *documents: ServedDocument, paths: tuple[str
     )
 
 
-FIRST = _protocol("first", "/say", MODEL_LIST)
+FIRST = _protocol("first", "/say", MODEL_DOCUMENTS[0])
 THEIRS = ServedDocument("GET", "/models", _answer, lambda headers: HEADER in headers)
 SECOND = _protocol(
     "second",

@@ -61,6 +61,16 @@ def _gateway_config(fields: Fields) -> dict[str, Any]:
     }
 
 
+def _partstream(fields: Fields) -> dict[str, Any]:
+    """What another server of ours says, which clients of several wires read."""
+    return {
+        **ANTHROPIC_SHAPE.read(fields),
+        **_vercel(fields),
+        "context_window": None,
+        "max_input_tokens": fields.tokens("max_input_tokens"),
+    }
+
+
 def _openrouter(fields: Fields) -> dict[str, Any]:
     return {
         "name": fields.text("name"),
@@ -133,6 +143,8 @@ def _is_vercel(fields: Fields) -> bool:
 
 
 SHAPES: Final[tuple[Shape, ...]] = (
+    # A model that is listed once more under an alias is no further model.
+    Shape("Partstream", has_all("lifecycle", "tags"), _partstream, lambda fields: "alias_of" not in fields),
     *LOCAL_SHAPES,
     *HOSTED_SHAPES,
     ANTHROPIC_SHAPE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from partstream.outputs import Asked
     from partstream.protocols.wire_request import WireRequest
 
-__all__ = ["MODEL_LIST", "DocumentAnswer", "ServedDocument", "ServedModel"]
+__all__ = ["DocumentAnswer", "ServedDocument", "ServedModel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,3 @@ class ServedDocument:
     def is_for_everybody(self) -> bool:
         """Whether no header is needed to mean it."""
         return self.is_meant is _everybody
-
-
-def _model_list(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    """The list in OpenAI's form, with the additional fields of the AI Gateway for each model."""
-    return 200, {"object": "list", "data": [_entry(model) for model in models]}
-
-
-def _entry(model: ServedModel) -> dict[str, Any]:
-    abilities = {"tool-use": model.tool_calling, "vision": model.image_input, "reasoning": model.thinking}
-    return {
-        "id": model.id,
-        "object": "model",
-        "created": 0,
-        "owned_by": "partstream",
-        "name": model.name,
-        "description": None,
-        "context_window": model.max_input_tokens,
-        "max_tokens": model.max_output_tokens,
-        "type": "language",
-        "tags": [name for name, has in abilities.items() if has],
-        "pricing": {"input": model.input_price, "output": model.output_price},
-    }
-
-
-MODEL_LIST: Final = ServedDocument("GET", "/models", _model_list)
-"""The list of models at `/models` that most servers have, in OpenAI's form."""

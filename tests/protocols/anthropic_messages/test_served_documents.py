@@ -13,6 +13,8 @@ from partstream.testing.served_models import SERVED_MODELS
 
 LIST, ONE, COUNT = WRITE_RESPONSE.documents
 IDS = [*SCENARIOS]
+ALIASES = [f"anthropic/{name}" for name in SCENARIOS]
+ALL = [*IDS, *ALIASES]
 
 
 def listed(query: str = "") -> dict[str, Any]:
@@ -33,9 +35,11 @@ def test_each_model_says_what_it_can_do():
     ("query", "ids", "more"),
     [
         ("limit=2", IDS[:2], True),
-        ("limit=1000", IDS, False),
+        ("limit=1000", ALL, False),
+        ("", ALL, False),
         (f"limit=2&after_id={IDS[1]}", IDS[2:4], True),
-        (f"after_id={IDS[-1]}", [], False),
+        (f"after_id={IDS[-1]}", ALIASES, False),
+        (f"after_id={ALIASES[-1]}", [], False),
         (f"limit=2&before_id={IDS[3]}", IDS[1:3], True),
         (f"limit=9&before_id={IDS[1]}", IDS[:1], False),
     ],

@@ -16,7 +16,7 @@ from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.anthropic_messages.served_documents import DOCUMENTS
+from partstream.protocols.anthropic_messages.served_documents import DOCUMENTS, PREFIX
 from partstream.protocols.anthropic_messages.written_blocks import WrittenBlocks
 from partstream.protocols.anthropic_messages.written_document import write_document
 from partstream.protocols.anthropic_messages.written_errors import error_document, error_event, failed_reply
@@ -178,6 +178,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     fail=failed_reply,
+    aliases=(PREFIX,),
     documents=DOCUMENTS,
     request_id_header="request-id",
 )

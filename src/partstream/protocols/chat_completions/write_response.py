@@ -24,8 +24,8 @@ from partstream.protocols.chat_completions.written_state import WrittenState
 from partstream.protocols.citations import read_citation
 from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
+from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.protocol import WriteResponse
-from partstream.protocols.served_documents import MODEL_LIST
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -185,6 +185,6 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
-    documents=(MODEL_LIST,),
+    documents=MODEL_DOCUMENTS,
     fail=common_reply,
 )

@@ -17,6 +17,7 @@ from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
+from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
@@ -36,7 +37,6 @@ from partstream.protocols.openresponses.written_items import (
     write_compaction,
 )
 from partstream.protocols.protocol import WriteResponse
-from partstream.protocols.served_documents import MODEL_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +216,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
-    documents=(MODEL_LIST,),
+    documents=MODEL_DOCUMENTS,
     stopped=Outcome.INCOMPLETE,
     fail=common_reply,
     state=STATE,

@@ -1,0 +1,76 @@
+"""A model as Codex reads it in the field `models` of a list, which it asks for where its key comes from a command.
+
+Source: `ModelInfo` of Codex (`protocol/src/openai_models.rs`), tried with Codex CLI 0.169.0: one entry that lacks a
+field that it requires, and it takes nothing of the list. What it reads of a model that it does not know otherwise is
+the context window, the efforts and whether images may be sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from partstream.protocols.served_documents import ServedModel
+
+__all__ = ["codex_model"]
+
+_EFFORTS: Final = {
+    "low": "Thinks little and answers soon",
+    "medium": "Thinks as much as most tasks need",
+    "high": "Thinks long about hard tasks",
+}
+_USUAL_EFFORT: Final = "medium"
+_LONGEST_OUTPUT: Final = {"mode": "tokens", "limit": 10_000}
+"""What of the output of one tool a model gets to see."""
+
+_INSTRUCTIONS: Final = """\
+You are a coding agent in a terminal. You and the person who asks share one workspace: work in it until the task is
+done.
+
+- Look before you change: read the files that matter, and search with `rg` where it is there.
+- Keep to the task and to the style of the code around it. Mend the cause of a fault and not its symptom. Leave changes
+  alone that you did not make, and never undo them unless you are asked to.
+- Change files with `apply_patch` or with the tools that you have for it. Write no comments that only repeat the code.
+- Check what you did: run the tests or the program, the smallest part of them first. If something cannot be checked
+  here, say so.
+- Run nothing that destroys data or leaves the workspace without being asked to. If the sandbox refuses a command that
+  you need, ask for permission by the means that your tools have.
+- For a task of several steps make a short plan first and keep it up to date. Before you call tools, say in one sentence
+  what you are about to do.
+- At the end say briefly what you changed, in which files, how you checked it, and what is left to do.
+"""
+"""The instructions of the agent. The field is required, and Codex takes the text in place of its own: an empty one
+leaves a model without any (tried)."""
+
+
+def codex_model(model: ServedModel, place: int) -> dict[str, Any]:
+    """An entry of the list.
+
+    Args:
+        model: The model.
+        place: Its place in the list: the lower, the sooner Codex offers it.
+    """
+    efforts = [{"effort": effort, "description": says} for effort, says in _EFFORTS.items()] if model.thinking else []
+    return {
+        "slug": model.id,
+        "display_name": model.name,
+        "description": None,
+        "default_reasoning_level": _USUAL_EFFORT if efforts else None,
+        "supported_reasoning_levels": efforts,
+        "shell_type": "unified_exec",
+        "visibility": "list",
+        "minimal_client_version": [0, 0, 0],
+        "supported_in_api": True,
+        "priority": place,
+        "upgrade": None,
+        "base_instructions": _INSTRUCTIONS,
+        "supports_reasoning_summaries": model.thinking,
+        "support_verbosity": False,
+        "default_verbosity": None,
+        "apply_patch_tool_type": None,
+        "truncation_policy": dict(_LONGEST_OUTPUT),
+        "supports_parallel_tool_calls": model.tool_calling,
+        "context_window": model.max_input_tokens + model.max_output_tokens,
+        "experimental_supported_tools": [],
+        "input_modalities": ["text", "image"] if model.image_input else ["text"],
+    }
