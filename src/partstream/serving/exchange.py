@@ -213,6 +213,7 @@ class Exchange:
             events=reply.events,
             is_cancelled=end.is_cancelled,
             response_id=None if finish is None else finish.response_id,
+            violations=end.violations.total(),
         )
         self._state.observe(observation)
 

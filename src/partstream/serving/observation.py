@@ -48,6 +48,7 @@ class AnswerObservation:
         is_cancelled: Whether the client left before the end.
         error: The class of the error that ended the answer, such as `RateLimitedError`, or None.
         response_id: The id of the answer on the wire, or None.
+        violations: How often the provider broke a rule of the contract; the parts that did were left out.
     """
 
     time: float
@@ -72,6 +73,7 @@ class AnswerObservation:
     is_cancelled: bool = False
     error: str | None = None
     response_id: str | None = None
+    violations: int = 0
 
 
 class AnswerTrace(Protocol):

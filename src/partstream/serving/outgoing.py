@@ -63,8 +63,8 @@ class Outlet(Protocol):
         """
         ...
 
-    def end(self) -> None:
-        """Takes the end; nothing follows."""
+    def end(self, data: bytes = b"", /) -> None:
+        """Takes the last bytes, however many wait; nothing follows."""
         ...
 
     async def drain(self) -> None:
@@ -147,8 +147,11 @@ class Outgoing:
         if self._wake is not None:
             self._wake_up()
 
-    def end(self) -> None:
-        """Takes the end."""
+    def end(self, data: bytes = b"", /) -> None:
+        """Takes the last bytes, however many wait."""
+        if data and not self.is_closed:
+            self._pieces.append(data)
+            self._size += len(data)
         self._ended = True
         self._wake_up()
 

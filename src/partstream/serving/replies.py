@@ -102,8 +102,7 @@ class StreamReply:
         data = self._bytes.write(finish)
         if not self._begun:
             self._begin()
-        self._send(data + self._bytes.end())
-        self._outlet.end()
+        self._outlet.end(data + self._bytes.end())
 
     def break_off(self, error: Exception) -> None:
         """Ends the stream without its last event, or tells of the failure if nothing was sent."""
@@ -175,8 +174,7 @@ class DocumentReply:
         status, document = self._writes.document(self._events)
         body = dumps(document)
         self._outlet.start(Head(status, json_headers(body)))
-        self._outlet.send(body)
-        self._outlet.end()
+        self._outlet.end(body)
 
     def break_off(self, error: Exception) -> None:
         """Tells of the failure in place of the document."""
@@ -202,5 +200,4 @@ def send_failure(writes: WriteResponse, failure: ServedFailure, outlet: Outlet, 
     said = writes.failed(failure)
     body = dumps(said.body)
     outlet.start(Head(said.status, (*json_headers(body), *said.headers, *headers)))
-    outlet.send(body)
-    outlet.end()
+    outlet.end(body)

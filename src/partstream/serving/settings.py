@@ -57,7 +57,9 @@ class ServingNumber:
 SERVING_NUMBERS: Final = (
     ServingNumber("drain_seconds", 30.0, 0, 3600, "seconds", "How long answers may go on when the server is stopped"),
     ServingNumber("body_bytes", 32 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes", "The largest body of a request"),
-    ServingNumber("body_seconds", 60.0, 1, 3600, "seconds", "How long a client may take to send the body of a request"),
+    ServingNumber(
+        "body_seconds", 60.0, 0.01, 3600, "seconds", "How long a client may take to send the body of a request"
+    ),
     ServingNumber("concurrent_answers", 1000, 1, 1_000_000, "answers", "How many answers may run at once"),
     ServingNumber(
         "concurrent_requests", 4000, 1, 1_000_000, "requests", "How many requests may be read or answered at once"
@@ -81,7 +83,7 @@ SERVING_NUMBERS: Final = (
         "seconds",
         "How long a stream has no event before the wire's own event for a model that works is sent, if it has one",
     ),
-    ServingNumber("answer_seconds", 3600.0, 1, 86_400, "seconds", "How long one answer may take"),
+    ServingNumber("answer_seconds", 3600.0, 0.01, 86_400, "seconds", "How long one answer may take"),
     ServingNumber(
         "stop_seconds", 5.0, 0, 600, "seconds", "How long a provider may take to stop when its answer is cancelled"
     ),

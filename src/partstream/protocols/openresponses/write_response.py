@@ -77,7 +77,22 @@ class OpenResponsesWriter:
         """See :class:`partstream.outputs.RepeatingWriter`."""
         return None if self._open is None else self._open.repeated(self._events)
 
-    def _begin(self, output: StreamOutput) -> None:
+    def idle(self) -> list[dict[str, Any]]:
+        """A repeated `response.in_progress`: Codex drops a stream without an event, and counts no comment as one
+        (serving facts 1.2).
+
+        Raises:
+            AdapterUsageError: The Finish was written before.
+        """
+        if self._state is State.FINISHED:
+            raise AdapterUsageError("written to after the Finish")
+        if self._state is State.IDLE:
+            self._begin(None)
+        else:
+            self._events.add("response.in_progress", response=self._snapshot("in_progress"))
+        return self._events.take()
+
+    def _begin(self, output: StreamOutput | None) -> None:
         self._state = State.OPEN
         if isinstance(output, Finish):
             self._name(output)

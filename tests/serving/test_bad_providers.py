@@ -1,0 +1,237 @@
+"""What clients get of a provider that does not keep the contract, over every wire; what the log says of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from partstream import chat_model
+from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
+from partstream.outputs import Finish, Outcome
+from partstream.parts import DataPart, TextPart, ToolCallPart
+from partstream.serving.app import app
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage, usage_part
+from serving.asgi import ask
+from serving.providers import Driven
+from serving.wires import WIRES, Wire
+
+every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+PROMPT = "my-private-prompt-71"
+
+
+async def answered(wire: Wire, answer, *, stream: bool = True):
+    arguments, more = wire.asking("m", PROMPT, stream=stream)
+    return await ask(app({"bad": Driven(answer)}), *arguments, **more)
+
+
+class _Odd(BaseException):
+    """An error that no `except Exception` catches."""
+
+
+@every_wire
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_a_provider_that_reports_nothing_gives_an_empty_answer(wire: Wire, stream: bool):
+    async def answer(progress, token):
+        pass
+
+    reply = asyncio.run(answered(wire, answer, stream=stream))
+    assert reply.status == 200
+    parts, _ = wire.read(reply.body, stream=stream)
+    assert [part for part in parts if isinstance(part, TextPart)] == []
+
+
+@every_wire
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "silent"])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("secret of the provider"), _Odd("odd"), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_provider_that_raises_whatever_it_likes_is_a_failure_without_its_text(wire, stream, begun, error, caplog):
+    async def answer(progress, token):
+        if begun:
+            progress.report(TextPart("one"))
+        raise error
+
+    reply = asyncio.run(answered(wire, answer, stream=stream))
+    name = type(error).__name__
+    assert name in reply.body.decode()
+    assert "secret of the provider" not in reply.body.decode() + caplog.text
+    assert PROMPT not in caplog.text
+    assert f"failed with {name}" in caplog.text
+    assert "test_bad_providers.py:" in caplog.text
+    if begun and stream:
+        assert reply.status == 200
+        parts, finish = wire.read(reply.body)
+        assert parts[0].value == "one"
+        assert finish.outcome is Outcome.FAILED
+    else:
+        assert reply.status == 500
+
+
+@every_wire
+def test_a_finish_that_failed_without_an_error_is_a_failure(wire: Wire):
+    async def answer(progress, token):
+        progress.finish(Finish(Outcome.FAILED))
+
+    reply = asyncio.run(answered(wire, answer))
+    assert reply.status == 500
+    assert "gave no reason" in reply.body.decode()
+
+
+@every_wire
+def test_a_provider_that_reports_from_its_own_thread_is_answered_in_its_order(wire: Wire):
+    async def answer(progress, token):
+        def work():
+            for number in range(20):
+                progress.report(TextPart(f"{number},"))
+
+        await asyncio.to_thread(work)
+
+    async def run():
+        arguments, more = wire.asking("m")
+        loop_thread = threading.get_ident()
+        reply = await ask(app(Driven(answer)), *arguments, **more)
+        assert loop_thread == threading.get_ident()
+        parts, finish = wire.read(reply.body)
+        said = "".join(part.value for part in parts if isinstance(part, TextPart))
+        assert said == "".join(f"{number}," for number in range(20))
+        assert finish.outcome is Outcome.COMPLETED
+
+    asyncio.run(run())
+
+
+def test_a_part_that_breaks_the_contract_is_left_out_counted_and_logged_without_the_prompt(caplog):
+    async def answer(progress, token):
+        progress.report("no part")
+        progress.report(TextPart("one"))
+        progress.report(PROMPT)
+
+    async def run():
+        seen = []
+        application = app({"bad": Driven(answer)})
+        application.on_did_finish_answer(seen.append)
+        wire = WIRES[0]
+        arguments, more = wire.asking("m", PROMPT)
+        reply = await ask(application, *arguments, **more)
+        parts, finish = wire.read(reply.body)
+        assert [part.value for part in parts if isinstance(part, TextPart)] == ["one"]
+        assert finish.outcome is Outcome.COMPLETED
+        assert seen[0].violations == 2
+        assert caplog.text.count("broke the rule") == 1
+        assert "test_bad_providers.py:" in caplog.text
+        assert PROMPT not in caplog.text
+
+    asyncio.run(run())
+
+
+def test_a_provider_that_returns_after_its_cancellation_and_one_that_raises_then_are_both_forgotten(caplog):
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        gone = asyncio.Event()
+        token.on_cancellation_requested(gone.set)
+        await gone.wait()
+        raise LanguageModelError("too late")
+
+    async def run():
+        from serving.asgi import call
+
+        application = app(Driven(answer))
+        arguments, more = WIRES[0].asking("m")
+        request = call(application, *arguments, **more)
+        await request.until(lambda: b"one" in request.body)
+        request.leave()
+        await request.end()
+        assert b"too late" not in request.body
+        assert caplog.text == ""
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (LanguageModelError.not_found("No such model."), 404),
+        (LanguageModelError.no_permissions("Not for you."), 403),
+        (LanguageModelError.blocked("Blocked."), 403),
+        (LanguageModelError("Broken."), 500),
+    ],
+    ids=lambda value: str(getattr(value, "code", value)),
+)
+def test_an_error_of_a_provider_keeps_its_kind_and_its_words(error, status):
+    async def answer(progress, token):
+        raise error
+
+    reply = asyncio.run(answered(WIRES[0], answer))
+    assert reply.status == status
+    assert error.message in reply.body.decode()
+    assert isinstance(error.code, LanguageModelErrorCode)
+
+
+def test_an_empty_answer_of_an_upstream_is_an_empty_answer_and_its_limit_is_told():
+    usage = Usage(5, 7, 12)
+
+    async def answer(progress, token):
+        error = EmptyAnswerError("length", 7)
+        reason = FinishReason(UnifiedFinishReason.LENGTH, "length")
+        progress.finish(Finish(Outcome.FAILED, reason, usage, error=error))
+        raise error
+
+    reply = asyncio.run(answered(WIRES[0], answer, stream=False))
+    assert (reply.status, reply.json["status"]) == (200, "incomplete")
+    assert reply.json["usage"]["output_tokens"] == 7
+
+
+@pytest.mark.parametrize("calls", [True, False], ids=["call", "text"])
+def test_an_answer_without_a_finish_gets_a_reason_and_its_tokens_are_counted(calls):
+    async def answer(progress, token):
+        progress.report(ToolCallPart("c1", "f", {}) if calls else TextPart("one"))
+
+    async def run():
+        seen = []
+        application = app(Driven(answer))
+        application.on_did_finish_answer(seen.append)
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+        reply = await ask(application, "/v1/chat/completions", body)
+        assert reply.json["choices"][0]["finish_reason"] == ("tool_calls" if calls else "stop")
+        (observation,) = seen
+        assert observation.is_usage_counted
+        assert observation.usage.output_tokens == reply.json["usage"]["completion_tokens"] == 1
+
+    asyncio.run(run())
+
+
+def test_tokens_that_a_provider_reports_as_a_part_are_its_usage_and_nothing_is_counted():
+    part = usage_part(Usage(11, 13))
+    assert isinstance(part, DataPart)
+
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        progress.report(part)
+
+    async def run():
+        seen = []
+        application = app(Driven(answer))
+        application.on_did_finish_answer(seen.append)
+        reply = await ask(application, "/v1/responses", {"model": "m", "input": "Hi"})
+        assert (reply.json["usage"]["input_tokens"], reply.json["usage"]["output_tokens"]) == (11, 13)
+        assert not seen[0].is_usage_counted
+
+    asyncio.run(run())
+
+
+def test_a_provider_whose_count_fails_still_answers_with_an_estimate(caplog):
+    def count(_text):
+        raise ValueError(PROMPT)
+
+    @chat_model(id="m", count_tokens=count)
+    async def provider(messages, options):
+        del messages, options
+        yield "one two three"
+
+    reply = asyncio.run(ask(app(provider), "/v1/responses", {"model": "m", "input": PROMPT}))
+    assert reply.json["usage"]["output_tokens"] > 0
+    assert PROMPT not in caplog.text
