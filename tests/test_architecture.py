@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
     frozenset({"answer_functions", "checked_progress", "chunk_sources", "kept_files", "provider_files"}),
-    frozenset({"reading", "simple", "chunk_mapping"}),
+    frozenset({"reading", "reloaded_provider", "simple", "chunk_mapping"}),
     frozenset({"stream_adapter"}),
     frozenset({"consumer", "upstreams", "rpc"}),
     frozenset({"configuration", "connecting"}),
