@@ -25,6 +25,7 @@ COMMANDS = {
     "doctor": "Find out what keeps a model from answering.",
     "models": "List a server's models, with their limits and the source of each.",
     "replay": "Turn a recorded stream into parts.",
+    "serve": "Serve providers and model servers to any client, over the wires that they speak.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",
     "upstream": "Serve scenarios and recordings as a model server on loopback.",
     "usage": "Show the tokens and cost of the answers on this machine, by day and model.",

@@ -46,10 +46,10 @@ PROFILES: Final = "profiles"
 """The table of the file that holds further tables of settings, see :mod:`partstream.configuration.profiles`."""
 
 _PREFIX: Final = "PARTSTREAM_"
+_PREFIX_OF_SERVERS: Final = "PARTSTREAM_SERVE_"
+"""The settings of `partstream serve` are no settings of an upstream."""
 _MAX_BYTES: Final = 1024 * 1024
-_OTHER_VARIABLES: Final = frozenset(
-    {FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_DATA", "PARTSTREAM_RECORDINGS", "PARTSTREAM_SERVE_TOKEN"}
-)
+_OTHER_VARIABLES: Final = frozenset({FILE_VARIABLE, "PARTSTREAM_CACHE", "PARTSTREAM_DATA", "PARTSTREAM_RECORDINGS"})
 
 
 class Given(NamedTuple):
@@ -111,7 +111,10 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     others = sorted(
         name
         for name in environment
-        if name.startswith(_PREFIX) and name not in variables and name not in _OTHER_VARIABLES
+        if name.startswith(_PREFIX)
+        and not name.startswith(_PREFIX_OF_SERVERS)
+        and name not in variables
+        and name not in _OTHER_VARIABLES
     )
     notes = tuple(f"unknown setting {name} in the environment{_hint(name, variables)}" for name in others)
     return Layer(Place.ENVIRONMENT, given, notes)

@@ -83,6 +83,15 @@ class ServingApp:
         return self._state.settings
 
     @property
+    def base_paths(self) -> dict[str, str]:
+        """The path of a client's base URL for each protocol that is spoken."""
+        return self._state.base_paths
+
+    async def models(self) -> tuple[str, ...]:
+        """The ids of the models that requests may name; those of a provider that fails are missing."""
+        return tuple(await self._state.catalogue.models())
+
+    @property
     def open_answers(self) -> int:
         """How many answers run."""
         return self._state.open_answers

@@ -89,7 +89,7 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.connections) > self._limits.connections:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         else:
-            self._clock.start(self._limits.head_seconds)
+            self._clock.start(self._limits.request_head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends everything that waits for the client."""
@@ -104,7 +104,7 @@ class BoundedConnection(HttpToolsProtocol):
             self._head_bytes += len(data)
         super().data_received(data)
         # A head is counted by its parts when it is whole; before, what is unfinished is in no part.
-        if self._is_in_head and self._head_bytes > self._limits.head_bytes and not self.transport.is_closing():
+        if self._is_in_head and self._head_bytes > self._limits.request_head_bytes and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def handle_websocket_upgrade(self) -> None:
@@ -116,19 +116,19 @@ class BoundedConnection(HttpToolsProtocol):
         """Begins a head."""
         if not self._is_in_head:
             self._is_in_head, self._head_bytes = True, 0
-            self._clock.start(self._limits.head_seconds)
+            self._clock.start(self._limits.request_head_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Ends a head, and starts the application."""
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if size > self._limits.head_bytes:
+        if size > self._limits.request_head_bytes:
             self._refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             raise _RefusedHeadError
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
         self._is_in_head, self._body_bytes = False, 0
-        self._clock.start(self._limits.body_seconds)
+        self._clock.start(self._limits.shortest_body_seconds)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -147,7 +147,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _expired(self) -> None:
         if not self._is_in_head:
-            seconds = self._limits.body_seconds + self._body_bytes / self._limits.body_bytes_per_second
+            seconds = self._limits.shortest_body_seconds + self._body_bytes / self._limits.body_bytes_per_second
             if self._clock.extend(seconds):
                 return
         self._refuse(HTTPStatus.REQUEST_TIMEOUT)

@@ -10,7 +10,18 @@ from typing import Final
 
 from partstream.errors import CallerError
 
-__all__ = ["CannotListenError", "is_loopback_address", "listening_sockets", "shown_host"]
+__all__ = [
+    "DEFAULT_HOST",
+    "DEFAULT_PORT",
+    "CannotListenError",
+    "is_loopback_address",
+    "listening_sockets",
+    "shown_host",
+]
+
+DEFAULT_HOST: Final = "127.0.0.1"
+DEFAULT_PORT: Final = 8642
+"""A number that no usual model server has."""
 
 _WAITING_CONNECTIONS: Final = 1024
 _PROBES: Final = 3

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 
-__all__ = ["DrainingApplication", "HttpServer", "StoppedAtOnceError"]
+__all__ = ["DrainingApplication", "HttpServer", "StoppedAtOnceError", "stopped_by_signals"]
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_CANCELLING_SECONDS: Final = 1.0
+"""How long answers have to notice that their clients are gone when the process ends at once."""
 
 
 class StoppedAtOnceError(Exception):
@@ -71,11 +73,13 @@ class _Uvicorn(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    def abandon(self) -> None:
-        """Ends without waiting for anybody."""
+    async def abandon(self) -> None:
+        """Closes all connections, which cancels their answers, and waits for nobody else."""
         self.force_exit = self.should_exit = True
-        for task in self.server_state.tasks:
-            task.cancel()
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=_CANCELLING_SECONDS)
 
 
 class HttpServer:
@@ -139,10 +143,12 @@ class HttpServer:
                 self._server.should_exit = True
             await _first(running, self._is_given_up.wait())
             if not running.done():
-                self._server.abandon()
+                await self._server.abandon()
         finally:
             self._server.should_exit = True
             await running
+            if self._server.force_exit:
+                await self._server.lifespan.shutdown()  # uvicorn leaves it out then
         if self._is_given_up.is_set():
             raise StoppedAtOnceError
 
@@ -193,7 +199,7 @@ def _configuration(application: DrainingApplication, limits: ConnectionLimits, l
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=limits.idle_seconds,
+        timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type] # only ever added to a time
         timeout_graceful_shutdown=limits.closing_seconds,
     )
 

@@ -44,6 +44,7 @@ class ServerState:
     Attributes:
         settings: The settings.
         routes: What stands at which path.
+        base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         catalogue: The models.
         authenticate: Finds out who asks.
         finished: Fires once for each request that asked for an answer.
@@ -62,6 +63,7 @@ class ServerState:
         corners = [one.writes for one in endpoints.values()]
         self.settings = settings
         self.routes: Routes[Endpoint] = Routes(endpoints, pages)
+        self.base_paths = {one.protocol.name: one.base_path for one in reversed(endpoints.values())}
         aliases = (alias for one in corners for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.authenticate = _authenticator(settings, endpoints.values())

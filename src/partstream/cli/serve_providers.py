@@ -1,0 +1,135 @@
+"""The providers that `partstream serve` serves: from files and modules, of profiles, and the built-in one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.errors import CallerError
+from partstream.provider_files import SourceLoader, default_name
+from partstream.reloaded_provider import ReloadedProvider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from partstream.provider import LanguageModelChatProvider
+
+__all__ = ["ServedProviders", "UnusableProviderError"]
+
+_DEMO: Final = "demo"
+
+
+class UnusableProviderError(click.ClickException):
+    """A source cannot be loaded; the exit code is 2, as for wrong options."""
+
+    exit_code = ExitCode.UNUSABLE
+
+
+@dataclass
+class ServedProviders:
+    """The providers by name, and what has to be ended with them.
+
+    Attributes:
+        by_name: The providers.
+        files: The files of the providers that are loaded again when they are edited.
+    """
+
+    by_name: dict[str, LanguageModelChatProvider] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    _endings: list[Callable[[], Any]] = field(default_factory=list)
+    _reloaded: list[ReloadedProvider] = field(default_factory=list)
+
+    def add_source(self, source: str, *, on_load: Callable[[str, Exception | None], None] | None = None) -> None:
+        """Adds the provider of a file or a module.
+
+        Args:
+            source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+            on_load: Has the source loaded again after each edit, and is told of it.
+
+        Raises:
+            UnusableProviderError: It cannot be loaded.
+        """
+        loader = SourceLoader(source)
+        try:
+            if on_load is None:
+                self._add(default_name(source), loader.load())
+                return
+            reloaded = ReloadedProvider(loader, lambda error: on_load(source, error))
+        except CallerError as error:
+            raise UnusableProviderError(str(error)) from error
+        except (Exception, SystemExit) as error:
+            raise UnusableProviderError(_where_it_failed(source, loader.file, error)) from error
+        self._reloaded.append(reloaded)
+        if loader.file is not None:
+            self.files.append(loader.file)
+        self._add(default_name(source), reloaded)
+
+    def add_upstreams(self, profiles: Iterable[str | None]) -> None:
+        """Adds the provider of each profile's server; None is the one in force.
+
+        Raises:
+            UsageError: There is no base URL.
+            UnusableConfigurationError: A setting is invalid.
+        """
+        from partstream.cli.upstream_options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
+        from partstream.error_text import ErrorMode  # noqa: PLC0415 - comes with it
+        from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
+        from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
+        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - comes with it
+        from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
+
+        ledger, counters = open_ledger(), Counters()
+        self._endings.append(lambda: asyncio.to_thread(ledger.close))
+        for profile in profiles:
+            gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
+            # A client reads the status; an error as text would be an answer of the model to it.
+            served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=default_cache_folder())
+            name = profile or urlsplit(gateway.base_url).hostname or "server"
+            self._add(name, GatewayProvider(served, ledger=ledger, counters=counters))
+
+    def add_demo(self) -> None:
+        """Adds the built-in provider, which needs no server and no key."""
+        from partstream.serving.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
+
+        self._add(_DEMO, DemoProvider())
+
+    async def follow_edits(self) -> None:
+        """Loads edited files again until it is cancelled."""
+        await asyncio.gather(*(provider.follow() for provider in self._reloaded))
+
+    async def aclose(self) -> None:
+        """Closes all providers that can be closed."""
+        async with AsyncExitStack() as stack:
+            for end in self._endings:
+                stack.push_async_callback(end)
+            for provider in self.by_name.values():
+                aclose = getattr(provider, "aclose", None)
+                if inspect.iscoroutinefunction(aclose):
+                    stack.push_async_callback(aclose)
+
+    def _add(self, name: str, provider: LanguageModelChatProvider) -> None:
+        unused, number = name, 1
+        while unused in self.by_name:
+            number += 1
+            unused = f"{name}-{number}"
+        self.by_name[unused] = provider
+
+
+def _where_it_failed(source: str, file: Path | None, error: BaseException) -> str:
+    """What went wrong in a person's own file, and in which line of it."""
+    from partstream.hosts.vscode.user_code import failing_line  # noqa: PLC0415 - only after an error
+
+    line = failing_line(error, file)
+    place = source if line is None else f"{line.file}, line {line.line}"
+    if isinstance(error, SystemExit):
+        return f"{place}: the file ends the process"
+    said = error.msg if isinstance(error, SyntaxError) else str(error)  # the text of the first repeats the place
+    return f"{place}: {type(error).__name__}: {said}"

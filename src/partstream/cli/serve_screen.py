@@ -1,0 +1,140 @@
+"""What `partstream serve` says, as text or JSON: where it listens, which models there are, and what happens."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from partstream.serving.listening import shown_host
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.serving.access_token import AccessToken
+
+__all__ = ["JsonScreen", "Screen", "Start", "TextScreen"]
+
+_MOST_MODELS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a person has to know to ask the server.
+
+    Attributes:
+        host: The address that it listens on.
+        port: The port that it listens on.
+        token: The token, or None where everybody on this machine may ask.
+        is_public: Whether other machines can reach the address.
+    """
+
+    host: str
+    port: int
+    token: AccessToken | None
+    is_public: bool
+
+    @property
+    def root(self) -> str:
+        """The URL of the server, as a program on this machine reaches it."""
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not bound to here
+        return f"http://{shown_host(everywhere.get(self.host, self.host))}:{self.port}"
+
+
+class Screen(Protocol):
+    """Where the command says what happens."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """The server listens; `base_paths` has the path of a client's base URL by protocol."""
+        ...
+
+    def listed(self, models: Sequence[str]) -> None:
+        """The providers have listed their models."""
+        ...
+
+    def reloaded(self, source: str, error: Exception | None) -> None:
+        """An edited file was loaded again, or could not be."""
+        ...
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """The server was told to stop while answers are open."""
+        ...
+
+
+class TextScreen:
+    """Lines for people."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """Says the base URLs, and where the token is."""
+        click.echo(f"Serving on {click.style(start.root, bold=True)} (Ctrl-C stops the server)")
+        by_url: dict[str, list[str]] = {}
+        for protocol, path in base_paths.items():
+            by_url.setdefault(start.root + path, []).append(protocol)
+        for url, protocols in by_url.items():
+            click.echo(f"  {url}  {', '.join(protocols)}")
+        click.echo(_said_of_token(start.token))
+        if start.is_public:
+            click.echo(
+                "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
+            )
+        click.echo("  `partstream connect CLIENT` sets a client up")
+
+    def listed(self, models: Sequence[str]) -> None:
+        """Says the models."""
+        more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+        click.echo(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
+
+    def reloaded(self, source: str, error: Exception | None) -> None:
+        """Says what became of an edit."""
+        if error is None:
+            click.echo(f"{source} was loaded again")
+        else:
+            click.echo(
+                f"{source} cannot be loaded, the version before answers: {type(error).__name__}: {error}", err=True
+            )
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """Says what is waited for."""
+        what = "1 answer" if answers == 1 else f"{answers} answers"
+        click.echo(f"Waiting up to {seconds:g} s for {what}; Ctrl-C again ends at once.", err=True)
+
+
+def _said_of_token(token: AccessToken | None) -> str:
+    if token is None:
+        return "  No token: every program on this machine may ask."
+    if token.is_new:
+        # The one time that it is shown: a client is set up with it, and the file has it from now on.
+        return f"  token: {token.secret.reveal()}\n  (made just now, kept in {token.where}, not shown again)"
+    return f"  token: in {token.where}"
+
+
+class JsonScreen:
+    """One JSON object a line."""
+
+    def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
+        """Writes the base URLs, and where the token is; never the token."""
+        token = start.token
+        _write(
+            type="listening",
+            url=start.root,
+            base_urls={protocol: start.root + path for protocol, path in base_paths.items()},
+            token_file=None if token is None or token.file is None else str(token.file),
+        )
+
+    def listed(self, models: Sequence[str]) -> None:
+        """Writes the models."""
+        _write(type="models", models=list(models))
+
+    def reloaded(self, source: str, error: Exception | None) -> None:
+        """Writes what became of an edit."""
+        _write(type="reloaded", source=source, error=None if error is None else f"{type(error).__name__}: {error}")
+
+    def draining(self, answers: int, seconds: float) -> None:
+        """Writes what is waited for."""
+        _write(type="draining", answers=answers, seconds=seconds)
+
+
+def _write(**fields: Any) -> None:
+    click.echo(json.dumps(fields, ensure_ascii=False))

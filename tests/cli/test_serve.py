@@ -1,0 +1,254 @@
+"""`partstream serve`: a process of its own, asked over HTTP and ended with signals."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from commands import call
+
+TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these
+MODEL = """
+import asyncio
+from partstream.simple import chat_model
+
+@chat_model(name="Parrot", id="parrot")
+async def parrot(messages, options):
+    yield "You said: "
+    if "wait" in str(messages[-1]):
+        await asyncio.sleep(0.4)
+    if "for ever" in str(messages[-1]):
+        await asyncio.sleep(3600)
+    yield "hello"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "parrot.py"
+    path.write_text(MODEL)
+    return path
+
+
+class Running:
+    """A running command and the lines that it prints."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines = []
+        self.started = self.until("listening") if "--json" in process.args else self.next_line()
+        self.url = self.started["url"] if "--json" in process.args else None
+
+    def next_line(self):
+        self.lines.append(self.process.stdout.readline())
+        assert self.lines[-1], self.process.stderr.read()
+        return self.lines[-1]
+
+    def until(self, kind):
+        """The next object of a kind."""
+        while (line := json.loads(self.next_line()))["type"] != kind:
+            pass
+        return line
+
+    def ask(self, text="Hi", token=TOKEN, stream=False):
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        body = {"model": "parrot", "messages": [{"role": "user", "content": text}], "stream": stream}
+        return httpx2.post(f"{self.url}/v1/chat/completions", json=body, headers=headers, trust_env=False, timeout=30)
+
+    @contextmanager
+    def stream(self, text):
+        """A stream whose first words have come."""
+        body = {"model": "parrot", "messages": [{"role": "user", "content": text}], "stream": True}
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with (
+            httpx2.Client(trust_env=False, timeout=30) as client,
+            client.stream("POST", f"{self.url}/v1/chat/completions", json=body, headers=headers) as response,
+        ):
+            assert response.status_code == 200
+            pieces = response.iter_bytes()
+            received = b""
+            while b"You said" not in received:
+                received += next(pieces)
+            yield pieces
+
+    def end(self, number):
+        self.process.send_signal(number)
+        output, errors = self.process.communicate(timeout=30)
+        return self.process.returncode, "".join(self.lines) + output, errors
+
+
+@contextmanager
+def running(*arguments, **environment):
+    command = [sys.executable, "-m", "partstream", "serve", "--port", "0", *map(str, arguments)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
+    nowhere = {"XDG_CONFIG_HOME": os.devnull, "PARTSTREAM_SERVE_TOKEN": TOKEN}
+    env = {name: value for name, value in (kept | nowhere | environment).items() if value is not None}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def test_a_file_is_served_until_ctrl_c(file):
+    with running(file, "--json") as served:
+        answer = served.ask()
+        assert answer.json()["choices"][0]["message"]["content"] == "You said: hello"
+        assert served.until("models")["models"] == ["parrot"]
+        code, output, errors = served.end(signal.SIGINT)
+    assert (code, errors) == (0, "")
+    assert TOKEN not in output
+
+
+def test_who_has_no_token_gets_no_answer_and_no_list(file):
+    with running(file, "--json") as served:
+        assert [served.ask(token=token).status_code for token in (None, "wrong", TOKEN + "x", TOKEN[:-1])] == [401] * 4
+        assert httpx2.get(f"{served.url}/v1/models", trust_env=False).status_code == 401
+        assert httpx2.get(f"{served.url}/healthz", trust_env=False).status_code == 200
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system sends no such signal")
+def test_an_answer_that_is_open_at_sigterm_goes_on_to_its_end_while_new_ones_are_refused(file):
+    with running(file, "--json") as served, served.stream("wait, please") as pieces:
+        served.process.send_signal(signal.SIGTERM)
+        assert served.until("draining") == {"type": "draining", "answers": 1, "seconds": 30.0}
+        assert served.ask().status_code == 503
+        assert httpx2.get(f"{served.url}/readyz", trust_env=False).status_code == 503
+        received = b"".join(pieces)
+        assert b"hello" in received
+        assert received.endswith(b"data: [DONE]\n\n")
+        assert served.process.wait(30) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system sends no such signal")
+def test_an_answer_that_does_not_end_in_time_gets_the_terminal_event_of_its_wire(file):
+    with running(file, "--json", "--drain-seconds", "0.1") as served, served.stream("for ever") as pieces:
+        served.process.send_signal(signal.SIGTERM)
+        assert b"".join(pieces).endswith(b"data: [DONE]\n\n")
+        assert served.process.wait(30) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system sends no such signal")
+def test_a_second_ctrl_c_ends_at_once(file):
+    with running(file, "--json") as served, served.stream("for ever"):
+        served.process.send_signal(signal.SIGINT)
+        served.until("draining")
+        code, _, errors = served.end(signal.SIGINT)
+    assert (code, errors) == (130, "")
+
+
+def test_a_person_reads_where_each_client_finds_it_and_which_models_there_are(file):
+    with running(file) as served:
+        while "models: " not in served.next_line():
+            pass
+        code, output, errors = served.end(signal.SIGINT)
+    url = served.started.split()[2]
+    assert f"{url}/v1  " in output
+    assert "anthropic-messages" in output
+    assert f"{url}/v1beta  gemini" in output
+    assert "token: in the environment variable PARTSTREAM_SERVE_TOKEN" in output
+    assert "partstream connect" in output
+    assert "models: parrot" in output
+    assert TOKEN not in output + errors
+    assert code == 0
+
+
+def test_a_token_is_made_once_and_shown_once(file, tmp_path):
+    data = str(tmp_path / "data")
+    shown = []
+    for _ in range(2):
+        with running(file, PARTSTREAM_DATA=data, PARTSTREAM_SERVE_TOKEN=None) as served:
+            served.next_line()
+            shown.append(served.end(signal.SIGINT)[1])
+    kept = (tmp_path / "data" / "serve-token").read_text().strip()
+    assert kept in shown[0]
+    assert kept not in shown[1]
+    assert f"token: in {data}" in shown[1]
+
+
+def test_without_a_token_a_program_may_ask_and_a_page_of_a_site_may_not(file):
+    with running(file, "--json", "--no-token", PARTSTREAM_SERVE_TOKEN=None) as served:
+        assert served.ask(token=None).status_code == 200
+        for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
+            assert httpx2.get(f"{served.url}/v1/models", headers=headers, trust_env=False).status_code == 401
+
+
+def test_an_edited_file_is_loaded_again(file):
+    with running(file, "--json", "--reload") as served:
+        file.write_text(MODEL.replace("hello", "good bye"))
+        assert served.until("reloaded") == {"type": "reloaded", "source": str(file), "error": None}
+        assert "good bye" in served.ask().text
+        file.write_text("broken(")
+        assert "SyntaxError" in served.until("reloaded")["error"]
+        assert "good bye" in served.ask().text
+
+
+def test_several_sources_are_served_together_under_names_that_differ(file, tmp_path):
+    (tmp_path / "again").mkdir()
+    other = tmp_path / "again" / "parrot.py"
+    other.write_text(MODEL)
+    with running(file, other, "--demo", "--json") as served:
+        models = served.until("models")["models"]
+    assert models[:2] == ["parrot", "parrot-2/parrot"]
+    assert len(models) > 2
+
+
+REFUSED = {
+    "no such file": (("missing.py",), {}, "missing.py: got no such file, expected a Python file"),
+    "no such module": (("no_such_module_here",), {}, "got no such module"),
+    "a public address without a token": (("FILE", "--host", "0.0.0.0"), {}, "clients need a token"),  # noqa: S104
+    "a public address with --no-token": (("FILE", "--host", "0.0.0.0", "--no-token"), {}, "clients need a token"),  # noqa: S104
+    "a public address with a short token": (
+        ("FILE", "--host", "0.0.0.0"),  # noqa: S104
+        {"PARTSTREAM_SERVE_TOKEN": "short-one"},
+        "got 9 characters, expected at least 16",
+    ),
+    "a short token": (
+        ("FILE",),
+        {"PARTSTREAM_SERVE_TOKEN": "short"},
+        "got 5 characters, expected a token of at least 8",
+    ),
+    "a number out of bounds": (("FILE", "--drain-seconds", "-1"), {}, "--drain-seconds"),
+    "a number of the environment out of bounds": (("FILE",), {"PARTSTREAM_SERVE_BODY_BYTES": "1"}, "--body-bytes"),
+    "nothing to serve": ((), {}, "no base URL"),
+    "a profile that nobody knows": (("--profile", "nobody"), {}, "nobody"),
+    "an address of nobody": (("FILE", "--host", "no.such.host.invalid"), {}, "cannot listen on no.such.host.invalid"),
+    "a port in use": (("FILE", "--port", "TAKEN"), {}, "cannot listen on 127.0.0.1"),
+}
+
+
+async def _refused(arguments, environment):
+    return await call("serve", *arguments, **environment)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_served_is_said_before_anything_listens(case, file):
+    arguments, environment, expected = REFUSED[case]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        names = {"FILE": str(file), "TAKEN": str(taken.getsockname()[1])}
+        ended = asyncio.run(_refused([names.get(one, one) for one in arguments], environment))
+    assert ended.code == 2
+    assert expected in ended.errors.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("broken(", ", line 1: SyntaxError"),
+        ("x = 1\nraise ValueError('no')", ", line 2: ValueError: no"),
+        ("", "no provider"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_shown_with_its_line(file, text, expected):
+    file.write_text(text)
+    ended = asyncio.run(_refused([str(file)], {}))
+    assert ended.code == 2
+    assert expected in ended.errors
