@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 
 import pytest
 
@@ -180,3 +181,44 @@ def test_models_of_several_providers_are_found_by_their_ids_and_the_later_of_two
 
 
 HI = {"role": "user", "content": "Hi"}
+
+
+def test_a_page_of_the_owner_is_read_with_the_key():
+    async def run():
+        application = app(parrot, ServingSettings(token=Secret(KEY)))
+        application.add_page("/metrics", lambda accept: ("text/plain", f"for {accept}".encode()))
+        assert (await ask(application, "/metrics")).status == 401
+        reply = await ask(application, "/metrics", headers={"authorization": f"Bearer {KEY}", "accept": "text/plain"})
+        assert (reply.status, reply.headers["content-type"], reply.body) == (200, "text/plain", b"for text/plain")
+
+    asyncio.run(run())
+
+
+def test_each_request_for_an_answer_is_traced_from_its_head_to_what_is_known_of_it():
+    seen = []
+
+    class Trace:
+        @contextmanager
+        def calling(self, provider, model):
+            seen.append(("calling", provider, model))
+            yield
+            seen.append("called")
+
+        def finish(self, answer):
+            seen.append(("finished", answer.status))
+
+    def start(method, route, headers):
+        seen.append((method, route, headers["traceparent"]))
+        return Trace()
+
+    async def run():
+        application = app(parrot)
+        application.trace_answers(start)
+        for model in ("parrot", "cockatoo"):
+            body = {"model": model, "input": "Hi"}
+            await ask(application, "/responses", body, headers={"traceparent": "00-1-2-01"})
+        await ask(application, "/v1/models")
+        begun = ("POST", "/v1/responses", "00-1-2-01")
+        assert seen == [begun, ("calling", "provider", "parrot"), "called", ("finished", 200), begun, ("finished", 404)]
+
+    asyncio.run(run())

@@ -111,11 +111,14 @@ def test_a_provider_that_cannot_be_stopped_is_given_up_and_named(caplog):
 
 def test_a_client_that_leaves_before_its_request_is_whole_is_forgotten():
     async def run():
-        provider = Driven(silent)
-        request = call(app(provider), CHAT, chunks=[])
+        provider, seen = Driven(silent), []
+        application = app(provider)
+        application.on_did_finish_answer(seen.append)
+        request = call(application, CHAT, chunks=[])
         request.leave()
         await request.end()
         assert (request.messages, provider.events) == ([], [])
+        assert [(one.status, one.is_cancelled) for one in seen] == [(499, True)]
 
     asyncio.run(run())
 

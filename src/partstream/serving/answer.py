@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from partstream.contract.checker import Violation
     from partstream.outputs import Asked
     from partstream.serving.models import CataloguedModel
+    from partstream.serving.observation import AnswerTrace
     from partstream.serving.outgoing import Outlet
     from partstream.serving.replies import AnswerReply
     from partstream.serving.settings import ServingSettings
@@ -76,6 +78,7 @@ class RunningAnswer:
         outlet: Where the bytes of the reply go.
         settings: The limits of the server.
         stopped: The outcome with which the wire ends an answer that the server stops.
+        trace: Wants to know when the provider is asked, or None.
     """
 
     def __init__(
@@ -86,12 +89,14 @@ class RunningAnswer:
         outlet: Outlet,
         settings: ServingSettings,
         stopped: Outcome,
+        trace: AnswerTrace | None = None,
     ) -> None:
         self._model = model
         self._asked = asked
         self._reply = reply
         self._settings = settings
         self._stopped = stopped
+        self._trace = trace
         self._source = CancellationTokenSource()
         self._progress = AnswerProgress(reply, outlet, self._fail)
         self._violations: Counter[str] = Counter()
@@ -168,14 +173,18 @@ class RunningAnswer:
 
     async def _provide(self) -> None:
         """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
+        traced: AbstractContextManager[object] = (
+            nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
+        )
         try:
-            await self._model.provider.provide_language_model_chat_response(
-                self._model.information,
-                self._asked.messages,
-                self._asked.options,
-                self._checked,
-                self._source.token,
-            )
+            with traced:
+                await self._model.provider.provide_language_model_chat_response(
+                    self._model.information,
+                    self._asked.messages,
+                    self._asked.options,
+                    self._checked,
+                    self._source.token,
+                )
         except BaseException as error:
             self._provider_raised(error)
             return

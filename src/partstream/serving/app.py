@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from partstream.events import Event
     from partstream.protocols.protocol import Protocol
-    from partstream.serving.observation import AnswerObservation
+    from partstream.serving.observation import AnswerObservation, StartTrace
     from partstream.serving.requests import HTTPRequest, Receive, Scope, Send
+    from partstream.serving.state import Page
 
 __all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app"]
 
@@ -105,6 +106,23 @@ class ServingApp:
     def on_did_finish_answer(self) -> Event[AnswerObservation]:
         """Fires once for each request that asked for an answer, when its reply is over."""
         return self._state.finished.event
+
+    def add_page(self, path: str, page: Page) -> None:
+        """Puts a page at a path, such as `/metrics`; it is read with `GET` and the key.
+
+        Args:
+            path: The path, from its slash.
+            page: Makes the page, given the header `accept` of the request: its content type and its bytes.
+        """
+        self._state.pages[path] = page
+
+    def trace_answers(self, start: StartTrace) -> None:
+        """Traces every request for an answer from now on.
+
+        Args:
+            start: Starts the trace of a request.
+        """
+        self._state.start_trace = start
 
     def begin_drain(self) -> None:
         """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""

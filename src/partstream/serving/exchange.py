@@ -36,16 +36,19 @@ if TYPE_CHECKING:
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.models import CataloguedModel
+    from partstream.serving.observation import AnswerTrace
     from partstream.serving.replies import AnswerReply
     from partstream.serving.requests import HTTPRequest, Receive, Send
     from partstream.serving.routes import Route
-    from partstream.serving.state import ServerState
+    from partstream.serving.state import Page, ServerState
 
 __all__ = ["Exchange"]
 
 _logger = logging.getLogger("partstream.serving")
 
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
+_CLIENT_LEFT: Final = 499
+"""What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
 
 
 class Exchange:
@@ -69,20 +72,26 @@ class Exchange:
         self._started = asyncio.get_running_loop().time()
         self._caller: Caller | None = None
         self._asked: Asked | None = None
+        self._trace: AnswerTrace | None = None
 
     async def serve(self) -> None:
         """Answers the request; raises nothing that the server would have to tell the client."""
         is_answer = False
         try:
+            if (page := self._state.pages.get(self._request.path)) is not None and self._request.method == "GET":
+                await self._show(page)
+                return
             route = self._state.routes.find(self._request.method, self._request.path, self._request.headers)
             self._endpoint = route.endpoint
             is_answer = route.document is None
             if is_answer:
+                self._begin_trace(route.path)
                 self._state.check_room()
             self._caller = self._authenticated()
             await (self._answer() if is_answer else self._document(route))
         except ClientLeftError:
-            return
+            if is_answer:
+                self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
         except NoRouteError as error:
             kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
             allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
@@ -99,6 +108,16 @@ class Exchange:
                 self._observe_refused(500, error)
 
     # ---- before the answer ----
+
+    async def _show(self, page: Page) -> None:
+        self._caller = self._authenticated()
+        content_type, body = page(self._request.headers.get("accept", ""))
+        await self._start(200, (("content-type", content_type), ("content-length", str(len(body)))))
+        await self._send({"type": "http.response.body", "body": body})
+
+    def _begin_trace(self, route: str) -> None:
+        if self._state.start_trace is not None:
+            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
 
     def _authenticated(self) -> Caller:
         caller = self._state.authenticate(self._request.headers)
@@ -137,7 +156,7 @@ class Exchange:
         identity = Reply(request.request_id, int(self._time))
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outgoing)
-        answer = RunningAnswer(model, asked, reply, outgoing, self._settings, endpoint.writes.stopped)
+        answer = RunningAnswer(model, asked, reply, outgoing, self._settings, endpoint.writes.stopped, self._trace)
         self._state.admit(answer)
         try:
             await self._run(answer, reply, outgoing, model)
@@ -201,7 +220,7 @@ class Exchange:
     def _observe(self, end: AnswerEnd, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
         finish, first = end.finish, end.first_part_at
         observation = replace(
-            self._observation(outgoing.head.status if outgoing.head is not None else 499, end.error),
+            self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
             model=model.id,
             provider=model.provider_name,
             outcome=None if finish is None else finish.outcome,
@@ -215,10 +234,15 @@ class Exchange:
             response_id=None if finish is None else finish.response_id,
             violations=end.violations.total(),
         )
-        self._state.observe(observation)
+        self._tell(observation)
 
     def _observe_refused(self, status: int, error: Exception) -> None:
-        self._state.observe(self._observation(status, error))
+        self._tell(self._observation(status, error))
+
+    def _tell(self, observation: AnswerObservation) -> None:
+        self._state.observe(observation)
+        if self._trace is not None:
+            self._trace.finish(observation)
 
     def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
         asked = self._asked

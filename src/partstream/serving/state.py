@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.events import EventEmitter
 from partstream.protocols.served_failures import FailureKind, ServedFailure
@@ -15,16 +15,19 @@ from partstream.serving.models import ModelCatalogue
 from partstream.serving.routes import Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from partstream.protocols.protocol import Protocol
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import RunningAnswer
     from partstream.serving.authentication import Authenticator
-    from partstream.serving.observation import AnswerObservation
+    from partstream.serving.observation import AnswerObservation, StartTrace
     from partstream.serving.settings import ServingSettings
 
-__all__ = ["ServerState"]
+__all__ = ["Page", "ServerState"]
+
+Page: TypeAlias = "Callable[[str], tuple[str, bytes]]"
+"""Makes a page, given the header `accept` of the request: its content type and its bytes."""
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -50,6 +53,8 @@ class ServerState:
         finished: Fires once for each request that asked for an answer.
         requests: How many requests are being read or answered.
         is_draining: Whether new answers are refused.
+        pages: What the owner has put at further paths, by path.
+        start_trace: Starts the trace of a request for an answer, or None.
     """
 
     def __init__(
@@ -70,6 +75,8 @@ class ServerState:
         self.finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0
         self.is_draining = False
+        self.pages: dict[str, Page] = {}
+        self.start_trace: StartTrace | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in corners))))
         self._answers: set[RunningAnswer] = set()
         self._idle = asyncio.Event()
