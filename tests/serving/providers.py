@@ -36,6 +36,12 @@ class Driven(LanguageModelChatProvider):
             self.events.append("returned")
             self.returned.set()
 
+    def forget(self) -> None:
+        """Forgets what has happened."""
+        self.events.clear()
+        for event in (self.begun, self.cancelled, self.returned):
+            event.clear()
+
     def _note_cancellation(self) -> None:
         self.events.append("cancelled")
         self.cancelled.set()
