@@ -69,7 +69,7 @@ def _writes(name: str) -> WriteResponse:
         (LanguageModelError.blocked("No more."), "rate limited"),
         (LanguageModelError.no_permissions("Not you."), "forbidden"),
         (LanguageModelError.not_found("Gone."), "model not found"),
-        (LanguageModelError("It broke."), "upstream"),
+        (LanguageModelError("It broke."), "internal"),
         (CallerError("a bug"), "internal"),
         (TimeoutError(), "timeout"),
         (ZeroDivisionError("division by zero"), "internal"),

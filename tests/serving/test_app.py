@@ -156,7 +156,11 @@ def test_every_reply_has_the_id_of_its_request_in_every_header_that_clients_look
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("providers", [None, [], {}, "parrot", [parrot, 3]], ids=repr)
+@pytest.mark.parametrize(
+    "providers",
+    [None, [], {}, "parrot", [parrot, 3]],
+    ids=["none", "no list", "no mapping", "a text", "a number"],
+)
 def test_what_is_no_provider_is_refused(providers):
     with pytest.raises(InvalidArgumentError, match="providers"):
         app(providers)

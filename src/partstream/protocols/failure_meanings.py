@@ -57,7 +57,7 @@ def _not_expressible(error: RequestNotExpressibleError) -> ServedFailure:
 
 
 def _refused(error: RefusedRequestError) -> ServedFailure:
-    kind = _BY_STATUS.get(error.status, FailureKind.INVALID_REQUEST)
+    kind = _OF_OURS.get(error.status) or _BY_STATUS.get(error.status, FailureKind.INVALID_REQUEST)
     return ServedFailure(kind, str(error), error.param, error.code, fields=error.fields)
 
 
@@ -85,7 +85,7 @@ def _of_upstream(error: UpstreamError) -> ServedFailure:
 
 
 def _of_provider(error: LanguageModelError) -> ServedFailure:
-    return ServedFailure(_BY_CODE.get(error.code, FailureKind.UPSTREAM), error.message)
+    return ServedFailure(_BY_CODE.get(error.code, FailureKind.INTERNAL), error.message)
 
 
 def _of_caller(error: CallerError) -> ServedFailure:
@@ -151,6 +151,12 @@ _BY_STATUS: Final[Mapping[int, FailureKind]] = {
     504: FailureKind.TIMEOUT,
 }
 """What an upstream's HTTP status means where its words say no more."""
+
+_OF_OURS: Final[Mapping[int, FailureKind]] = {
+    401: FailureKind.UNAUTHENTICATED,
+    405: FailureKind.METHOD_NOT_ALLOWED,
+}
+"""Statuses of our own refusals that mean something else than those of an upstream."""
 
 _BY_CODE: Final[Mapping[LanguageModelErrorCode, FailureKind]] = {
     LanguageModelErrorCode.NOT_FOUND: FailureKind.MODEL_NOT_FOUND,
