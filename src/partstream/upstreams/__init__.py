@@ -1,26 +1,34 @@
 """Providers of model servers: configuration, transport, limits of time and retries around a protocol.
 
-The provider and its HTTP client are loaded when first used: the table of settings needs neither.
+What is here is loaded when it is first used: the table of settings needs no HTTP client, and a server of somebody's own
+provider needs no configuration of an upstream.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from partstream.settings.errors import ConfigurationError
-from partstream.upstreams.configuration import GatewayConfiguration
-from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
-from partstream.upstreams.secret import Secret
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from partstream.settings.errors import ConfigurationError
+    from partstream.upstreams.configuration import GatewayConfiguration
+    from partstream.upstreams.connection_settings import RetryPolicy, Timeouts
     from partstream.upstreams.provider import GatewayProvider
+    from partstream.upstreams.secret import Secret
 
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
 
+_MODULES: Final = {
+    "ConfigurationError": "partstream.settings.errors",
+    "GatewayConfiguration": "partstream.upstreams.configuration",
+    "GatewayProvider": "partstream.upstreams.provider",
+    "RetryPolicy": "partstream.upstreams.connection_settings",
+    "Secret": "partstream.upstreams.secret",
+    "Timeouts": "partstream.upstreams.connection_settings",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name != "GatewayProvider":
+    if name not in _MODULES:
         raise AttributeError(f"module 'partstream.upstreams' has no attribute {name!r}")
-    from partstream.upstreams.provider import GatewayProvider  # noqa: PLC0415
-
-    return GatewayProvider
+    return getattr(import_module(_MODULES[name]), name)
