@@ -141,6 +141,15 @@ clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
+# `partstream serve` under clients that behave badly: half of 256 leave, others read late, send slowly or take nothing;
+# 10,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
+# docs/serving.md.
+.PHONY: soak
+
+soak: setup ## Load the server with clients that behave badly, in about two minutes
+	$(BIN)/python -m soak
+	$(BIN)/python scripts/generate.py
+
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
 

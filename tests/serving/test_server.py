@@ -210,7 +210,7 @@ SMALL = ConnectionLimits(
     connections=2,
     request_head_bytes=1024,
     request_head_seconds=0.05,
-    shortest_body_seconds=0.05,
+    slow_body_seconds=0.05,
     waiting_requests=3,
     closing_seconds=1,
 )
@@ -260,7 +260,7 @@ def test_a_connection_that_sends_its_second_head_slowly_is_closed_too():
 
 
 def test_a_body_that_keeps_coming_may_take_longer():
-    limits = ConnectionLimits(shortest_body_seconds=0.05, body_bytes_per_second=1, closing_seconds=1)
+    limits = ConnectionLimits(slow_body_seconds=0.05, body_bytes_per_second=1, closing_seconds=1)
 
     async def test(served):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)

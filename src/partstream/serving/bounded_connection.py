@@ -128,7 +128,7 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
         self._is_in_head, self._body_bytes = False, 0
-        self._clock.start(self._limits.shortest_body_seconds)
+        self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -147,7 +147,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _expired(self) -> None:
         if not self._is_in_head:
-            seconds = self._limits.shortest_body_seconds + self._body_bytes / self._limits.body_bytes_per_second
+            seconds = self._limits.slow_body_seconds + self._body_bytes / self._limits.body_bytes_per_second
             if self._clock.extend(seconds):
                 return
         self._refuse(HTTPStatus.REQUEST_TIMEOUT)

@@ -16,6 +16,14 @@ CONNECTION_NUMBERS: Final = (
     ServingNumber(
         "request_head_seconds", 20.0, 0.01, 600, "seconds", "How long a client may take to send the head of a request"
     ),
+    ServingNumber(
+        "slow_body_seconds",
+        30.0,
+        0.01,
+        600,
+        "seconds",
+        "How long a client may take to send any body; one of more than 2 kB for each further second may take longer",
+    ),
     ServingNumber("idle_seconds", 75.0, 1, 3600, "seconds", "How long a connection without a request stays open"),
     ServingNumber(
         "peer_seconds", 30.0, 1, 3600, "seconds", "How long data may wait for a client that takes none of it"
@@ -33,7 +41,7 @@ class ConnectionLimits:
         request_head_bytes: The most bytes of a request's first line and headers; one more gets status 431. Coding
             agents send about 2 kB, cookies of a proxy up to 16 kB.
         request_head_seconds: The longest wait for a whole head, from its first byte or the opening of the connection.
-        shortest_body_seconds: The time that any body may take, however slow its client is.
+        slow_body_seconds: The time that any body may take, however slow its client is.
         body_bytes_per_second: The bytes of a body that give it one more second.
         waiting_requests: The most requests that a client may send on a connection before its first answer has ended.
         idle_seconds: How long a connection without a request stays open: longer than the 60 seconds of most load
@@ -48,7 +56,7 @@ class ConnectionLimits:
     connections: int = 4096
     request_head_bytes: int = 65_536
     request_head_seconds: float = 20.0
-    shortest_body_seconds: float = 30.0
+    slow_body_seconds: float = 30.0
     body_bytes_per_second: int = 2048
     waiting_requests: int = 16
     idle_seconds: float = 75.0

@@ -25,6 +25,9 @@ DEFAULT_PORT: Final = 8642
 
 _WAITING_CONNECTIONS: Final = 1024
 _PROBES: Final = 3
+_SEND_BUFFER: Final = 256 * 1024
+"""The most bytes that the system holds for a slow client; it would grow to megabytes by itself, and the provider would
+run as far ahead. An answer seldom has that many."""
 
 
 class CannotListenError(CallerError):
@@ -101,6 +104,7 @@ def _set_options(listener: socket.socket, peer_seconds: float) -> None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if listener.family == socket.AF_INET6:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     seconds = max(1, round(peer_seconds / (_PROBES + 1)))
     for name, value in (
