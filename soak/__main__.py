@@ -1,0 +1,100 @@
+"""The command behind `make soak`: loads a server, and writes what it showed to soak/results.json.
+
+It ends with code 1 when a demand was not met.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import resource
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from soak.client import facts
+from soak.process import serving
+from soak.scenarios import SCENARIOS, Findings
+from soak.stopping import stop_under_load
+
+if TYPE_CHECKING:
+    from soak.client import Address
+
+__all__ = ["LIMITS", "put_through"]
+
+_RESULTS: Final = Path(__file__).with_name("results.json")
+LIMITS: Final = ("--peer-seconds", "2", "--request-head-seconds", "1", "--slow-body-seconds", "1")
+"""Shorter than usual, because somebody waits for the end."""
+_STOPPED_CLIENTS: Final = 64
+
+
+@click.command()
+@click.option("--few", is_flag=True, help="Have few clients: to see that it runs.")
+@click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
+def main(*, few: bool, is_written: bool) -> None:
+    """Loads `partstream serve` with clients that behave badly."""
+    _allow_many_files()
+    findings = asyncio.run(put_through(few=few))
+    for title, found in findings.items():
+        click.secho(title, bold=True)
+        for name, figure in found.figures.items():
+            click.echo(f"  {name}: {figure}")
+        for fault in found.faults:
+            click.secho(f"  FAULT: {fault}", fg="red")
+    if is_written and not few:
+        _RESULTS.write_text(json.dumps(_results(findings), indent=2) + "\n", encoding="utf-8")
+    sys.exit(any(found.faults for found in findings.values()))
+
+
+async def put_through(*, few: bool) -> dict[str, Findings]:
+    """What each load showed, by its title."""
+    findings: dict[str, Findings] = {}
+    async with serving(*LIMITS) as served:
+        for scenario in SCENARIOS:
+            clients = scenario.few if few else scenario.clients
+            before = await facts(served.address)
+            found = await scenario.run(served.address, clients)
+            await _leaves_nothing(served.address, before, found)
+            findings[f"{clients:,} {scenario.title}"] = found
+    clients = 8 if few else _STOPPED_CLIENTS
+    findings[f"{clients} ask, and the process gets SIGTERM"] = await stop_under_load(clients)
+    return findings
+
+
+async def _leaves_nothing(address: Address, before: dict[str, Any], found: Findings) -> None:
+    """Demands that files and tasks are as before; closed connections take a moment to be gone."""
+    for _ in range(100):
+        after = await facts(address)
+        if after["files"] <= before["files"] and after["tasks"] <= before["tasks"]:
+            break
+        await asyncio.sleep(0.05)
+    files, tasks = after["files"] - before["files"], after["tasks"] - before["tasks"]
+    found.figures["open files left"] = files
+    found.figures["tasks left"] = tasks
+    found.figures["memory, MB"] = f"{before['memory'] / 1e6:.1f} before, {after['memory'] / 1e6:.1f} after"
+    found.demand(files <= 0, f"{files} files were left open")
+    found.demand(tasks <= 0, f"{tasks} tasks were left")
+
+
+def _results(findings: dict[str, Findings]) -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} processors, {platform.system()}, Python {platform.python_version()}",
+        "loads": {title: {"figures": found.figures, "faults": found.faults} for title, found in findings.items()},
+    }
+
+
+def _allow_many_files() -> None:
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, min(most, 8192)), most))
+
+
+if __name__ == "__main__":
+    main()
