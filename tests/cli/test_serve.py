@@ -79,15 +79,16 @@ class Running:
 
     def end(self, number):
         self.process.send_signal(number)
-        output, errors = self.process.communicate(timeout=30)
-        return self.process.returncode, "".join(self.lines) + output, errors
+        # Not by `communicate`, which knows nothing of what `readline` has read ahead.
+        output, errors = self.process.stdout.read(), self.process.stderr.read()
+        return self.process.wait(timeout=30), "".join(self.lines) + output, errors
 
 
 @contextmanager
 def running(*arguments, **environment):
     command = [sys.executable, "-m", "partstream", "serve", "--port", "0", *map(str, arguments)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
-    nowhere = {"XDG_CONFIG_HOME": os.devnull, "PARTSTREAM_SERVE_TOKEN": TOKEN}
+    nowhere = {"XDG_CONFIG_HOME": os.devnull, "PARTSTREAM_SERVE_TOKEN": TOKEN, "PARTSTREAM_LEDGER": "false"}
     env = {name: value for name, value in (kept | nowhere | environment).items() if value is not None}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         try:

@@ -73,7 +73,7 @@ def test_a_hostile_name_is_shown_as_what_it_is(model: str, shown: str) -> None:
         ({}, logging.INFO),
         ({"status": 429}, logging.INFO),
         ({"status": 503}, logging.WARNING),
-        ({"error": "E"}, logging.WARNING),
+        ({"outcome": Outcome.FAILED, "error": "E"}, logging.WARNING),
     ],
 )
 def test_an_answer_is_one_record_and_a_fault_of_the_server_a_warning(

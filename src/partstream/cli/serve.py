@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.serve_observers import Observers, observer_options
 from partstream.cli.serve_options import number_options, option_of, variable_of
 from partstream.cli.serve_providers import ServedProviders
 from partstream.cli.serve_screen import JsonScreen, Screen, Start, TextScreen
@@ -69,6 +70,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
 )
 @click.option("--no-token", is_flag=True, help="Answer every program on this machine; only on a loopback address.")
 @click.option("--reload", "reloads", is_flag=True, help="Load a file again when it is edited.")
+@observer_options
 @number_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(
@@ -82,6 +84,9 @@ def command(
     no_token: bool,
     reloads: bool,
     as_json: bool,
+    log: str,
+    metrics: str,
+    otlp: str | None,
     **numbers: Any,
 ) -> None:
     """Serve providers and model servers to any client, over the wires that they speak.
@@ -104,10 +109,11 @@ def command(
         )
         providers = _providers(sources, profiles, demo, screen.reloaded if reloads else None)
         _check_extra()
+        observers = Observers.of_options(log, metrics, otlp, as_json=as_json)
         sockets = listening_sockets(host, port, limits.peer_seconds)
     except CallerError as error:
         raise click.UsageError(str(error)) from error
-    served = _Served(providers, settings, limits, screen)
+    served = _Served(providers, settings, limits, screen, observers)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         ended_well = runner.run(served.serve(sockets, Start(host, sockets[0].getsockname()[1], token, is_public)))
     if not ended_well:
@@ -191,6 +197,7 @@ class _Served:
     settings: ServingSettings
     limits: ConnectionLimits
     screen: Screen
+    observers: Observers
 
     async def serve(self, sockets: Sequence[socket.socket], start: Start) -> bool:
         """Serves until a signal comes; whether all answers have ended before."""
@@ -214,7 +221,7 @@ class _Served:
             beside.append(asyncio.create_task(self.providers.follow_edits()))
 
         try:
-            with stopped_by_signals(server):
+            with self.observers.of(application), stopped_by_signals(server):
                 await server.serve(listening)
         except StoppedAtOnceError:
             return False

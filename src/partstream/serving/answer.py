@@ -27,6 +27,7 @@ from partstream.errors import (
 from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
 from partstream.serving.progress import AnswerProgress
+from partstream.tokens.ledger.kept_usage import watched_usage
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from partstream.serving.outgoing import Outlet
     from partstream.serving.replies import AnswerReply
     from partstream.serving.settings import ServingSettings
+    from partstream.tokens.ledger.rows import UsageRow
     from partstream.usage import Usage
 
 __all__ = ["AnswerEnd", "RunningAnswer"]
@@ -58,6 +60,7 @@ class AnswerEnd:
         first_part_at: When the first part came, in the time of the event loop, or None.
         violations: How often each rule of the contract was broken, by its id.
         error: The error that ended the answer, or None.
+        kept: What the upstreams that the provider asked have entered into the ledger.
     """
 
     finish: Finish | None
@@ -66,6 +69,7 @@ class AnswerEnd:
     first_part_at: float | None
     violations: Counter[str]
     error: BaseException | None
+    kept: tuple[UsageRow, ...]
 
 
 class RunningAnswer:
@@ -108,6 +112,7 @@ class RunningAnswer:
         self._is_over = False
         self._is_cancelled = False
         self._is_counted = False
+        self._kept: list[UsageRow] = []
 
     def start(self) -> None:
         """Calls the provider in a task of its own; a second call does nothing."""
@@ -167,6 +172,7 @@ class RunningAnswer:
             self._progress.first_part_at,
             self._violations,
             self._error,
+            tuple(self._kept),
         )
 
     # ---- the provider ----
@@ -177,7 +183,7 @@ class RunningAnswer:
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            with traced:
+            with traced, watched_usage() as self._kept:
                 await self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,

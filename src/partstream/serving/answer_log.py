@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.json_codec import dumps
 from partstream.numbers import storable_text
+from partstream.outputs import Outcome
 from partstream.serving.clients import AnswerKind
 from partstream.serving.telemetry_names import error_of
 from partstream.settings.kinds import Choice
@@ -48,7 +49,8 @@ class AnswerLog:
 
     def observe(self, answer: AnswerObservation) -> None:
         """Writes the record of an answer that is over."""
-        level = logging.WARNING if answer.status >= 500 or answer.error is not None else logging.INFO
+        is_fault = answer.status >= 500 or answer.outcome in {Outcome.FAILED, Outcome.TRUNCATED}
+        level = logging.WARNING if is_fault else logging.INFO
         if self._logger.isEnabledFor(level):
             self._logger.log(level, "%s", self._line(answer))
 
@@ -61,8 +63,8 @@ def text_line(answer: AnswerObservation) -> str:
 
 
 def json_line(answer: AnswerObservation) -> str:
-    """An answer as a JSON object on one line."""
-    return visible(dumps(_facts(answer)).decode())
+    """An answer as a JSON object on one line, whose `type` is `answer`."""
+    return visible(dumps({"type": "answer", **_facts(answer)}).decode())
 
 
 def _facts(answer: AnswerObservation) -> dict[str, Any]:

@@ -24,16 +24,15 @@ from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import Exchange
 from partstream.serving.requests import request_of
 from partstream.serving.settings import ServingSettings
-from partstream.serving.state import ServerState
+from partstream.serving.state import Page, ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from partstream.events import Event
     from partstream.protocols.protocol import Protocol
     from partstream.serving.observation import AnswerObservation, StartTrace
     from partstream.serving.requests import HTTPRequest, Receive, Scope, Send
-    from partstream.serving.state import Page
 
 __all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app"]
 
@@ -107,14 +106,15 @@ class ServingApp:
         """Fires once for each request that asked for an answer, when its reply is over."""
         return self._state.finished.event
 
-    def add_page(self, path: str, page: Page) -> None:
-        """Puts a page at a path, such as `/metrics`; it is read with `GET` and the key.
+    def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
+        """Puts a page at a path, such as `/metrics`; it is read with `GET`, and with the key unless it is open.
 
         Args:
             path: The path, from its slash.
             page: Makes the page, given the header `accept` of the request: its content type and its bytes.
+            is_open: Whether it is read without the key.
         """
-        self._state.pages[path] = page
+        self._state.pages[path] = Page(page, is_open)
 
     def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for an answer from now on.

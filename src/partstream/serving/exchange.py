@@ -110,8 +110,9 @@ class Exchange:
     # ---- before the answer ----
 
     async def _show(self, page: Page) -> None:
-        self._caller = self._authenticated()
-        content_type, body = page(self._request.headers.get("accept", ""))
+        if not page.is_open:
+            self._caller = self._authenticated()
+        content_type, body = page.make(self._request.headers.get("accept", ""))
         await self._start(200, (("content-type", content_type), ("content-length", str(len(body)))))
         await self._send({"type": "http.response.body", "body": body})
 
@@ -231,18 +232,18 @@ class Exchange:
             bytes=outgoing.bytes,
             events=reply.events,
             is_cancelled=end.is_cancelled,
+            cost=_cost(end),
+            is_usage_kept=bool(end.kept),
             response_id=None if finish is None else finish.response_id,
             violations=end.violations.total(),
         )
         self._tell(observation)
 
     def _observe_refused(self, status: int, error: Exception) -> None:
-        self._tell(self._observation(status, error))
+        self._tell(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
 
     def _tell(self, observation: AnswerObservation) -> None:
-        self._state.observe(observation)
-        if self._trace is not None:
-            self._trace.finish(observation)
+        self._state.observe(observation, self._trace)
 
     def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
         asked = self._asked
@@ -259,3 +260,9 @@ class Exchange:
             is_stream=asked is None or asked.stream,
             error=None if error is None else type(error).__name__,
         )
+
+
+def _cost(end: AnswerEnd) -> float | None:
+    """What the upstreams that were asked cost, as far as they say."""
+    known = [row.cost for row in end.kept if row.cost is not None]
+    return sum(known) if known else None

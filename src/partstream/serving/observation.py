@@ -46,7 +46,8 @@ class AnswerObservation:
         bytes: The bytes of the body that was sent.
         events: The events that were sent; 0 of a document.
         is_cancelled: Whether the client left before the end.
-        error: The class of the error that ended the answer, such as `RateLimitedError`, or None.
+        error: The class of the error that ended the answer, such as `UpstreamFailureError`; of a refused request, its
+            kind of failure, such as `unauthenticated`; or None.
         response_id: The id of the answer on the wire, or None.
         violations: How often the provider broke a rule of the contract; the parts that did were left out.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from partstream.events import EventEmitter
 from partstream.protocols.served_failures import FailureKind, ServedFailure
@@ -21,13 +22,24 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import RunningAnswer
     from partstream.serving.authentication import Authenticator
-    from partstream.serving.observation import AnswerObservation, StartTrace
+    from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["Page", "ServerState"]
 
-Page: TypeAlias = "Callable[[str], tuple[str, bytes]]"
-"""Makes a page, given the header `accept` of the request: its content type and its bytes."""
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that the owner of a server has put up.
+
+    Attributes:
+        make: Makes the page, given the header `accept` of the request: its content type and its bytes.
+        is_open: Whether it is read without the key.
+    """
+
+    make: Callable[[str], tuple[str, bytes]]
+    is_open: bool = False
+
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -127,10 +139,12 @@ class ServerState:
         if not self._answers:
             self._idle.set()
 
-    def observe(self, observation: AnswerObservation) -> None:
-        """Tells everybody who counts answers of one that is over."""
+    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
+        """Tells everybody who counts answers of one that is over, and ends its trace."""
         try:
             self.finished.fire(observation)
+            if trace is not None:
+                trace.finish(observation)
         except Exception:
             _logger.exception("a listener of finished answers failed")
 
