@@ -124,6 +124,14 @@ bench: setup ## Measure beside others, in about eight minutes
 bench-docs: setup ## Measure, and put the figures into docs/performance.md
 	$(BIN)/python -m benchmarks --docs docs/performance.md
 
+# Serving beside LiteLLM's proxy, which is installed at a pinned version; the figures are kept in
+# benchmarks/serving/results.json, and from there go into docs/serving-performance.md.
+.PHONY: bench-serve
+
+bench-serve: setup ## Measure `partstream serve` beside LiteLLM's proxy, in about ten minutes
+	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python scripts/generate.py
+
 # Every server that can be installed here is started on loopback and ended again; what each showed goes into
 # servers/results.json, and from there into docs/servers.md. ONLY="fakellm" tries one.
 .PHONY: servers

@@ -17,6 +17,7 @@ from demands_page import demands_page
 from group_schema import extension_manifest
 from preset_types import preset_types
 from servers_page import servers_page
+from serving_page import serving_page
 from settings_types import settings_types
 from translation_page import translation_page
 from typescript_types import protocol_types
@@ -33,6 +34,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/demands.md": demands_page,
     "extension/package.json": extension_manifest,
     "docs/servers.md": servers_page,
+    "docs/serving-performance.md": serving_page,
     "docs/translation.md": translation_page,
     "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
