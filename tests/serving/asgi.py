@@ -71,16 +71,19 @@ def call(
     headers: dict[str, str] | None = None,
     query: str = "",
     root_path: str = "",
+    http_version: str = "1.1",
     reads: bool = True,
+    breaks: bool = False,
     chunks: list[bytes] | None = None,
 ) -> Call:
-    """Begins a request; `reads` says whether the client reads at all until its event `reading` is set."""
+    """Begins a request; `reads` says whether the client reads at all until its event `reading` is set, and `breaks`
+    whether the server raises from `send` as ASGI 2.4 says."""
     data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     pieces = [data] if chunks is None else chunks
     scope = {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
+        "http_version": http_version,
         "method": method or ("GET" if body is None and chunks is None else "POST"),
         "scheme": "http",
         "path": unquote(root_path + path),
@@ -105,6 +108,8 @@ def call(
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
+        if breaks and message["type"] == "http.response.body":
+            raise OSError("gone")
         messages.append(dict(message))
         changed.set()
         if message["type"] == "http.response.body":

@@ -156,7 +156,7 @@ def test_a_provider_that_returns_after_its_cancellation_and_one_that_raises_then
     [
         (LanguageModelError.not_found("No such model."), 404),
         (LanguageModelError.no_permissions("Not for you."), 403),
-        (LanguageModelError.blocked("Blocked."), 403),
+        (LanguageModelError.blocked("Blocked."), 429),
         (LanguageModelError("Broken."), 500),
     ],
     ids=lambda value: str(getattr(value, "code", value)),

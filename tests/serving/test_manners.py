@@ -109,6 +109,23 @@ def test_a_provider_that_cannot_be_stopped_is_given_up_and_named(caplog):
     asyncio.run(run())
 
 
+def test_a_server_that_raises_when_a_client_has_left_tells_it_too():
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        await silent(progress, token)
+
+    async def run():
+        provider, seen = Driven(answer), []
+        application = app(provider)
+        application.on_did_finish_answer(seen.append)
+        request = call(application, CHAT, body(), breaks=True)
+        await request.end()
+        assert provider.events == ["begun", "cancelled", "returned"]
+        assert [one.is_cancelled for one in seen] == [True]
+
+    asyncio.run(run())
+
+
 def test_a_client_that_leaves_before_its_request_is_whole_is_forgotten():
     async def run():
         provider, seen = Driven(silent), []
@@ -168,6 +185,23 @@ def test_a_provider_that_never_waits_for_a_slow_reader_is_ended_with_an_error():
         assert b"wait for a slow client" in request.body
         assert len(request.body) < 400_000
         assert provider.events == ["begun", "returned", "cancelled"]
+
+    asyncio.run(run())
+
+
+def test_a_client_that_takes_nothing_is_given_up_when_the_answer_has_taken_too_long():
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        await silent(progress, token)
+
+    async def run():
+        provider = Driven(answer)
+        application = app(provider, ServingSettings(answer_seconds=0.01, stop_seconds=0.01))
+        request = call(application, CHAT, body(), reads=False)
+        await request.end()
+        assert provider.events == ["begun", "cancelled", "returned"]
+        assert not request.is_whole
+        assert application.open_answers == 0
 
     asyncio.run(run())
 
@@ -301,7 +335,8 @@ def test_a_server_that_is_stopped_refuses_new_answers_and_says_so():
         assert reply.status == 503
         assert reply.headers["retry-after"] == "1"
         assert reply.headers["connection"] == "close"
-        assert (await ask(application, "/healthz")).status == 200
+        assert (await ask(application, "/healthz")).headers["x-request-id"]
+        assert "connection" not in (await ask(application, CHAT, body(), http_version="2")).headers
         assert (await ask(application, "/readyz")).status == 503
         assert (await ask(application, "/v1/models")).status == 200
 

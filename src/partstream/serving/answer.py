@@ -61,6 +61,7 @@ class AnswerEnd:
         violations: How often each rule of the contract was broken, by its id.
         error: The error that ended the answer, or None.
         kept: What the upstreams that the provider asked have entered into the ledger.
+        cost: The cost in US dollars that the provider reported, or None.
     """
 
     finish: Finish | None
@@ -70,6 +71,7 @@ class AnswerEnd:
     violations: Counter[str]
     error: BaseException | None
     kept: tuple[UsageRow, ...]
+    cost: float | None
 
 
 class RunningAnswer:
@@ -173,6 +175,7 @@ class RunningAnswer:
             self._violations,
             self._error,
             tuple(self._kept),
+            self._progress.cost,
         )
 
     # ---- the provider ----
@@ -221,9 +224,8 @@ class RunningAnswer:
     async def _known_usage(self) -> Usage | None:
         if self._progress.usage is not None:
             return self._progress.usage
-        usage = await counted_usage(
-            self._model, self._asked, self._progress.answer(), self._progress.length, self._source.token
-        )
+        kept = self._progress.kept
+        usage = await counted_usage(self._model, self._asked, kept.message(), kept.length, self._source.token)
         self._is_counted = True
         return usage
 

@@ -22,6 +22,7 @@ from partstream.json_codec import dumps
 from partstream.protocols.registry import loadable_protocols
 from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import Exchange
+from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
 from partstream.serving.settings import ServingSettings
 from partstream.serving.state import Page, ServerState
@@ -180,7 +181,8 @@ class ServingApp:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
         is_well = request.path == HEALTH or not self.is_draining
         body = dumps({"status": "ok" if is_well else "draining"})
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        said = (*json_headers(body), *self._state.request_id_headers(request.request_id))
+        headers = [(name.encode(), value.encode()) for name, value in said]
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
 

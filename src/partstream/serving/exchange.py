@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken
 from partstream.errors import PartstreamError
@@ -31,6 +31,8 @@ from partstream.serving.requests import ClientLeftError, json_object, read_body
 from partstream.serving.routes import NoRouteError
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from partstream.outputs import Asked
     from partstream.serving.answer import AnswerEnd
     from partstream.serving.authentication import Caller
@@ -46,6 +48,7 @@ __all__ = ["Exchange"]
 
 _logger = logging.getLogger("partstream.serving")
 
+_CLOSE: Final = ("connection", "close")
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
 _CLIENT_LEFT: Final = 499
 """What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
@@ -66,46 +69,48 @@ class Exchange:
         self._settings = state.settings
         self._request = request
         self._receive = receive
-        self._send = send
+        self._send = _leaving(send)
         self._endpoint = state.routes.nearest(request.path)
         self._time = time.time()
         self._started = asyncio.get_running_loop().time()
         self._caller: Caller | None = None
         self._asked: Asked | None = None
         self._trace: AnswerTrace | None = None
+        self._is_answer = False
+        self._is_head_sent = False
 
     async def serve(self) -> None:
         """Answers the request; raises nothing that the server would have to tell the client."""
-        is_answer = False
         try:
-            if (page := self._state.pages.get(self._request.path)) is not None and self._request.method == "GET":
-                await self._show(page)
-                return
-            route = self._state.routes.find(self._request.method, self._request.path, self._request.headers)
-            self._endpoint = route.endpoint
-            is_answer = route.document is None
-            if is_answer:
-                self._begin_trace(route.path)
-                self._state.check_room()
-            self._caller = self._authenticated()
-            await (self._answer() if is_answer else self._document(route))
+            await self._dispatch()
         except ClientLeftError:
-            if is_answer:
+            if self._is_answer:
                 self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
-        except NoRouteError as error:
-            kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
-            allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
-            await self._refuse(ServedFailure(kind, str(error)), *allow)
-        except PartstreamError as error:
-            headers = error.headers if isinstance(error, RequestFailedError) else ()
-            status = await self._refuse(failure_of(error), *headers)
-            if is_answer:
-                self._observe_refused(status, error)
         except Exception as error:
-            _logger.exception("a request could not be served because of a fault of the server")
-            await self._refuse(ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it"))
-            if is_answer:
-                self._observe_refused(500, error)
+            if self._is_head_sent:
+                raise
+            if not isinstance(error, PartstreamError):
+                _logger.exception("a request could not be served because of a fault of the server")
+            status = await self._refuse(*_refusal(error))
+            if self._is_answer:
+                observation = self._observation(status, error)
+                self._tell(replace(observation, error=failure_of(error).kind.name.lower()))
+
+    async def _dispatch(self) -> None:
+        """Finds what is asked for and who asks, then answers."""
+        request = self._request
+        page = self._state.pages.get(request.path)
+        if page is not None and request.method == "GET":
+            await self._show(page)
+            return
+        route = self._state.routes.find(request.method, request.path, request.headers)
+        self._endpoint = route.endpoint
+        self._is_answer = route.document is None
+        if self._is_answer:
+            self._begin_trace(route.path)
+            self._state.check_room()
+        self._caller = self._authenticated()
+        await (self._answer() if self._is_answer else self._document(route))
 
     # ---- before the answer ----
 
@@ -173,9 +178,11 @@ class Exchange:
         pulse = Pulse(reply, outgoing, self._settings)
         limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
         answer.start()
+        seconds = self._settings.answer_seconds + self._settings.stop_seconds
         try:
-            await outgoing.pump()
-        except OSError:  # a server that says it in this way (ASGI 2.4)
+            async with asyncio.timeout(seconds):
+                await outgoing.pump()
+        except (ClientLeftError, TimeoutError):  # or it did not take the end in time
             answer.cancel()
         finally:
             watcher.cancel()
@@ -200,9 +207,12 @@ class Exchange:
     # ---- replies ----
 
     async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        self._is_head_sent = True
         said = (*headers, *self._state.request_id_headers(self._request.request_id))
-        if self._state.is_draining and ("connection", "close") not in said:
-            said = (*said, ("connection", "close"))
+        if self._state.is_draining and _CLOSE not in said:
+            said = (*said, _CLOSE)
+        if not self._request.has_connection:
+            said = tuple(one for one in said if one != _CLOSE)
         encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in said]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
@@ -239,9 +249,6 @@ class Exchange:
         )
         self._tell(observation)
 
-    def _observe_refused(self, status: int, error: Exception) -> None:
-        self._tell(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
-
     def _tell(self, observation: AnswerObservation) -> None:
         self._state.observe(observation, self._trace)
 
@@ -265,4 +272,29 @@ class Exchange:
 def _cost(end: AnswerEnd) -> float | None:
     """What the upstreams that were asked cost, as far as they say."""
     known = [row.cost for row in end.kept if row.cost is not None]
-    return sum(known) if known else None
+    return sum(known) if known else end.cost
+
+
+def _leaving(send: Send) -> Send:
+    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
+
+    async def send_on(message: MutableMapping[str, Any]) -> None:
+        try:
+            await send(message)
+        except OSError as error:
+            raise ClientLeftError("the client left before its reply was whole") from error
+
+    return send_on
+
+
+def _refusal(error: Exception) -> tuple[Any, ...]:
+    """What a client is told of an error before the head, and further headers."""
+    if isinstance(error, NoRouteError):
+        kind = FailureKind.METHOD_NOT_ALLOWED if error.allowed else FailureKind.NOT_FOUND
+        allow = (("allow", ", ".join(error.allowed)),) if error.allowed else ()
+        return ServedFailure(kind, str(error)), *allow
+    if isinstance(error, RequestFailedError):
+        return error.failure, *error.headers
+    if isinstance(error, PartstreamError):
+        return (failure_of(error),)
+    return (ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it"),)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from threading import get_ident
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.messages import ChatMessage
-from partstream.numbers import as_count
-from partstream.parts import DataPart, TextPart, ThinkingPart
-from partstream.usage import USAGE_MIME_TYPE, Usage
+from partstream.kept_answer import KeptAnswer, thinking_text
+from partstream.numbers import MOST_DOLLARS, as_amount, as_count
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.usage import COST_KEY, USAGE_MIME_TYPE, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from partstream.outputs import Finish
     from partstream.parts import ResponsePart
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from partstream.serving.replies import AnswerReply
 
 __all__ = ["AnswerProgress"]
-
-_KEPT: Final = 32_768
-"""The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
 
 
 class AnswerProgress:
@@ -39,34 +37,37 @@ class AnswerProgress:
     Attributes:
         first_part_at: When the first part came, in the time of the event loop; None before it.
         usage: The tokens that the provider reported as a part; None while it has not.
+        cost: The cost in US dollars that came with it, or None.
         has_calls: Whether a part was a call of a tool.
+        kept: What is kept of the answer.
     """
 
     __slots__ = (
-        "_kept",
-        "_left_out",
+        "_keep",
         "_loop",
         "_on_failure",
         "_outlet",
-        "_parts",
         "_take",
         "_thread",
+        "cost",
         "first_part_at",
         "has_calls",
+        "kept",
         "usage",
     )
 
     def __init__(self, reply: AnswerReply, outlet: Outlet, on_failure: Callable[[BaseException], object]) -> None:
         self.first_part_at: float | None = None
         self.usage: Usage | None = None
+        self.cost: float | None = None
         self.has_calls = False
         self._take = reply.take
         self._outlet = outlet
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
-        self._parts: list[ResponsePart] = []
-        self._kept = self._left_out = 0
+        self.kept = KeptAnswer()
+        self._keep = self.kept.keep
 
     def report(self, part: ResponsePart, /) -> None:
         """Writes a part; a thread of the provider's own hands it to the event loop.
@@ -77,18 +78,13 @@ class AnswerProgress:
         if get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self._report_later, part)
             return
-        if part.__class__ is TextPart:
-            if self.first_part_at is None:
-                self.first_part_at = self._loop.time()
-            self._take(part)
-            size = len(part.value)
-            if self._kept < _KEPT:
-                self._parts.append(part)
-                self._kept += size
-            else:
-                self._left_out += size
-        else:
+        if part.__class__ is not TextPart:
             self._report_other(part)
+            return
+        if self.first_part_at is None:
+            self.first_part_at = self._loop.time()
+        self._take(part)
+        self._keep(part)
 
     def _report_later(self, part: ResponsePart) -> None:
         try:
@@ -98,20 +94,26 @@ class AnswerProgress:
 
     def _report_other(self, part: ResponsePart) -> None:
         if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
-            self.usage = _usage_in(part) or self.usage
+            self._note_usage(part)
             return
+        if isinstance(part, ThinkingPart):
+            text = thinking_text(part)
+            part = part if text is part.value else replace(part, value=text)
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
+        self.has_calls = self.has_calls or isinstance(part, ToolCallPart)
         self._take(part)
-        if isinstance(part, TextPart | ThinkingPart):
-            size = len(part.value)
-            if self._kept >= _KEPT:
-                self._left_out += size
-                return
-            self._kept += size
-        elif not isinstance(part, DataPart):
-            self.has_calls = True
-        self._parts.append(part)
+        self._keep(part)
+
+    def _note_usage(self, part: DataPart) -> None:
+        """Keeps the tokens and the cost in the data part that :func:`partstream.usage.usage_part` makes."""
+        try:
+            said = loads(part.data)
+        except JSONDecodeError:
+            return
+        if isinstance(said, dict):
+            self.usage = _usage_in(said) or self.usage
+            self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end; :attr:`partstream.checked_progress.CheckedProgress.said_finish` keeps it."""
@@ -120,27 +122,22 @@ class AnswerProgress:
         """Waits while the client is slow."""
         await self._outlet.drain()
 
-    def answer(self) -> ChatMessage:
-        """The answer so far, as the message in the next request; only the beginning of a long answer."""
-        return ChatMessage.assistant(self._parts)
 
-    @property
-    def length(self) -> float:
-        """The ratio of the whole answer's text to that of :meth:`answer`."""
-        return (self._kept + self._left_out) / self._kept if self._kept else 1.0
-
-
-def _usage_in(part: DataPart) -> Usage | None:
-    """The tokens in a data part of media type `usage`, see :func:`partstream.usage.usage_part`."""
-    try:
-        said = loads(part.data)
-    except JSONDecodeError:
-        return None
-    if not isinstance(said, dict):
-        return None
+def _usage_in(said: Mapping[str, Any]) -> Usage | None:
+    """The tokens; None without the two numbers that VS Code wants."""
     given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
-    details = said.get("prompt_tokens_details")
-    cached = as_count(details.get("cached_tokens")) if isinstance(details, dict) else None
     if given is None or completion is None:
         return None
-    return Usage(given, completion, given + completion, cached)
+    details, more = said.get("prompt_tokens_details"), said.get("completion_tokens_details")
+    return Usage(
+        given,
+        completion,
+        given + completion,
+        _count_in(details, "cached_tokens"),
+        _count_in(more, "reasoning_tokens"),
+        cache_write_tokens=_count_in(details, "cache_creation_input_tokens"),
+    )
+
+
+def _count_in(details: object, name: str) -> int | None:
+    return as_count(details.get(name)) if isinstance(details, dict) else None

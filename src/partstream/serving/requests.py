@@ -48,6 +48,7 @@ class HTTPRequest:
         query: The query without the question mark.
         headers: The headers by name in lower case.
         request_id: The id of the request.
+        has_connection: Whether `connection` may stand in the reply: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
     """
 
     method: str
@@ -55,12 +56,14 @@ class HTTPRequest:
     query: str
     headers: Mapping[str, str]
     request_id: str
+    has_connection: bool = True
 
 
 def request_of(scope: Scope, request_id: str) -> HTTPRequest:
     """The request of a scope of ASGI."""
     query = scope.get("query_string", b"").decode("latin-1")
-    return HTTPRequest(scope.get("method", "GET"), path_of(scope), query, headers_of(scope), request_id)
+    has_connection = str(scope.get("http_version", "1.1")).startswith("1")
+    return HTTPRequest(scope.get("method", "GET"), path_of(scope), query, headers_of(scope), request_id, has_connection)
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

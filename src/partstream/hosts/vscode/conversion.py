@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from partstream.hosts.vscode import wire
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.json_codec import dumps, loads
+from partstream.kept_answer import thinking_text
 from partstream.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.numbers import MOST_TOKENS, as_count
 from partstream.parts import (
@@ -46,7 +47,6 @@ __all__ = [
     "encode_information",
     "encode_part",
     "encode_response_part",
-    "thinking_text",
 ]
 
 _logger = logging.getLogger("partstream.hosts.vscode")
@@ -71,12 +71,6 @@ class PartRow:
     decode: Callable[[Any, str], MessagePart]
     encode: Callable[[Any], Mapping[str, Any]]
     in_response: bool = True
-
-
-def thinking_text(part: ThinkingPart) -> str:
-    """The text of a thinking part. A provider may report an array of strings, as in VS Code; they are joined."""
-    value: object = part.value
-    return value if isinstance(value, str) else "".join(cast("list[str]", value))
 
 
 def _decode_bytes(value: str, where: str) -> bytes:

@@ -6,15 +6,13 @@ Without a usage, Copilot's context widget shows zeros, and its compaction of lon
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.digest import short_digest
-from partstream.hosts.vscode.conversion import thinking_text
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.messages import ChatMessage
+from partstream.kept_answer import KeptAnswer
 from partstream.numbers import MOST_DOLLARS, as_amount, as_count
-from partstream.parts import DataPart, TextPart, ThinkingPart
+from partstream.parts import DataPart
 from partstream.provider import WaitingProgress
 from partstream.tokens import CountSource, MessageCounter
 from partstream.usage import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from partstream.hosts.vscode import wire
-    from partstream.messages import RequestOptions
+    from partstream.messages import ChatMessage, RequestOptions
     from partstream.parts import ResponsePart
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.tokens import TokenCount
@@ -37,9 +35,6 @@ _MOST_EDITS: Final = 20
 _MOST_EDIT: Final = 500
 """The most cuts of an answer that are kept, and the most characters of each."""
 
-_KEPT: Final = 32_768
-"""The characters of an answer that are kept for counting, to bound the memory; the rest is assumed to be like them."""
-
 
 class UsageWatch:
     """A progress that hands on everything and notices a usage part.
@@ -48,41 +43,29 @@ class UsageWatch:
         usage: The content of the last usage part, or None.
     """
 
-    __slots__ = ("_kept", "_left_out", "_parts", "_progress", "usage")
+    __slots__ = ("_kept", "_progress", "usage")
 
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
         self.usage: dict[str, Any] | None = None
-        self._parts: list[ResponsePart] = []
-        self._kept = self._left_out = 0
+        self._kept = KeptAnswer()
 
     def report(self, part: ResponsePart) -> None:
         """Hands on a part."""
         self._progress.report(part)
-        if isinstance(part, TextPart):
-            self._keep(part, len(part.value))
-        elif isinstance(part, ThinkingPart):
-            self._keep(part, len(thinking_text(part)))
-        elif isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
             self.usage = _usage(part) or self.usage
         else:
-            self._parts.append(part)
+            self._kept.keep(part)
 
     def answer(self) -> ChatMessage:
         """The answer so far, as the message in the next request; only the beginning of a long answer."""
-        return ChatMessage.assistant(_joined(self._parts))
-
-    def _keep(self, part: TextPart | ThinkingPart, length: int) -> None:
-        if self._kept < _KEPT:
-            self._parts.append(part)
-            self._kept += length
-        else:
-            self._left_out += length
+        return self._kept.message()
 
     @property
     def length(self) -> float:
         """The ratio of the whole answer's text length to that of :meth:`answer`; 1 except for a long answer."""
-        return (self._kept + self._left_out) / self._kept if self._kept else 1.0
+        return self._kept.length
 
     async def drain(self) -> None:
         """Waits for a slow reader."""
@@ -92,21 +75,6 @@ class UsageWatch:
         """Hands on why the answer does not begin yet."""
         if isinstance(self._progress, WaitingProgress):
             self._progress.wait(reason, seconds)
-
-
-def _joined(parts: Sequence[ResponsePart]) -> list[ResponsePart]:
-    """The parts, with consecutive texts joined: a token may span the border between two."""
-    joined: list[ResponsePart] = []
-    for kind, group in groupby(parts, type):
-        if kind is TextPart:
-            joined.append(TextPart("".join(part.value for part in group if isinstance(part, TextPart))))
-        elif kind is ThinkingPart:
-            thoughts = [part for part in group if isinstance(part, ThinkingPart)]
-            joined += [part for part in thoughts if not part.value]  # they may carry hidden reasoning of an upstream
-            joined.append(ThinkingPart("".join(map(thinking_text, thoughts))))
-        else:
-            joined += group
-    return joined
 
 
 def counted_usage(
