@@ -158,6 +158,15 @@ soak: setup ## Load the server with clients that behave badly, in about two minu
 	$(BIN)/python -m soak
 	$(BIN)/python scripts/generate.py
 
+# Each coding agent is installed at its pinned version and run against partstream serve, on loopback alone where the
+# system lets it; what it showed goes into clients/agents/results.json, and from there into docs/clients. ONLY="codex"
+# runs one.
+.PHONY: agents-clients
+
+agents-clients: setup ## Run coding agents against partstream serve
+	$(BIN)/python -m clients.agents $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
 

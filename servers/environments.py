@@ -84,16 +84,23 @@ class PythonEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class NodeEnvironment:
-    """Packages of npm, beside their `package-lock.json`."""
+    """Packages of npm, beside their `package-lock.json`.
+
+    Attributes:
+        folder: Where they are.
+        command: The command of npm; `install` obeys the lock file too, and takes packages that name others for some
+            systems which nobody has published.
+    """
 
     folder: Path
+    command: str = "ci"
 
     def install(self) -> None:
         """See :class:`Environment`."""
         lock, stamp = self.folder / "package-lock.json", self.folder / "node_modules" / ".installed-lock"
         if _is_same(lock, stamp):
             return
-        _run("npm", ["npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"], self.folder)
+        _run("npm", ["npm", self.command, "--silent", "--ignore-scripts", "--no-audit", "--no-fund"], self.folder)
         shutil.copy(lock, stamp)
 
     def program(self, name: str) -> Path:

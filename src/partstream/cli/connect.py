@@ -22,6 +22,7 @@ from partstream.client_settings.table import CLIENTS
 from partstream.errors import CallerError, LanguageModelError
 from partstream.json_codec import dumps
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
+from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.errors import ConfigurationError, closest_name, shown_name
 from partstream.user_folders import DATA
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_URL: Final = "http://127.0.0.1:8642"
+_URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RECORDS: Final = "client-settings"
 
 
