@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
+from partstream.errors import UnsupportedParameterError
 from partstream.messages import RequestOptions
 from partstream.outputs import Asked
 from partstream.protocols.asked_fields import Counts
@@ -70,6 +71,8 @@ def _generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The reasoning effort, and the other fields of `generationConfig`."""
     where = "generationConfig"
     config = {name: value for name, value in object_of(body, where).items() if value is not None}
+    if config.get("candidateCount", 1) != 1:
+        raise UnsupportedParameterError(f"{where}.candidateCount", f"{config['candidateCount']!r:.60}", "1")
     thinking = object_of(config, "thinkingConfig", where)
     effort = text_of(thinking, "thinkingLevel", f"{where}.thinkingConfig").lower()
     kept = {name: value for name, value in thinking.items() if name not in {"thinkingLevel", "includeThoughts"}}

@@ -44,6 +44,9 @@ def _read(request: WireRequest) -> Asked:
         messages.insert(0, ChatMessage.system(instructions))
     tools = _read_tools(body.get("tools"), counts)
     tools, tool_mode = _choose(tools, body.get("tool_choice"), counts)
+    for name in _OF_THE_CLIENT:
+        if body.get(name) is not None:
+            counts.add(name)
     effort, options = _reasoning(body)
     options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
     if cache_key := optional_text(body, "prompt_cache_key"):
@@ -80,6 +83,10 @@ _OF_THE_SERVER: Final[dict[str, Any]] = {
 }
 """What a client wants of the server itself and not of a model, with the value that wants nothing."""
 
+_OF_THE_CLIENT: Final = ("client_metadata",)
+"""What a client tells of itself: Codex says there who asks and in which folder, so only its name is counted
+(serving.md 2.3)."""
+
 _READ_FIELDS: Final = frozenset(
     {
         "model",
@@ -92,6 +99,7 @@ _READ_FIELDS: Final = frozenset(
         "reasoning",
         "prompt_cache_key",
         *_OF_THE_SERVER,
+        *_OF_THE_CLIENT,
     }
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
