@@ -134,7 +134,7 @@ class FurtherEndpoint:
     Attributes:
         path: The pattern of its path below the base path.
         reads: The corner that reads its requests.
-        writes: The corner that writes its answers; it has no state, documents and endpoints of its own.
+        writes: The corner that writes its answers; its documents, routes and further endpoints are not looked at.
     """
 
     path: str

@@ -14,11 +14,14 @@ from typing import Any, Final
 from partstream.errors import CallerError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 
-__all__ = ["MIN_SECRET_BYTES", "WrongSignatureError", "is_signed", "open_signed", "sign"]
+__all__ = ["MIN_SECRET_BYTES", "SIGNED", "WrongSignatureError", "is_signed", "open_signed", "sign"]
 
 MIN_SECRET_BYTES: Final = 16
 
-_FORM: Final = re.compile(r"partstream-signed1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})")
+SIGNED: Final = "partstream-signed"
+"""What every signed text begins with, whatever its version."""
+
+_FORM: Final = re.compile(rf"{SIGNED}1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{{43}})")
 
 
 class WrongSignatureError(CallerError):
@@ -36,7 +39,7 @@ def sign(value: object, secret: bytes) -> str:
         ValueError: The secret is too short.
     """
     payload = _base64(dumps(value))
-    return f"partstream-signed1.{payload}.{_signature(payload, secret)}"
+    return f"{SIGNED}1.{payload}.{_signature(payload, secret)}"
 
 
 def is_signed(text: str) -> bool:

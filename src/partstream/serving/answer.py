@@ -28,7 +28,7 @@ from partstream.outputs import Finish, Outcome
 from partstream.serving.counting import counted_usage
 from partstream.serving.progress import AnswerProgress
 from partstream.tokens.ledger.kept_usage import watched_usage
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from partstream.contract.checker import Violation
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from partstream.serving.replies import AnswerReply
     from partstream.serving.settings import ServingSettings
     from partstream.tokens.ledger.rows import UsageRow
-    from partstream.usage import Usage
 
 __all__ = ["AnswerEnd", "RunningAnswer"]
 
@@ -47,6 +46,7 @@ _logger = logging.getLogger("partstream.serving")
 
 _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
 _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
+_CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ class RunningAnswer:
         settings: The limits of the server.
         stopped: The outcome with which the wire ends an answer that the server stops.
         trace: Wants to know when the provider is asked, or None.
+        is_kept: Whether somebody remembers the answer: its end is written even if the client has left.
+        has_own_ids: Whether clients give the id of the answer back to this server: it is not the upstream's then.
     """
 
     def __init__(
@@ -96,6 +98,9 @@ class RunningAnswer:
         settings: ServingSettings,
         stopped: Outcome,
         trace: AnswerTrace | None = None,
+        *,
+        is_kept: bool = False,
+        has_own_ids: bool = False,
     ) -> None:
         self._model = model
         self._asked = asked
@@ -103,6 +108,8 @@ class RunningAnswer:
         self._settings = settings
         self._stopped = stopped
         self._trace = trace
+        self._is_kept = is_kept
+        self._has_own_ids = has_own_ids
         self._source = CancellationTokenSource()
         self._progress = AnswerProgress(reply, outlet, self._fail)
         self._violations: Counter[str] = Counter()
@@ -122,10 +129,25 @@ class RunningAnswer:
             self._task = asyncio.get_running_loop().create_task(self._provide())
 
     def cancel(self) -> None:
-        """Ends the answer because nobody waits for it: nothing more is written. Later calls do nothing."""
+        """Ends the answer because nobody waits for it. Later calls do nothing.
+
+        Nothing more is written, but the end of an answer that is kept.
+        """
         if not self._is_over:
-            self._is_over = self._is_cancelled = True
+            self._is_cancelled = True
+            if self._is_kept:
+                self._write(Finish(self._stopped, _CANCELLED))
+            self._finish, self._is_over = None, True
             self._silence_provider()
+
+    def stop_for_client(self) -> None:
+        """Ends the answer because its client asks for that, in the wire's own words. Later calls do nothing."""
+        self._is_cancelled = self._is_cancelled or not self._is_over
+        self._end_early(Finish(self._stopped, _CANCELLED))
+
+    def end_empty(self) -> None:
+        """Ends the answer without asking the provider. Later calls do nothing."""
+        self._end_early(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
 
     def stop(self) -> None:
         """Ends the answer because the server is stopped, in the wire's own words. Later calls do nothing."""
@@ -282,7 +304,7 @@ class RunningAnswer:
         self._finish = finish
         self._error = self._error or finish.error
         try:
-            self._reply.finish(finish)
+            self._reply.finish(replace(finish, response_id=None) if self._has_own_ids else finish)
         except Exception as error:
             _logger.exception("the end of an answer of the provider %s could not be written", self._name)
             self._error = error

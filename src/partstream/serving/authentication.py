@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.serving.endpoints import Endpoint
     from partstream.upstreams.secret import Secret
 
-__all__ = ["Authenticator", "Caller", "KeyPlace", "TokenAuthenticator", "key_places", "nobody_in_particular"]
+__all__ = ["NOBODY", "Authenticator", "Caller", "KeyPlace", "TokenAuthenticator", "key_places", "nobody_in_particular"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class TokenAuthenticator:
         return self._CALLER if is_known else None
 
 
-_NOBODY: Final = Caller("")
+NOBODY: Final = Caller("")
 
 
 def nobody_in_particular(_headers: Mapping[str, str]) -> Caller:
     """The one caller of a server without a key."""
-    return _NOBODY
+    return NOBODY

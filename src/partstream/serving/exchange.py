@@ -7,39 +7,31 @@ only sign that servers give (serving facts 5.3, rule 1).
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken
 from partstream.errors import PartstreamError
 from partstream.json_codec import dumps
-from partstream.outputs import Reply
 from partstream.protocols.served_failures import FailureKind, ServedFailure
-from partstream.serving.answer import RunningAnswer
-from partstream.serving.clients import client_of
+from partstream.serving.answer_run import AnswerRun
 from partstream.serving.counting import counted_request
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
-from partstream.serving.observation import AnswerObservation
-from partstream.serving.outgoing import Head, Outgoing
-from partstream.serving.pulse import Pulse
-from partstream.serving.replies import DocumentReply, StreamReply, json_headers
+from partstream.serving.outgoing import Head
+from partstream.serving.replies import json_headers, stream_headers
 from partstream.serving.requests import ClientLeftError, json_object, read_body
 from partstream.serving.routes import NoRouteError
+from partstream.serving.stored_replies import FrameReplay, stored_reply
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from partstream.outputs import Asked
-    from partstream.serving.answer import AnswerEnd
+    from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
-    from partstream.serving.models import CataloguedModel
-    from partstream.serving.observation import AnswerTrace
-    from partstream.serving.replies import AnswerReply
+    from partstream.serving.outgoing import Head
     from partstream.serving.requests import HTTPRequest, Receive, Send
     from partstream.serving.routes import Route
     from partstream.serving.state import Page, ServerState
@@ -71,11 +63,7 @@ class Exchange:
         self._receive = receive
         self._send = _leaving(send)
         self._endpoint = state.routes.nearest(request.path)
-        self._time = time.time()
-        self._started = asyncio.get_running_loop().time()
-        self._caller: Caller | None = None
-        self._asked: Asked | None = None
-        self._trace: AnswerTrace | None = None
+        self._run = AnswerRun(state, self._endpoint, request)
         self._is_answer = False
         self._is_head_sent = False
 
@@ -85,7 +73,7 @@ class Exchange:
             await self._dispatch()
         except ClientLeftError:
             if self._is_answer:
-                self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
+                self._run.observe_left()
         except Exception as error:
             if self._is_head_sent:
                 raise
@@ -93,8 +81,7 @@ class Exchange:
                 _logger.exception("a request could not be served because of a fault of the server")
             status = await self._refuse(*_refusal(error))
             if self._is_answer:
-                observation = self._observation(status, error)
-                self._tell(replace(observation, error=failure_of(error).kind.name.lower()))
+                self._run.observe_refused(status, error)
 
     async def _dispatch(self) -> None:
         """Finds what is asked for and who asks, then answers."""
@@ -104,37 +91,29 @@ class Exchange:
             await self._show(page)
             return
         route = self._state.routes.find(request.method, request.path, request.headers)
-        self._endpoint = route.endpoint
-        self._is_answer = route.document is None
+        self._endpoint = self._run.endpoint = route.endpoint
+        self._is_answer = route.is_answer
         if self._is_answer:
-            self._begin_trace(route.path)
+            self._run.begin_trace(route.path)
             self._state.check_room()
-        self._caller = self._authenticated()
-        await (self._answer() if self._is_answer else self._document(route))
+        caller = self._run.caller = self._state.authenticated(request.headers)
+        if self._is_answer:
+            await self._answer()
+        elif route.stored is not None:
+            await self._stored(route.stored, caller)
+        else:
+            await self._document(route, caller)
 
     # ---- before the answer ----
 
     async def _show(self, page: Page) -> None:
         if not page.is_open:
-            self._caller = self._authenticated()
+            self._state.authenticated(self._request.headers)
         content_type, body = page.make(self._request.headers.get("accept", ""))
         await self._start(200, (("content-type", content_type), ("content-length", str(len(body)))))
         await self._send({"type": "http.response.body", "body": body})
 
-    def _begin_trace(self, route: str) -> None:
-        if self._state.start_trace is not None:
-            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
-
-    def _authenticated(self) -> Caller:
-        caller = self._state.authenticate(self._request.headers)
-        if caller is None:
-            said = (
-                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
-            )
-            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
-        return caller
-
-    async def _document(self, route: Route[Endpoint]) -> None:
+    async def _document(self, route: Route[Endpoint], caller: Caller) -> None:
         """Sends a document that stands beside the answers."""
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked
@@ -144,59 +123,37 @@ class Exchange:
         )
         tokens = 0
         if document.counts is not None:
-            asked = document.counts(wire)
+            memory, state = self._state.memory, self._endpoint.writes.state
+            asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
             tokens = await counted_request(await self._state.catalogue.find(asked.model), asked, CancellationToken())
         models = tuple(map(served_model, (await self._state.catalogue.models()).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
+    async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
+        """Reads or changes an answer that is kept."""
+        request, endpoint = self._request, self._endpoint
+        await read_body(request, self._receive, self._settings)
+        wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
+        found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
+        if not isinstance(found, FrameReplay):
+            await self._reply(200, dumps(found))
+            return
+        await self._start(200, stream_headers(found.content_type))
+        await found.send(self._deliver, self._client_leaves)
+
     # ---- the answer ----
 
     async def _answer(self) -> None:
-        request, endpoint = self._request, self._endpoint
+        request = self._request
         body = json_object(await read_body(request, self._receive, self._settings))
-        asked = endpoint.reads.read(endpoint.request(request.path, body, request.headers, request.query))
-        self._asked = asked
-        model = await self._state.catalogue.find(asked.model)
-        outgoing = Outgoing(self._deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
-        identity = Reply(request.request_id, int(self._time))
-        kind = StreamReply if asked.stream else DocumentReply
-        reply: AnswerReply = kind(endpoint.writes, asked, identity, outgoing)
-        answer = RunningAnswer(model, asked, reply, outgoing, self._settings, endpoint.writes.stopped, self._trace)
-        self._state.admit(answer)
-        try:
-            await self._run(answer, reply, outgoing, model)
-        except asyncio.CancelledError:
-            answer.kill()
-            raise
-        finally:
-            self._state.dismiss(answer)
+        wire = self._endpoint.request(request.path, body, request.headers, request.query)
+        await self._run.serve(wire, self._deliver, self._client_leaves)
 
-    async def _run(self, answer: RunningAnswer, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
-        loop = asyncio.get_running_loop()
-        watcher = loop.create_task(self._watch(answer, outgoing))
-        pulse = Pulse(reply, outgoing, self._settings)
-        limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
-        answer.start()
-        seconds = self._settings.answer_seconds + self._settings.stop_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                await outgoing.pump()
-        except (ClientLeftError, TimeoutError):  # or it did not take the end in time
-            answer.cancel()
-        finally:
-            watcher.cancel()
-            pulse.stop()
-            limit.cancel()
-        self._observe(answer.end(), reply, outgoing, model)
-        await answer.wind_down()
-
-    async def _watch(self, answer: RunningAnswer, outgoing: Outgoing) -> None:
-        """Cancels the provider as soon as the client leaves."""
+    async def _client_leaves(self) -> None:
+        """Waits until the client has left."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        answer.cancel()
-        outgoing.close()
 
     async def _deliver(self, head: Head | None, data: bytes, last: bool) -> None:
         if head is not None:
@@ -225,54 +182,6 @@ class Exchange:
         said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
         await self._reply(said.status, dumps(said.body), *said.headers, *headers)
         return said.status
-
-    # ---- what is known of it ----
-
-    def _observe(self, end: AnswerEnd, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
-        finish, first = end.finish, end.first_part_at
-        observation = replace(
-            self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
-            model=model.id,
-            provider=model.provider_name,
-            outcome=None if finish is None else finish.outcome,
-            reason=None if finish is None else finish.reason,
-            usage=None if finish is None else finish.usage,
-            is_usage_counted=end.is_usage_counted,
-            first_part_after=None if first is None else first - self._started,
-            bytes=outgoing.bytes,
-            events=reply.events,
-            is_cancelled=end.is_cancelled,
-            cost=_cost(end),
-            is_usage_kept=bool(end.kept),
-            response_id=None if finish is None else finish.response_id,
-            violations=end.violations.total(),
-        )
-        self._tell(observation)
-
-    def _tell(self, observation: AnswerObservation) -> None:
-        self._state.observe(observation, self._trace)
-
-    def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
-        asked = self._asked
-        return AnswerObservation(
-            time=self._time,
-            wire=self._endpoint.protocol.name,
-            model="" if asked is None else asked.model,
-            provider="",
-            status=status,
-            duration=asyncio.get_running_loop().time() - self._started,
-            request_id=self._request.request_id,
-            client=client_of(self._request.headers, asked),
-            caller="" if self._caller is None else self._caller.name,
-            is_stream=asked is None or asked.stream,
-            error=None if error is None else type(error).__name__,
-        )
-
-
-def _cost(end: AnswerEnd) -> float | None:
-    """What the upstreams that were asked cost, as far as they say."""
-    known = [row.cost for row in end.kept if row.cost is not None]
-    return sum(known) if known else end.cost
 
 
 def _leaving(send: Send) -> Send:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from partstream.protocols.served_failures import ServedFailure
     from partstream.serving.outgoing import Outlet
 
-__all__ = ["AnswerReply", "DocumentReply", "StreamReply", "json_headers", "send_failure"]
+__all__ = ["AnswerReply", "DocumentReply", "StreamReply", "json_headers", "send_failure", "stream_headers"]
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
 _logger = logging.getLogger("partstream.serving")
@@ -129,13 +129,7 @@ class StreamReply:
 
     def _begin(self) -> None:
         self._begun = True
-        # Serving facts 5.3, rule 7: nginx buffers a stream otherwise.
-        headers = (
-            ("content-type", self._form.content_type),
-            ("cache-control", "no-cache"),
-            ("x-accel-buffering", "no"),
-        )
-        self._outlet.start(Head(200, headers))
+        self._outlet.start(Head(200, stream_headers(self._form.content_type)))
 
 
 class DocumentReply:
@@ -188,6 +182,11 @@ class DocumentReply:
 
     def idle(self) -> None:
         """Does nothing: JSON has no place for it."""
+
+
+def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
+    """The headers of a stream; nginx buffers one without the last (serving facts 5.3, rule 7)."""
+    return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
 
 
 def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic
 
 from partstream.errors import CallerError
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.protocols.served_documents import ServedDocument
+    from partstream.protocols.served_state import StoredRoute
 
 __all__ = ["NoRouteError", "Route", "Routes"]
 
@@ -27,13 +28,20 @@ class Route(Generic[AnyEndpoint]):
         method: The HTTP method.
         path: The pattern of the whole path, see :mod:`partstream.protocols.model_paths`.
         endpoint: The endpoint whose protocol is spoken here.
-        document: The document, or None where a model answers.
+        document: The document that stands here, or None.
+        stored: What of kept answers stands here, or None.
     """
 
     method: str
     path: str
     endpoint: AnyEndpoint
     document: ServedDocument | None = None
+    stored: StoredRoute | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a model answers."""
+        return self.document is None and self.stored is None
 
     @property
     def is_for_everybody(self) -> bool:
@@ -117,3 +125,8 @@ def _routes(endpoints: Iterable[AnyEndpoint]) -> Iterator[Route[AnyEndpoint]]:
     for endpoint in of_bases.values():
         for document in endpoint.writes.documents:
             yield Route(document.method, endpoint.base_path + document.path, endpoint, document)
+        for further in endpoint.writes.further:
+            there = replace(endpoint, pattern=further.path, reads=further.reads, writes=further.writes)
+            yield Route("POST", there.path, there)
+        for stored in () if endpoint.writes.state is None else endpoint.writes.state.routes:
+            yield Route(stored.method, endpoint.base_path + stored.path, endpoint, stored=stored)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.arguments import Expectation, check_fields, instance_of, optional
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
     from partstream.serving.authentication import Authenticator
+    from partstream.serving.stored_answers import AnswerStore
 
 __all__ = ["SERVING_NUMBERS", "ServingNumber", "ServingSettings"]
 
@@ -151,7 +152,7 @@ class ServingSettings:
     buffer_bytes: int = 64 * _KIBIBYTE
     backlog_bytes: int = 16 * _MEBIBYTE
     models_seconds: float = 300.0
-    store: Any = None
+    store: AnswerStore | None = None
     state_folder: Path | None = None
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
 from partstream.serving.endpoints import Endpoint, endpoints_of
 from partstream.serving.failures import RequestFailedError
+from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
 from partstream.serving.routes import Routes
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import RunningAnswer
-    from partstream.serving.authentication import Authenticator
+    from partstream.serving.authentication import Authenticator, Caller
     from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
     from partstream.serving.settings import ServingSettings
 
@@ -45,6 +46,7 @@ _logger = logging.getLogger("partstream.serving")
 
 _RETRY_SECONDS: Final = 1.0
 _CLOSE: Final = ("connection", "close")
+_CHALLENGE: Final = ("www-authenticate", "Bearer")
 
 
 class ServerState:
@@ -61,7 +63,7 @@ class ServerState:
         routes: What stands at which path.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         catalogue: The models.
-        authenticate: Finds out who asks.
+        memory: What it remembers of its answers.
         finished: Fires once for each request that asked for an answer.
         requests: How many requests are being read or answered.
         is_draining: Whether new answers are refused.
@@ -83,7 +85,8 @@ class ServerState:
         self.base_paths = {one.protocol.name: one.base_path for one in reversed(endpoints.values())}
         aliases = (alias for one in corners for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
-        self.authenticate = _authenticator(settings, endpoints.values())
+        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        self._authenticate = _authenticator(settings, endpoints.values())
         self.finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0
         self.is_draining = False
@@ -98,6 +101,20 @@ class ServerState:
     def open_answers(self) -> int:
         """How many answers run."""
         return len(self._answers)
+
+    def authenticated(self, headers: Mapping[str, str]) -> Caller:
+        """Who asks, by the headers of a request.
+
+        Raises:
+            RequestFailedError: Nobody who may.
+        """
+        caller = self._authenticate(headers)
+        if caller is None:
+            said = (
+                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+            )
+            raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+        return caller
 
     def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """The headers in which clients look for the id of their request: those of every wire."""

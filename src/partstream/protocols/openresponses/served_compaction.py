@@ -9,6 +9,7 @@ output back as input (specification 2026-04-24, "Compaction").
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import AdapterUsageError
@@ -22,24 +23,24 @@ from partstream.protocols.openresponses.asked_items import read_items
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.finish import incomplete_reason
 from partstream.protocols.openresponses.response_resource import written_usage
+from partstream.protocols.openresponses.sealed_summary import SUMMARY, sealed_summary
+from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import COMPACTION, Identifiers
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.server_corners import FurtherEndpoint, ReadRequest, WriteResponse
-from partstream.protocols.signed_text import WrongSignatureError, open_signed, sign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from partstream.outputs import Reply, StreamOutput
     from partstream.parts import MessagePart
     from partstream.protocols.wire_request import WireRequest
 
-__all__ = ["COMPACT", "open_compactions"]
+__all__ = ["COMPACT"]
 
 _KEPT_CHARACTERS: Final = 60_000
 """The most characters of messages that a reply repeats as JSON, from the newest back; about 15,000 tokens."""
 
-_SUMMARY: Final = "Summary of the conversation so far, in place of its messages:\n\n"
 _TASK: Final = """\
 Summarise the conversation above so that it can be continued without its messages. Keep:
 - what the person wants, decided and refused, in their own terms;
@@ -47,38 +48,6 @@ Summarise the conversation above so that it can be continued without its message
 - what has been done, what failed and why;
 - what is still open, and the next step.
 Write nothing but the summary, in the language of the conversation."""
-
-# ---- the summary as input ----
-
-
-def open_compactions(items: Iterable[Any], secret: bytes) -> list[Any]:
-    """The items with each summary of this installation as a message that every model reads.
-
-    Args:
-        items: The items of an input.
-        secret: The secret of the installation.
-
-    Raises:
-        RefusedRequestError: A summary has another signature, or none.
-    """
-    return [_opened(item, place, secret) if _is(item, COMPACTION) else item for place, item in enumerate(items)]
-
-
-def _opened(item: Mapping[str, Any], place: int, secret: bytes) -> Any:
-    text = item.get("encrypted_content")
-    where = f"input[{place}].encrypted_content"
-    if not isinstance(text, str) or not text.startswith(_SIGNED):
-        return item  # of an upstream, which reads it itself
-    try:
-        summary = open_signed(text, secret)["summary"]
-    except (WrongSignatureError, KeyError, TypeError) as error:
-        message = "The encrypted content of the compaction item could not be verified: this server has not written it."
-        raise RefusedRequestError(message, where, "invalid_encrypted_content") from error
-    return {"type": "message", "role": "user", "content": f"{_SUMMARY}{summary}"}
-
-
-_SIGNED: Final = "partstream-signed"
-
 
 # ---- the request ----
 
@@ -163,7 +132,7 @@ class _CompactionWriter:
         item = {
             "type": COMPACTION,
             "id": identifiers.make("cmp", "summary"),
-            "encrypted_content": sign({"summary": summary}, self._reply.secret),
+            "encrypted_content": sealed_summary(summary, self._reply.secret),
         }
         return {
             "id": identifiers.make("resp", "compaction"),
@@ -210,7 +179,7 @@ def _message(item: Any, item_id: str) -> dict[str, Any] | None:
         return None
     content = item.get("content")
     parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
-    if parts and str(parts[0].get("text", "")).startswith(_SUMMARY):
+    if parts and str(parts[0].get("text", "")).startswith(SUMMARY):
         return None
     return {
         "type": "message",
@@ -234,8 +203,19 @@ def _frame(event: Mapping[str, Any]) -> bytes:
     return dumps(event)
 
 
+def _never(_request: WireRequest) -> bool:
+    return False
+
+
 COMPACT: Final = FurtherEndpoint(
     "/responses/compact",
     ReadRequest(read=_read),
-    WriteResponse(open=_CompactionWriter, frame=_frame, document=_document, error=error_document, fail=common_reply),
+    WriteResponse(
+        open=_CompactionWriter,
+        frame=_frame,
+        document=_document,
+        error=error_document,
+        fail=common_reply,
+        state=replace(STATE, keeps=_never, routes=()),
+    ),
 )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.errors import InvalidRequestError
 from partstream.protocols.asked_fields import described, optional_text
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
-from partstream.protocols.openresponses.served_compaction import open_compactions
+from partstream.protocols.openresponses.sealed_summary import open_compactions
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.served_state import Joined, Wanted
 

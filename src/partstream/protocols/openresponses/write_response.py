@@ -17,13 +17,13 @@ from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.protocols.common_failures import common_reply
 from partstream.protocols.life import State
-from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses.errors import error_document, error_of, error_payload
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.finish import incomplete_reason
 from partstream.protocols.openresponses.response_resource import new_response, written_usage
 from partstream.protocols.openresponses.sealed_state import opaque_text
 from partstream.protocols.openresponses.served_compaction import COMPACT
+from partstream.protocols.openresponses.served_documents import DOCUMENTS
 from partstream.protocols.openresponses.served_state import STATE
 from partstream.protocols.openresponses.written_items import (
     COMPACTION,
@@ -231,7 +231,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=write_document,
     error=error_document,
     end_of_stream=b"data: [DONE]\n\n",
-    documents=MODEL_DOCUMENTS,
+    documents=DOCUMENTS,
     stopped=Outcome.INCOMPLETE,
     fail=common_reply,
     state=STATE,

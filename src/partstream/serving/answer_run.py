@@ -1,0 +1,260 @@
+"""One answer from a request to the last byte of its reply, be it over HTTP or as a turn of a WebSocket.
+
+One task waits for the client to leave, beside every answer, and cancels the provider then: that is the only sign that
+servers give (serving facts 5.3, rule 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from partstream.outputs import Reply
+from partstream.serving.answer import RunningAnswer
+from partstream.serving.authentication import NOBODY
+from partstream.serving.clients import client_of
+from partstream.serving.failures import failure_of
+from partstream.serving.observation import AnswerObservation
+from partstream.serving.outgoing import Head, Outgoing
+from partstream.serving.pulse import Pulse
+from partstream.serving.replies import DocumentReply, StreamReply
+from partstream.serving.requests import ClientLeftError
+
+if TYPE_CHECKING:
+    from partstream.outputs import Asked
+    from partstream.protocols.served_state import Earlier, StoredAnswer, Wanted
+    from partstream.protocols.wire_request import WireRequest
+    from partstream.serving.answer import AnswerEnd
+    from partstream.serving.endpoints import Endpoint
+    from partstream.serving.memory import Remembered
+    from partstream.serving.models import CataloguedModel
+    from partstream.serving.observation import AnswerTrace
+    from partstream.serving.outgoing import Outlet
+    from partstream.serving.recorded_outlet import RecordedOutlet
+    from partstream.serving.replies import AnswerReply
+    from partstream.serving.requests import HTTPRequest
+    from partstream.serving.state import ServerState
+
+__all__ = ["AnswerRun", "Deliver"]
+
+_CLIENT_LEFT: Final = 499
+"""What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
+
+Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
+"""Hands over the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
+
+
+class AnswerRun:
+    """One request for an answer.
+
+    Args:
+        state: What all requests share.
+        endpoint: Where it was asked.
+        request: The request without its body; that of the handshake for a turn of a WebSocket.
+        recall: What a socket itself remembers; None for HTTP.
+
+    Attributes:
+        endpoint: Where it was asked.
+        caller: Who asks; nobody in particular before that is known.
+        earlier: What of earlier answers the request refers to; None before it is found.
+        stored: The answer as it is remembered; None if nobody remembers it, or before its end.
+    """
+
+    def __init__(
+        self,
+        state: ServerState,
+        endpoint: Endpoint,
+        request: HTTPRequest,
+        recall: Callable[[Wanted], Earlier] | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.caller = NOBODY
+        self.earlier: Earlier | None = None
+        self.stored: StoredAnswer | None = None
+        self._state = state
+        self._settings = state.settings
+        self._request = request
+        self._recall = recall
+        self._time = time.time()
+        self._started = asyncio.get_running_loop().time()
+        self._asked: Asked | None = None
+        self._trace: AnswerTrace | None = None
+
+    def begin_trace(self, route: str) -> None:
+        """Begins the trace of the answer, if the owner of the server wants one.
+
+        Args:
+            route: The pattern of the path.
+        """
+        if self._state.start_trace is not None:
+            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
+
+    async def serve(
+        self,
+        wire: WireRequest,
+        deliver: Deliver,
+        client_leaves: Callable[[], Awaitable[None]],
+        *,
+        generates: bool = True,
+    ) -> None:
+        """Answers the request.
+
+        Args:
+            wire: The request.
+            deliver: Takes the reply.
+            client_leaves: Returns when the client has left.
+            generates: Whether a model answers; otherwise the answer is empty.
+
+        Raises:
+            PartstreamError: The request is refused; nothing was delivered.
+        """
+        endpoint, memory = self.endpoint, self._state.memory
+        remembered = await memory.remembered(endpoint.writes.state, wire, self.caller.name, self._recall)
+        self.earlier = remembered.earlier
+        self._asked = asked = endpoint.reads.read(remembered.asks)
+        model = await self._state.catalogue.find(asked.model)
+        outgoing = Outgoing(deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
+        recorded = self._recorded(remembered, outgoing, asked)
+        outlet: Outlet = recorded or outgoing
+        identity = Reply(self._request.request_id, int(self._time), secret=memory.secret)
+        kind = StreamReply if asked.stream else DocumentReply
+        reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet)
+        answer = RunningAnswer(
+            model,
+            asked,
+            reply,
+            outlet,
+            self._settings,
+            endpoint.writes.stopped,
+            self._trace,
+            is_kept=recorded is not None,
+            has_own_ids=endpoint.writes.state is not None,
+        )
+        if recorded is not None:
+            recorded.stop = answer.stop_for_client
+        self._state.admit(answer)
+        try:
+            await self._run(answer, reply, outgoing, model, client_leaves, recorded, generates=generates)
+        except asyncio.CancelledError:
+            answer.kill()
+            raise
+        finally:
+            self._state.dismiss(answer)
+
+    def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: Asked) -> RecordedOutlet | None:
+        """The outlet of an answer that the store or a socket remembers."""
+        state = self.endpoint.writes.state
+        if state is None or not (remembered.is_kept or self._recall is not None):
+            return None
+        return self._state.memory.recorded(state, remembered, self.caller.name, outgoing, is_stream=asked.stream)
+
+    async def _run(
+        self,
+        answer: RunningAnswer,
+        reply: AnswerReply,
+        outgoing: Outgoing,
+        model: CataloguedModel,
+        client_leaves: Callable[[], Awaitable[None]],
+        recorded: RecordedOutlet | None,
+        *,
+        generates: bool,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        watcher = loop.create_task(_watch(client_leaves, answer, outgoing, recorded))
+        pulse = Pulse(reply, outgoing, self._settings)
+        limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
+        if generates:
+            answer.start()
+        else:
+            answer.end_empty()
+        seconds = self._settings.answer_seconds + self._settings.stop_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await outgoing.pump()
+        except (ClientLeftError, TimeoutError):  # or it did not take the end in time
+            _leave(answer, outgoing, recorded)
+        finally:
+            watcher.cancel()
+            pulse.stop()
+            limit.cancel()
+        self._observe(answer.end(), reply, outgoing, model)
+        await answer.wind_down()
+        if recorded is not None:
+            self.stored = await recorded.ended()
+
+    # ---- what is known of it ----
+
+    def _observe(self, end: AnswerEnd, reply: AnswerReply, outgoing: Outgoing, model: CataloguedModel) -> None:
+        finish, first = end.finish, end.first_part_at
+        observation = replace(
+            self._observation(outgoing.head.status if outgoing.head is not None else _CLIENT_LEFT, end.error),
+            model=model.id,
+            provider=model.provider_name,
+            outcome=None if finish is None else finish.outcome,
+            reason=None if finish is None else finish.reason,
+            usage=None if finish is None else finish.usage,
+            is_usage_counted=end.is_usage_counted,
+            first_part_after=None if first is None else first - self._started,
+            bytes=outgoing.bytes,
+            events=reply.events,
+            is_cancelled=end.is_cancelled,
+            cost=_cost(end),
+            is_usage_kept=bool(end.kept),
+            response_id=None if finish is None else finish.response_id,
+            violations=end.violations.total(),
+        )
+        self._tell(observation)
+
+    def observe_refused(self, status: int, error: Exception) -> None:
+        """Tells everybody who counts answers of a request that was refused."""
+        self._tell(replace(self._observation(status, error), error=failure_of(error).kind.name.lower()))
+
+    def observe_left(self) -> None:
+        """Tells them of a request whose client left before it was whole."""
+        self._tell(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
+
+    def _tell(self, observation: AnswerObservation) -> None:
+        self._state.observe(observation, self._trace)
+
+    def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
+        asked = self._asked
+        return AnswerObservation(
+            time=self._time,
+            wire=self.endpoint.protocol.name,
+            model="" if asked is None else asked.model,
+            provider="",
+            status=status,
+            duration=asyncio.get_running_loop().time() - self._started,
+            request_id=self._request.request_id,
+            client=client_of(self._request.headers, asked),
+            caller=self.caller.name,
+            is_stream=asked is None or asked.stream,
+            error=None if error is None else type(error).__name__,
+        )
+
+
+async def _watch(
+    client_leaves: Callable[[], Awaitable[None]],
+    answer: RunningAnswer,
+    outgoing: Outgoing,
+    recorded: RecordedOutlet | None,
+) -> None:
+    """Cancels the provider as soon as the client leaves."""
+    await client_leaves()
+    _leave(answer, outgoing, recorded)
+
+
+def _leave(answer: RunningAnswer, outgoing: Outgoing, recorded: RecordedOutlet | None) -> None:
+    if recorded is not None:
+        recorded.cancel()
+    answer.cancel()
+    outgoing.close()
+
+
+def _cost(end: AnswerEnd) -> float | None:
+    """What the upstreams that were asked cost, as far as they say."""
+    known = [row.cost for row in end.kept if row.cost is not None]
+    return sum(known) if known else end.cost
