@@ -394,6 +394,59 @@ def test_draining_ends_what_is_left_with_the_last_event_of_its_wire(wire: Wire, 
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("path", "asked", "last"),
+    [
+        ("/v1/responses", {"input": "Hi"}, [b"event: response.incomplete\n", b'"reason":"server_stopped"', b"[DONE]"]),
+        ("/v1/messages", {"messages": [{"role": "user", "content": "Hi"}]}, [b"event: error\n", b"overloaded_error"]),
+        (CHAT, {"messages": [{"role": "user", "content": "Hi"}]}, [b'data: {"error":{', b"being stopped", b"[DONE]"]),
+        ("/api/chat", {"messages": [{"role": "user", "content": "Hi"}]}, [b'{"error":', b"being stopped"]),
+    ],
+)
+def test_a_stopped_stream_says_in_the_words_of_its_wire_that_it_is_not_whole(path, asked, last):
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        await silent(progress, token)
+
+    async def run():
+        application = app(Driven(answer))
+        request = call(application, path, {"model": "m", "stream": True, **asked})
+        await request.until(lambda: b"one" in request.body)
+        await within(application.drain(0))
+        await request.end()
+        end = request.body.partition(b"one")[2]
+        places = [end.find(one) for one in last]
+        assert -1 not in places
+        assert places == sorted(places)
+
+    asyncio.run(run())
+
+
+def test_the_end_of_the_application_ends_what_still_runs():
+    async def run():
+        application = app(Driven(silent))
+        messages = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+        sent = []
+
+        async def receive():
+            if len(messages) == 1:
+                request = call(application, CHAT, body())
+                while not application.open_answers:
+                    await asyncio.sleep(0)
+                requests.append(request)
+            return messages.pop(0)
+
+        async def send(message):
+            sent.append(message["type"])
+
+        requests = []
+        await within(application({"type": "lifespan"}, receive, send))
+        assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+        assert (await requests[0].end()).status in {503, 529}
+
+    asyncio.run(run())
+
+
 # ---- bounds ----
 
 
@@ -435,6 +488,20 @@ def test_one_answer_more_than_may_run_is_refused_and_asked_to_come_again():
         first.leave()
         await first.end()
         assert application.open_answers == 0
+
+    asyncio.run(run())
+
+
+def test_one_request_more_than_may_be_open_is_refused_before_its_body_is_read():
+    async def run():
+        application = app(Driven(silent), ServingSettings(concurrent_requests=1))
+        first = call(application, CHAT, chunks=[])
+        await asyncio.sleep(0)
+        second = await ask(application, CHAT, chunks=[])
+        assert (second.status, second.headers["retry-after"]) == (503, "1")
+        first.leave()
+        await first.end()
+        assert (await ask(application, "/v1/models")).status == 200
 
     asyncio.run(run())
 

@@ -2,7 +2,13 @@
 
 ::
 
-    from partstream.serving.app import app
+    from partstream.serving import ServingSettings, app
 
     application = app(provider)  # for uvicorn, granian, hypercorn, or a mount in Starlette and FastAPI
 """
+
+# From here on `partstream.serving.app` is the function; `from partstream.serving.app import` still finds the module.
+from partstream.serving.app import Providers, ServingApp, app
+from partstream.serving.settings import ServingSettings
+
+__all__ = ["Providers", "ServingApp", "ServingSettings", "app"]
