@@ -58,6 +58,21 @@ def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_p
     run(test())
 
 
+def test_for_a_server_that_asks_for_no_token_none_is_looked_for():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            url = upstream.base_url.removesuffix("/v1")
+            asked = ("--url", url, "--model", "text")
+            codex = await call("connect", "codex", *asked)
+            assert "env_key" not in codex.output
+            assert "auth" not in codex.output
+            assert "asks for no token" in codex.errors
+            assert '"apiKey": "none"' in (await call("connect", "opencode", *asked)).output
+            assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked)).output
+
+    run(test())
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -171,6 +171,8 @@ def _server(
             f"{error.message}\nStart a server by `partstream serve FILE`, name another by --url, or a model by --model."
         )
         sys.exit(ExitCode.FAILED)
+    if token is None:  # it has answered nevertheless
+        place = TokenPlace(TOKEN_VARIABLE, is_needed=False)
     record = _chosen(records, model_id, may_ask_person=may_ask_person)
     return _with_limits(Server(root, record.id, place), record)
 
@@ -254,6 +256,8 @@ def _print(client: Client, server: Server, settings: Settings, wire: str) -> Non
 
 
 def _token_notes(token: TokenPlace) -> list[str]:
+    if not token.is_needed:
+        return ["The server asks for no token: every program on its machine may ask it."]
     if token.file is None:
         return [f"{token.variable} has to be set where the client runs too."]
     return [] if token.file.is_file() else [f"{token.file} is made when `partstream serve` runs for the first time."]

@@ -50,19 +50,24 @@ _OPENCODE_PACKAGES: Final = {
 
 
 def _codex(server: Server, wire: str) -> Settings:
-    program, *arguments = server.token.command
     provider: dict[str, Any] = {"name": "Partstream", "base_url": server.v1, "wire_api": "responses"}
+    provider |= _codex_key(server.token)
     if wire == WEBSOCKET:
         provider["supports_websockets"] = True
-    if server.token.file is None:
-        provider["env_key"] = server.token.variable
-    else:
-        provider["auth"] = {"command": program, "args": arguments}
     values: dict[Key, Any] = {("model",): server.model, ("model_provider",): _PROVIDER}
     if server.window is not None:
         values["model_context_window",] = server.window
     values["model_providers", _PROVIDER] = provider
     return Settings((FileSettings(_CODEX, TomlFile(), values),))
+
+
+def _codex_key(token: TokenPlace) -> dict[str, Any]:
+    if not token.is_needed:
+        return {}
+    if token.file is None:
+        return {"env_key": token.variable}
+    program, *arguments = token.command
+    return {"auth": {"command": program, "args": arguments}}
 
 
 def _claude(server: Server, _wire: str) -> Settings:
@@ -83,14 +88,13 @@ def _claude(server: Server, _wire: str) -> Settings:
 
 
 def _opencode(server: Server, wire: str) -> Settings:
-    token = server.token
     limit = {"context": server.window or _USUAL_WINDOW, "output": server.output or _USUAL_OUTPUT}
     provider = {
         "npm": _OPENCODE_PACKAGES[wire],
         "name": "Partstream",
         "options": {
             "baseURL": server.v1,
-            "apiKey": f"{{env:{token.variable}}}" if token.file is None else f"{{file:{token.file}}}",
+            "apiKey": server.token.in_braces,
         },
         "models": {server.model: {"limit": limit}},
     }
@@ -132,7 +136,7 @@ def _qwen(server: Server, _wire: str) -> Settings:
 
 def _token_as_variable(token: TokenPlace) -> dict[str, str | TokenPlace]:
     """The variable of the token, for clients that look nowhere else."""
-    return {} if token.file is None else {token.variable: token}
+    return {} if token.file is None and token.is_needed else {token.variable: token}
 
 
 def _gemini(server: Server, _wire: str) -> Settings:

@@ -48,7 +48,8 @@ def _anthropic(server: Server) -> dict[str, str | TokenPlace]:
 
 
 def _token(server: Server) -> dict[str, str | TokenPlace]:
-    return {server.token.variable: server.token} if server.token.file is not None else {}
+    token = server.token
+    return {} if token.file is None and token.is_needed else {token.variable: token}
 
 
 def _openai_python(server: Server, wire: str) -> Program:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Server", "TokenPlace"]
 
 _IS_WINDOWS: Final = sys.platform == "win32"
+_ANY: Final = "none"
+"""What is said in the place of a token to a server that asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +24,34 @@ class TokenPlace:
     Attributes:
         variable: An environment variable that holds it, unless a file does.
         file: The file that holds it, or None.
+        is_needed: Whether the server asks for one at all; without it, clients that insist on one say a word.
     """
 
     variable: str
     file: Path | None = None
+    is_needed: bool = True
 
     @property
     def command(self) -> tuple[str, ...]:
         """A program that prints the token, with its arguments."""
+        if not self.is_needed:
+            return ("cmd", "/c", "echo", _ANY) if _IS_WINDOWS else ("echo", _ANY)
         if self.file is None:
             return ("cmd", "/c", f"echo %{self.variable}%") if _IS_WINDOWS else ("printenv", self.variable)
         return ("cmd", "/c", "type", str(self.file)) if _IS_WINDOWS else ("cat", str(self.file))
 
     @property
+    def in_braces(self) -> str:
+        """The token as opencode's own file refers to it."""
+        if not self.is_needed:
+            return _ANY
+        return f"{{env:{self.variable}}}" if self.file is None else f"{{file:{self.file}}}"
+
+    @property
     def in_shell(self) -> str:
         """The token as a POSIX shell writes it down without showing it."""
+        if not self.is_needed:
+            return _ANY
         return f'"${self.variable}"' if self.file is None else f'"$(cat {shlex.quote(str(self.file))})"'
 
 
