@@ -23,7 +23,7 @@ MAX_FUNCTION_LINES = 60
 
 # Bytes, events, parts, people: a room imports from the layers below its own, and from itself. Types count as well.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "events", "framing", "json_codec", "numbers", "user_folders"}),
+    frozenset({"_version", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
     frozenset({"arguments", "error_facts", "redaction", "visible_text"}),
     frozenset({"parts"}),
     frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
@@ -41,7 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
-    "json_codec", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
+    "json_codec", "kinds", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
     "visible_text",
 }  # fmt: skip
 

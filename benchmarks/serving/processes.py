@@ -104,7 +104,8 @@ def started(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env=os.environ | dict(environment),
+            # Bytecode is kept, whatever the environment says: who serves starts an installed program.
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from partstream.contract.checker import CheckMode, CodePlace, ContractChecker
 from partstream.errors import ContractViolationError
+from partstream.kinds import as_kind
 from partstream.outputs import Finish
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
@@ -71,9 +72,9 @@ class CheckedProgress:
         self._checker = ContractChecker(tools, mode, on_violation, locate=self._locate)
         self._check = self._checker.check
         self._report = progress.report
-        self._draining = progress if isinstance(progress, DrainingProgress) else None
-        self._finishing = progress if isinstance(progress, FinishingProgress) else None
-        self._waiting = progress if isinstance(progress, WaitingProgress) else None
+        self._draining = as_kind(progress, DrainingProgress)
+        self._finishing = as_kind(progress, FinishingProgress)
+        self._waiting = as_kind(progress, WaitingProgress)
         self._generator: AsyncGenerator[object, None] | None = None
         self._ended = False
 

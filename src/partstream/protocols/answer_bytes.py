@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import dumps_text
+from partstream.kinds import as_kind
 from partstream.outputs import RepeatingWriter
 from partstream.parts import TextPart, ThinkingPart
 
@@ -43,7 +44,7 @@ class AnswerBytes:
         self.events = 0
         self._writer = writer
         self._form = form
-        self._writes_repeated = writer if isinstance(writer, RepeatingWriter) else None
+        self._writes_repeated = as_kind(writer, RepeatingWriter)
         self._separator = form.start
         self._taken: type | None = None  # the class of the parts that the short way takes
         self._id: str | None = None

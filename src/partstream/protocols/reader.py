@@ -22,6 +22,7 @@ from partstream.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
+from partstream.kinds import as_kind
 from partstream.outputs import EndingStream, PausingStream, StreamOptions
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.thinking_text import open_response
@@ -107,8 +108,8 @@ class StreamReader:
         self._stream: ResponseStream = open_response(corner, options) if paused is None else paused
         if paused is not None:
             paused.go_on()
-        self._ending_stream = self._stream if isinstance(self._stream, EndingStream) else None
-        self._pausing_stream = self._stream if isinstance(self._stream, PausingStream) else None
+        self._ending_stream = as_kind(self._stream, EndingStream)
+        self._pausing_stream = as_kind(self._stream, PausingStream)
         self._events_of = corner.events_of
         self._decoder = (framing or row.framings[0]).make_decoder()
         self._repeated = self._decoder.repeated

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from partstream.kinds import as_kind
 from partstream.outputs import Finish, Outcome
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
 
@@ -31,9 +32,9 @@ class AnswerProgress:
     def __init__(self, progress: Progress) -> None:
         self.has_begun = False
         self._progress = progress
-        self._draining = progress if isinstance(progress, DrainingProgress) else None
-        self._finishing = progress if isinstance(progress, FinishingProgress) else None
-        self._waiting = progress if isinstance(progress, WaitingProgress) else None
+        self._draining = as_kind(progress, DrainingProgress)
+        self._finishing = as_kind(progress, FinishingProgress)
+        self._waiting = as_kind(progress, WaitingProgress)
         self._last: Finish | None = None
 
     def report(self, part: ResponsePart) -> None:

@@ -1,0 +1,35 @@
+"""Whether an object has what an interface asks for: as `isinstance` says it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from partstream.kinds import as_kind
+from partstream.outputs import EndingStream, PausingStream, RepeatingWriter, ReportingStream, StreamOptions
+from partstream.protocols.registry import PROTOCOLS
+from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
+
+KINDS = (
+    DrainingProgress, FinishingProgress, WaitingProgress, EndingStream, PausingStream, ReportingStream, RepeatingWriter,
+)  # fmt: skip
+
+
+class Drains:
+    def report(self, part: Any) -> None: ...
+    async def drain(self) -> None: ...
+
+
+VALUES = {
+    "nothing": object(),
+    "a progress that drains": Drains(),
+    "a progress of functions": SimpleNamespace(report=print, finish=print, wait=print),
+    "half a progress": SimpleNamespace(drain=print),
+    **{f"the adapter of {name}": row.read_response().open(StreamOptions()) for name, row in PROTOCOLS.items()},
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_an_object_has_what_isinstance_finds(value: object) -> None:
+    for kind in KINDS:
+        assert (as_kind(value, kind) is value) is isinstance(value, kind), kind
