@@ -79,10 +79,8 @@ class ServedSocket:
 
     Attributes:
         open: Makes the conversation of one socket, given the request of its handshake, which has no body.
-        open_seconds: How long a socket may be open.
         headers: Headers of the reply to the handshake.
     """
 
     open: Callable[[WireRequest], SocketConversation]
-    open_seconds: float = 3600.0
     headers: Mapping[str, str] = field(default_factory=_no_headers)

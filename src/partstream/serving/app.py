@@ -25,6 +25,7 @@ from partstream.serving.exchange import Exchange
 from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
 from partstream.serving.settings import ServingSettings
+from partstream.serving.sockets import SocketExchange
 from partstream.serving.state import Page, ServerState
 
 if TYPE_CHECKING:
@@ -147,8 +148,7 @@ class ServingApp:
         if kind == "http":
             await self._serve(request_of(scope, f"req_{token_hex(12)}"), receive, send)
         elif kind == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008, "reason": ""})
+            await self._serve_socket(scope, receive, send)
         elif kind == "lifespan":
             await self._live(receive, send)
         else:
@@ -174,6 +174,15 @@ class ServingApp:
         state.requests += 1
         try:
             await Exchange(state, meant, receive, send).serve()
+        finally:
+            state.requests -= 1
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state, request = self._state, request_of(scope, f"req_{token_hex(12)}")
+        meant = replace(request, path=state.routes.meant_path(request.path))
+        state.requests += 1
+        try:
+            await SocketExchange(state, meant, scope, receive, send).serve()
         finally:
             state.requests -= 1
 

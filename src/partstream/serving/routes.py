@@ -100,6 +100,19 @@ class Routes(Generic[AnyEndpoint]):
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
 
+    def socket_at(self, path: str) -> AnyEndpoint:
+        """The endpoint whose WebSocket stands at a path.
+
+        Raises:
+            NoRouteError: None is there.
+        """
+        there = [one for one in self._endpoints if one.reads.socket is not None]
+        found = next((one for one in there if fits_path(one.path, path)), None)
+        if found is None:
+            known = ", ".join(one.path for one in there) or "none"
+            raise NoRouteError(f"got a WebSocket at path {path}, expected it at {known}")
+        return found
+
     def meant_path(self, path: str) -> str:
         """The path that a client means, which may write `/v1` once too often, or not at all.
 

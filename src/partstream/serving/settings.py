@@ -86,6 +86,9 @@ SERVING_NUMBERS: Final = (
     ),
     ServingNumber("answer_seconds", 3600.0, 0.01, 86_400, "seconds", "How long one answer may take"),
     ServingNumber(
+        "socket_seconds", 3600.0, 0.01, 86_400, "seconds", "How long a WebSocket may be open between answers"
+    ),
+    ServingNumber(
         "stop_seconds", 5.0, 0, 600, "seconds", "How long a provider may take to stop when its answer is cancelled"
     ),
     ServingNumber(
@@ -126,6 +129,7 @@ class ServingSettings:
         keep_alive_seconds: In seconds.
         idle_event_seconds: In seconds.
         answer_seconds: In seconds.
+        socket_seconds: In seconds.
         stop_seconds: In seconds.
         buffer_bytes: In bytes.
         backlog_bytes: In bytes.
@@ -148,6 +152,7 @@ class ServingSettings:
     keep_alive_seconds: float = 15.0
     idle_event_seconds: float = 60.0
     answer_seconds: float = 3600.0
+    socket_seconds: float = 3600.0
     stop_seconds: float = 5.0
     buffer_bytes: int = 64 * _KIBIBYTE
     backlog_bytes: int = 16 * _MEBIBYTE

@@ -155,8 +155,6 @@ def test_a_failed_turn_that_continued_nothing_forgets_nothing() -> None:
     assert socket.recall(Wanted(first.id)).chain
 
 
-def test_a_socket_says_why_it_is_closed_after_an_hour() -> None:
-    assert READ_REQUEST.socket is not None
-    assert READ_REQUEST.socket.open_seconds == 3600
+def test_a_socket_says_why_it_is_closed_after_its_time() -> None:
     [frame] = opened().too_old()
     assert loads(frame.encode())["error"]["code"] == "websocket_connection_limit_reached"

@@ -29,7 +29,6 @@ __all__ = ["SOCKET", "ResponsesSocket"]
 
 _CREATE: Final = "response.create"
 _MOST_WAITING: Final = 8
-_OPEN_SECONDS: Final = 3600.0
 
 _NOT_OF_THE_REQUEST: Final = frozenset({"type", "generate", "stream", "stream_options"})
 """Fields of a message that are no fields of a response's body, or are not the client's to choose here."""
@@ -120,8 +119,7 @@ class ResponsesSocket:
 
     def too_old(self) -> list[str]:
         """The error for a socket that has been open for too long."""
-        minutes = f"{_OPEN_SECONDS / 60:g}"
-        message = f"this connection has been open for {minutes} minutes, the most that it may; open another one"
+        message = "this connection has been open for as long as it may; open another one"
         return [_error(400, message, "websocket_connection_limit_reached")]
 
 
@@ -133,4 +131,4 @@ def _error(status: int, message: str, code: str, param: str | None = None) -> st
     return dumps({"type": "error", "status": status, "error": error}).decode()
 
 
-SOCKET: Final = ServedSocket(open=ResponsesSocket, open_seconds=_OPEN_SECONDS)
+SOCKET: Final = ServedSocket(open=ResponsesSocket)
