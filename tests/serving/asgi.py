@@ -62,6 +62,14 @@ class Call:
         return self
 
 
+class Taken(list[bytes]):
+    """The pieces of a body; notes which of them the application has taken."""
+
+    def __init__(self, pieces: list[bytes], taken: list[bytes]) -> None:
+        super().__init__(pieces)
+        self.taken = taken
+
+
 def call(
     application: Any,
     path: str,
@@ -100,9 +108,12 @@ def call(
     if reads:
         reading.set()
     messages: list[dict[str, Any]] = []
+    taken: list[bytes] | None = getattr(chunks, "taken", None)
 
     async def receive() -> dict[str, Any]:
         if incoming:
+            if taken is not None:
+                taken.append(incoming[0]["body"])
             return incoming.pop(0)
         await left.wait()
         return {"type": "http.disconnect"}

@@ -13,8 +13,9 @@ from partstream.parts import TextPart
 from partstream.provider import DrainingProgress
 from partstream.serving.app import app
 from partstream.serving.settings import ServingSettings
+from partstream.upstreams.secret import Secret
 from partstream.usage import FinishReason, UnifiedFinishReason
-from serving.asgi import WAIT, ask, call
+from serving.asgi import WAIT, Taken, ask, call
 from serving.providers import Driven, deaf, silent
 from serving.wires import WIRES, Wire
 
@@ -462,6 +463,39 @@ def test_a_body_that_is_too_large_is_refused_while_it_comes():
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("key", ["wrong", None])
+def test_a_client_that_still_sends_is_refused_when_it_can_read_the_reply(key):
+    async def run():
+        settings = ServingSettings(body_bytes=1024, token=Secret("right"))
+        headers = {"authorization": f"Bearer {key or 'right'}", "content-length": "4000"}
+        taken = []
+        reply = await ask(app(Driven(silent), settings), CHAT, chunks=Taken([b"x" * 1000] * 4, taken), headers=headers)
+        assert reply.status == (401 if key else 413)
+        assert taken == [b"x" * 1000] * 4
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("pieces", "headers", "taken"),
+    [
+        (10, {}, 5),  # four times the largest body, and the piece in which that is noticed
+        (2, {"expect": "100-continue", "content-length": "2048"}, 0),
+    ],
+    ids=["too much", "sends nothing unasked"],
+)
+def test_no_more_of_a_refused_body_is_taken_than_helps_a_client(pieces, headers, taken):
+    async def run():
+        seen = []
+        settings = ServingSettings(body_bytes=1024)
+        chunks = Taken([b"x" * 1024] * pieces, seen)
+        reply = await ask(app(Driven(silent), settings), CHAT, chunks=chunks, headers=headers)
+        assert reply.status == 413
+        assert len(seen) == taken
+
+    asyncio.run(run())
+
+
 def test_a_body_that_does_not_come_is_refused_in_time():
     async def run():
         request = call(app(Driven(silent), ServingSettings(body_seconds=0.01)), CHAT, chunks=[])
@@ -497,7 +531,7 @@ def test_one_request_more_than_may_be_open_is_refused_before_its_body_is_read():
         application = app(Driven(silent), ServingSettings(concurrent_requests=1))
         first = call(application, CHAT, chunks=[])
         await asyncio.sleep(0)
-        second = await ask(application, CHAT, chunks=[])
+        second = await ask(application, CHAT, b"this is no JSON")
         assert (second.status, second.headers["retry-after"]) == (503, "1")
         first.leave()
         await first.end()

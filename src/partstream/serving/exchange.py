@@ -21,7 +21,8 @@ from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
 from partstream.serving.outgoing import Head
 from partstream.serving.replies import json_headers, stream_headers
-from partstream.serving.requests import ClientLeftError, json_object, read_body
+from partstream.serving.request_body import RequestBody
+from partstream.serving.requests import ClientLeftError, json_object
 from partstream.serving.routes import NoRouteError
 from partstream.serving.stored_replies import FrameReplay, stored_reply
 
@@ -58,10 +59,10 @@ class Exchange:
 
     def __init__(self, state: ServerState, request: HTTPRequest, receive: Receive, send: Send) -> None:
         self._state = state
-        self._settings = state.settings
         self._request = request
         self._receive = receive
         self._send = _leaving(send)
+        self._body = RequestBody(request, receive, state.settings)
         self._endpoint = state.routes.nearest(request.path)
         self._run = AnswerRun(state, self._endpoint, request)
         self._is_answer = False
@@ -70,18 +71,25 @@ class Exchange:
     async def serve(self) -> None:
         """Answers the request; raises nothing that the server would have to tell the client."""
         try:
-            await self._dispatch()
+            try:
+                await self._dispatch()
+            except ClientLeftError:
+                raise
+            except Exception as error:
+                if self._is_head_sent:
+                    raise
+                await self._tell_refusal(error)
         except ClientLeftError:
             if self._is_answer:
                 self._run.observe_left()
-        except Exception as error:
-            if self._is_head_sent:
-                raise
-            if not isinstance(error, PartstreamError):
-                _logger.exception("a request could not be served because of a fault of the server")
-            status = await self._refuse(*_refusal(error))
-            if self._is_answer:
-                self._run.observe_refused(status, error)
+
+    async def _tell_refusal(self, error: Exception) -> None:
+        if not isinstance(error, PartstreamError):
+            _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+        await self._body.discard()
+        status = await self._refuse(*_refusal(error))
+        if self._is_answer:
+            self._run.observe_refused(status, error)
 
     async def _dispatch(self) -> None:
         """Finds what is asked for and who asks, then answers."""
@@ -117,7 +125,7 @@ class Exchange:
         """Sends a document that stands beside the answers."""
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked
-        body = await read_body(request, self._receive, self._settings)
+        body = await self._body.read()
         wire = self._endpoint.request(
             request.path, json_object(body) if body else {}, request.headers, request.query, request.method
         )
@@ -133,7 +141,7 @@ class Exchange:
     async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
         """Reads or changes an answer that is kept."""
         request, endpoint = self._request, self._endpoint
-        await read_body(request, self._receive, self._settings)
+        await self._body.read()
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
         if not isinstance(found, FrameReplay):
@@ -146,7 +154,7 @@ class Exchange:
 
     async def _answer(self) -> None:
         request = self._request
-        body = json_object(await read_body(request, self._receive, self._settings))
+        body = json_object(await self._body.read())
         wire = self._endpoint.request(request.path, body, request.headers, request.query)
         await self._run.serve(wire, self._deliver, self._client_leaves)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
-
-if TYPE_CHECKING:
-    from partstream.serving.settings import ServingSettings
 
 __all__ = [
     "ClientLeftError",
@@ -25,7 +21,6 @@ __all__ = [
     "headers_of",
     "json_object",
     "path_of",
-    "read_body",
     "request_of",
 ]
 
@@ -90,41 +85,6 @@ def path_of(scope: Scope) -> str:
 
 
 _SAFE: Final = "/:@!$&'()*+,;=~%-._"
-
-
-async def read_body(request: HTTPRequest, receive: Receive, settings: ServingSettings) -> bytes:
-    """The body of a request.
-
-    Raises:
-        RequestFailedError: It is too large, or takes too long.
-        ClientLeftError: The client left before it was whole.
-    """
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > settings.body_bytes:
-        raise _too_large(int(declared), settings.body_bytes)
-    body = bytearray()
-    try:
-        async with asyncio.timeout(settings.body_seconds):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientLeftError("the client left before its request was whole")
-                body += message.get("body", b"")
-                if len(body) > settings.body_bytes:
-                    raise _too_large(len(body), settings.body_bytes)
-                if not message.get("more_body", False):
-                    return bytes(body)
-    except TimeoutError as error:
-        said = f"got {len(body):,} bytes within {settings.body_seconds:g} seconds, expected the whole request"
-        raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), _CLOSE) from error
-
-
-_CLOSE: Final = ("connection", "close")
-
-
-def _too_large(size: int, most: int) -> RequestFailedError:
-    said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
-    return RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), _CLOSE)
 
 
 def json_object(body: bytes) -> dict[str, Any]:
