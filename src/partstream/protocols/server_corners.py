@@ -95,6 +95,8 @@ class WriteResponse:
         request_id_header: The response header in which clients of this wire look for the id of their request.
         aliases: Prefixes with which clients of this wire may name every model, such as `maker/`.
         stopped: The outcome with which an answer ends that the server stops, as when it is shut down.
+        drops_thinking_state: Whether the official clients of this wire have no field for the opaque state of thinking,
+            or the wire has none: a server remembers it for them.
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
     """
@@ -112,6 +114,7 @@ class WriteResponse:
     request_id_header: str = "x-request-id"
     aliases: tuple[str, ...] = ()
     stopped: Outcome = Outcome.FAILED
+    drops_thinking_state: bool = False
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
 

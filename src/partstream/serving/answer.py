@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from partstream.serving.outgoing import Outlet
     from partstream.serving.replies import AnswerReply
     from partstream.serving.settings import ServingSettings
+    from partstream.serving.thinking_memory import CallersMemory
     from partstream.tokens.ledger.rows import UsageRow
 
 __all__ = ["AnswerEnd", "RunningAnswer"]
@@ -87,6 +88,7 @@ class RunningAnswer:
         trace: Wants to know when the provider is asked, or None.
         is_kept: Whether somebody remembers the answer: its end is written even if the client has left.
         has_own_ids: Whether clients give the id of the answer back to this server: it is not the upstream's then.
+        thinking: The state of thinking that the caller got in earlier answers, or None.
     """
 
     def __init__(
@@ -101,9 +103,11 @@ class RunningAnswer:
         *,
         is_kept: bool = False,
         has_own_ids: bool = False,
+        thinking: CallersMemory | None = None,
     ) -> None:
         self._model = model
-        self._asked = asked
+        self._asked = asked if thinking is None else replace(asked, messages=thinking.restored(asked.messages))
+        self._thinking = thinking
         self._reply = reply
         self._settings = settings
         self._stopped = stopped
@@ -303,12 +307,20 @@ class RunningAnswer:
         self._is_over = True
         self._finish = finish
         self._error = self._error or finish.error
+        self._remember_thinking(finish)
         try:
             self._reply.finish(replace(finish, response_id=None) if self._has_own_ids else finish)
         except Exception as error:
             _logger.exception("the end of an answer of the provider %s could not be written", self._name)
             self._error = error
             self._reply.break_off(error)
+
+    def _remember_thinking(self, finish: Finish) -> None:
+        """Keeps the state of thinking for clients that will not give it back."""
+        state, kept = self._progress.state, self._progress.kept
+        is_whole = finish.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} and kept.length == 1.0
+        if self._thinking is not None and state is not None and is_whole:
+            self._thinking.remember(kept.message().content, state)
 
     def _silence_provider(self) -> None:
         """Lets no further part pass, then tells the provider that nobody waits."""

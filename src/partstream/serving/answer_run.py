@@ -7,6 +7,7 @@ servers give (serving facts 5.3, rule 1).
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
     from partstream.serving.replies import AnswerReply
     from partstream.serving.requests import HTTPRequest
     from partstream.serving.state import ServerState
+    from partstream.serving.thinking_memory import CallersMemory
 
 __all__ = ["AnswerRun", "Deliver"]
+
+_logger = logging.getLogger("partstream.serving")
 
 _CLIENT_LEFT: Final = 499
 """What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
@@ -115,6 +119,7 @@ class AnswerRun:
         remembered = await memory.remembered(endpoint.writes.state, wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
         self._asked = asked = endpoint.reads.read(remembered.asks)
+        _say_unmapped(asked, self._request.request_id)
         model = await self._state.catalogue.find(asked.model)
         outgoing = Outgoing(deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
         recorded = self._recorded(remembered, outgoing, asked)
@@ -132,6 +137,7 @@ class AnswerRun:
             self._trace,
             is_kept=recorded is not None,
             has_own_ids=endpoint.writes.state is not None,
+            thinking=self._thinking_memory(),
         )
         if recorded is not None:
             recorded.stop = answer.stop_for_client
@@ -219,6 +225,11 @@ class AnswerRun:
     def _tell(self, observation: AnswerObservation) -> None:
         self._state.observe(observation, self._trace)
 
+    def _thinking_memory(self) -> CallersMemory | None:
+        """What the caller may miss, on a wire that cannot give it back; on others, it comes back by itself."""
+        drops = self.endpoint.writes.drops_thinking_state
+        return self._state.thinking.of(self.caller.name) if drops else None
+
     def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
         asked = self._asked
         return AnswerObservation(
@@ -252,6 +263,13 @@ def _leave(answer: RunningAnswer, outgoing: Outgoing, recorded: RecordedOutlet |
         recorded.cancel()
     answer.cancel()
     outgoing.close()
+
+
+def _say_unmapped(asked: Asked, request_id: str) -> None:
+    """Says in the log what of a request has no place here: the names and how often, never a value."""
+    if asked.unmapped:
+        counts = {name: value if type(value) is int else 1 for name, value in asked.unmapped.items()}
+        _logger.info("request %s holds what has no place here: %s", request_id, counts)
 
 
 def _cost(end: AnswerEnd) -> float | None:

@@ -40,6 +40,7 @@ class AnswerProgress:
         cost: The cost in US dollars that came with it, or None.
         has_calls: Whether a part was a call of a tool.
         kept: What is kept of the answer.
+        state: The last metadata of thinking, which lists the state of all of it; None while there is none.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class AnswerProgress:
         "first_part_at",
         "has_calls",
         "kept",
+        "state",
         "usage",
     )
 
@@ -61,6 +63,7 @@ class AnswerProgress:
         self.usage: Usage | None = None
         self.cost: float | None = None
         self.has_calls = False
+        self.state: Mapping[str, Any] | None = None
         self._take = reply.take
         self._outlet = outlet
         self._on_failure = on_failure
@@ -99,6 +102,7 @@ class AnswerProgress:
         if isinstance(part, ThinkingPart):
             text = thinking_text(part)
             part = part if text is part.value else replace(part, value=text)
+            self.state = part.metadata or self.state
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
         self.has_calls = self.has_calls or isinstance(part, ToolCallPart)

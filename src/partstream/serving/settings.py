@@ -107,6 +107,14 @@ SERVING_NUMBERS: Final = (
         "bytes",
         "How much of an answer waits for a slow client at most, if the provider does not wait",
     ),
+    ServingNumber(
+        "thinking_bytes",
+        32 * _MEBIBYTE,
+        0,
+        1024 * _MEBIBYTE,
+        "bytes",
+        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none",
+    ),
     ServingNumber("models_seconds", 300.0, 0, 86_400, "seconds", "How long the list of a provider's models is kept"),
 )
 """The numbers among the settings of a server; the command line and the documentation are made from them."""
@@ -132,6 +140,7 @@ class ServingSettings:
         socket_seconds: In seconds.
         stop_seconds: In seconds.
         buffer_bytes: In bytes.
+        thinking_bytes: In bytes.
         backlog_bytes: In bytes.
         models_seconds: In seconds.
         store: Keeps the answers that clients ask to store; None for a server that stores none.
@@ -155,6 +164,7 @@ class ServingSettings:
     socket_seconds: float = 3600.0
     stop_seconds: float = 5.0
     buffer_bytes: int = 64 * _KIBIBYTE
+    thinking_bytes: int = 32 * _MEBIBYTE
     backlog_bytes: int = 16 * _MEBIBYTE
     models_seconds: float = 300.0
     store: AnswerStore | None = None

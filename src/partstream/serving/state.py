@@ -15,6 +15,7 @@ from partstream.serving.failures import RequestFailedError
 from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
 from partstream.serving.routes import Routes
+from partstream.serving.thinking_memory import ThinkingMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -64,6 +65,7 @@ class ServerState:
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         catalogue: The models.
         memory: What it remembers of its answers.
+        thinking: The state of thinking that clients of some wires cannot give back.
         finished: Fires once for each request that asked for an answer.
         requests: How many requests are being read or answered.
         is_draining: Whether new answers are refused.
@@ -86,6 +88,7 @@ class ServerState:
         aliases = (alias for one in corners for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        self.thinking = ThinkingMemory(settings.thinking_bytes)
         self._authenticate = _authenticator(settings, endpoints.values())
         self.finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0

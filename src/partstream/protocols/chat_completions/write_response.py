@@ -187,4 +187,5 @@ WRITE_RESPONSE: Final = WriteResponse(
     end_of_stream=b"data: [DONE]\n\n",
     documents=MODEL_DOCUMENTS,
     fail=common_reply,
+    drops_thinking_state=True,  # the official types have no field for it
 )

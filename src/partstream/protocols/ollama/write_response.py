@@ -171,6 +171,7 @@ WRITE_RESPONSE: Final = WriteResponse(
     document=_document,
     error=_error,
     fail=_failed_reply,
+    drops_thinking_state=True,
     content_type="application/x-ndjson",
     documents=DOCUMENTS,
     base_paths=("/api",),
