@@ -354,4 +354,5 @@ def test_whatever_a_document_holds_the_reader_says_what_became_of_it(document: A
 )
 def test_an_error_has_the_type_that_the_client_knows(status: int, kind: str) -> None:
     body = error_body(status, "What it is.")
+    assert body.pop("generationId").startswith("gen_"), "what identifies the request for support"
     assert body == {"error": {"message": "What it is.", "type": kind, "param": None, "code": None}}

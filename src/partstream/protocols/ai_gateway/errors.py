@@ -5,6 +5,8 @@ Source: `create-gateway-error.ts` of `@ai-sdk/gateway` 4.0.146, which knows the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.carried import Carried
@@ -36,12 +38,20 @@ _TYPES: Final[dict[int, str]] = {
 def error_body(status: int, message: str) -> Chunk:
     """The JSON body of an HTTP error."""
     default = "internal_server_error" if status >= _DEFAULT_STATUS else "invalid_request_error"
-    return {"error": {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}}
+    error = {"message": message, "type": _TYPES.get(status, default), "param": None, "code": None}
+    return {"error": error, "generationId": _generation(f"{status}/{message}")}
 
 
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply, with the types that the gateway's client makes its errors of."""
-    return common_reply(failure, _ROWS)
+    reply = common_reply(failure, _ROWS)
+    generation = _generation(failure.request_id or f"{reply.status}/{failure.message}")
+    return replace(reply, body={**reply.body, "generationId": generation})
+
+
+def _generation(what: str) -> str:
+    """What identifies a request for support, beside its error."""
+    return f"gen_{sha256(what.encode(errors='surrogatepass')).hexdigest()[:24]}"
 
 
 _REQUEST: Final = "invalid_request_error"
