@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
+from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.served import endpoint_at
-from partstream.testing.served_models import SERVED_MODELS
+from partstream.testing.token_rule import count_prompt
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _count(request: ReceivedRequest) -> int:
     """The tokens of one text of the user."""
     endpoint = endpoint_at("/v1beta/models/text:generateContent")
     asked = endpoint.reads.read(endpoint.request("/v1beta/models/text:generateContent", request.body, request.headers))
-    return SERVED_MODELS[0].count(asked)
+    return count_prompt(asked).all
 
 
 WIRE: Final = Wire(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from clients.wires import Wire
-from partstream.testing.served_models import SERVED_MODELS
+from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.usage import UnifiedFinishReason
 
 if TYPE_CHECKING:

@@ -1,10 +1,12 @@
 """A server of the tests' own on loopback: it closes what it has accepted, however the test ends."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream.testing.connection import Limits, ServerConnection
+from partstream.testing.connection import HTTPRequest, Limits, ServerConnection
+from partstream.testing.stage import reply_of
+from partstream.testing.steps import Step
 
 _TURNS_OF_ACCEPTING = 5
 
@@ -21,6 +23,11 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
 
     async with accepting(serve_one) as url:
         yield url
+
+
+async def deliver(connection: ServerConnection, request: HTTPRequest, steps: Iterable[Step]) -> None:
+    """Answers the request that was read last with these steps."""
+    await connection.answer(request, reply_of(steps))
 
 
 @asynccontextmanager

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from commands import Ended, call, run
 
-from listening import listening
-from partstream.testing.connection import Delivery, ServerConnection
+from listening import deliver, listening
+from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from upstreams.upstreams import server_of
 
@@ -218,7 +218,7 @@ async def _said_by_server_with(
                 reply = document(200, documents[request.path])
             if request.path == endpoint:
                 reply = document(400, _error("got nothing, expected a conversation"))
-            await connection.deliver(reply, Delivery(), lambda: None)
+            await deliver(connection, request, reply)
 
     async with listening(serve) as url:
         return await _asked(command, f"{url}{base}", **environment), paths

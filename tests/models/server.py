@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from listening import listening
+from listening import deliver, listening
 from models.lists import as_bytes
-from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
+from partstream.testing.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher
@@ -80,7 +80,7 @@ async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator
 
     async def serve(connection: ServerConnection) -> None:
         while (request := await connection.next_request()) is not None:
-            await connection.deliver(await server.reply(request), Delivery(), lambda: None)
+            await deliver(connection, request, await server.reply(request))
 
     async with listening(serve) as url:
         server.url = f"{url}/v1"

@@ -1,4 +1,4 @@
-"""What stands at a path of the replay upstream, for protocols that share paths and for paths that name the model."""
+"""What stands at a path of a server, for protocols that share paths and for paths that name the model."""
 
 from dataclasses import replace
 
@@ -8,9 +8,9 @@ from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.served_documents import ServedDocument
+from partstream.serving.endpoints import endpoints_of
+from partstream.serving.failures import failure_of
 from partstream.serving.routes import NoRouteError, Routes
-from partstream.testing.answering import refusal_body
-from partstream.testing.served import endpoints_of
 
 OWN = PROTOCOLS[DEFAULT_PROTOCOL]
 HEADER = "x-their-version"
@@ -108,10 +108,9 @@ def test_the_corners_get_the_path_with_the_model_and_the_base_path_where_it_was_
 
 
 def test_a_refusal_stands_in_the_error_object_of_the_protocol():
-    (endpoint,) = endpoints_of([FIRST]).values()
+    writes = OWN.write_response()
     error = RefusedRequestError("No.", "messages", "bad", fields={"details": [1]})
-    said = refusal_body(endpoint, error)["error"]
+    said = writes.failed(failure_of(error)).body["error"]
     assert (said["message"], said["param"], said["code"], said["details"]) == ("No.", "messages", "bad", [1])
-    assert (
-        refusal_body(endpoint, RefusedRequestError("No."))["error"] == OWN.write_response().error(400, "No.")["error"]
-    )
+    said = writes.failed(failure_of(RefusedRequestError("No."))).body["error"]
+    assert (said["message"], said["param"], said["code"]) == ("No.", None, None)

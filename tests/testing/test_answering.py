@@ -8,10 +8,11 @@ import pytest
 
 from partstream.errors import CallerError
 from partstream.testing import ReplayUpstream
-from partstream.testing.answering import Answering, Moment
-from partstream.testing.connection import HTTPRequest
+from partstream.testing.admission import Admission
+from partstream.testing.exchanges import ReceivedRequest, ServedExchange
+from partstream.testing.replaying import CURRENT, Current
 from partstream.testing.scenarios import SCENARIOS, UnknownScenarioError
-from partstream.testing.steps import Stall
+from partstream.testing.served import DEFAULT_PATH, ENDPOINTS
 from testing.clients import body, read_events, run, said
 
 TOKEN = token_hex(8)
@@ -70,17 +71,21 @@ def test_a_fault_in_the_header_goes_before_the_text_and_that_before_the_option()
 
 
 def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
-    answering = Answering("long=5", replay=None, pace=0.2, fault=None, token=None)
+    endpoint = ENDPOINTS[DEFAULT_PATH]
+    admission = Admission("long=5", replay=None, pace=0.2, fault=None)
 
-    def pauses(text, **headers):
-        content = json.dumps(body(text)).encode()
-        plan = answering.plan(HTTPRequest("POST", "/v1/responses", headers, content), Moment(1, 1, 0.0))
-        return [step.seconds for step in plan.steps if isinstance(step, Stall)]
+    def pace(text, **headers):
+        request = endpoint.request(DEFAULT_PATH, body(text), headers)
+        received = ReceivedRequest(1, "POST", DEFAULT_PATH, headers, request.body, b"")
+        current = Current(ServedExchange(received, 0.0), attempt=1, now=0.0)
+        CURRENT.set(current)
+        admission.admit(endpoint, request, endpoint.reads.read(request))
+        return current.plan.pace
 
-    assert pauses("Hi") == [0.2] * 4
-    assert pauses("pace:10") == [0.01] * 4
-    assert pauses("pace:10", **{"x-partstream-pace-ms": "20"}) == [0.02] * 4
-    assert pauses("pace:60000", **{"x-partstream-pace-ms": "0"}) == []
+    assert pace("Hi") == 0.2
+    assert pace("pace:10") == 0.01
+    assert pace("pace:10", **{"x-partstream-pace-ms": "20"}) == 0.02
+    assert pace("pace:60000", **{"x-partstream-pace-ms": "0"}) == 0.0
 
 
 def test_without_a_stream_the_answer_is_one_document():

@@ -4,20 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from partstream import ChatMessage, RequestOptions
 from partstream.errors import InvalidRequestError
-from partstream.outputs import Asked, Finish, Outcome, Reply
-from partstream.parts import TextPart, ToolCallPart
 from partstream.protocols.protocol import key_in_header
 from partstream.protocols.registry import DEFAULT_PROTOCOL, PROTOCOLS
-from partstream.testing.directives import NamedValue
+from partstream.serving.endpoints import endpoints_of
 from partstream.testing.scenarios import UnknownScenarioError
-from partstream.testing.scripted import play
-from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, endpoints_of, reply_identity, scenario_events
-from partstream.testing.steps import END_OF_STREAM
-
-every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
-ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")
+from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS, reply_identity, scenario_events
 
 
 def test_the_default_path_is_that_of_the_default_protocol():
@@ -53,36 +45,6 @@ def test_the_key_is_in_the_header_that_the_protocol_has_for_it():
     assert ours.pop("gemini") == {"x-goog-api-key"}
     ours.pop("anthropic-messages", None)
     assert set().union(*ours.values()) == {"authorization"}
-
-
-@every_endpoint
-def test_the_first_event_of_each_part_begins_a_piece_of_the_answer(endpoint):
-    outputs = [TextPart("one"), TextPart("two"), ToolCallPart("c", "f", {"city": "Lisbon"})]
-    sends = list(endpoint.sends(ASKED, [*outputs, Finish(Outcome.COMPLETED)], Reply("identity", 1, 7)))
-    assert sum(send.piece for send in sends) == len(outputs)
-    assert all(send.is_event or send.event == END_OF_STREAM for send in sends)
-    assert next(send for send in sends if b"two" in send.data).piece
-
-
-WHOLE_AT_ONCE = {"gemini", "ollama"}
-"""The wires on which a call comes in one event (facts gemini.md 4)."""
-
-
-STREAMING = {path: one for path, one in ENDPOINTS.items() if one.protocol.name not in WHOLE_AT_ONCE}
-
-
-@pytest.mark.parametrize("endpoint", STREAMING.values(), ids=STREAMING)
-def test_no_call_is_whole_before_its_last_event(endpoint):
-    call = ToolCallPart("c", "f", {"city": "Lisbon"})
-    sends = list(endpoint.sends(ASKED, [call, Finish(Outcome.COMPLETED)], Reply("identity", 1, 7)))
-    pieces = [send.data for send in sends if b"city" in send.data or b"Lisbon" in send.data]
-    assert len(pieces) == 1 or any(b"city" in one and b"Lisbon" not in one for one in pieces), "or in one event alone"
-
-
-@every_endpoint
-def test_an_event_is_made_when_it_is_sent(endpoint):
-    sends = endpoint.sends(ASKED, play(NamedValue("long", "1000000"), ASKED, "one"), Reply("identity", 1))
-    assert next(sends).is_event
 
 
 def test_a_scenario_gives_its_whole_stream():

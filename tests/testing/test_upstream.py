@@ -80,6 +80,17 @@ def test_a_whole_answer_is_told_apart_from_a_client_that_left():
     run(check)
 
 
+def test_an_event_is_made_when_it_is_sent():
+    async def check(upstream, client):
+        async with client.stream("POST", "/responses", json=body("scenario:long=1000000")) as response:
+            await anext(response.aiter_raw())
+        exchange = await upstream.wait_for_end()
+        assert exchange.delivery.outcome is Outcome.CLIENT_CLOSED
+        assert 0 < exchange.delivery.events_sent < 1_000_000
+
+    run(check)
+
+
 def test_a_wait_has_a_bound_and_says_what_there_was():
     async def check(upstream, client):
         async with client.stream("POST", "/responses", json=body("fault:stall=2")):

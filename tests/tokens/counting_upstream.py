@@ -5,17 +5,15 @@ the tokenizer itself.
 """
 
 import json
-import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any
 
 from listening import listening
 from partstream.json_codec import dumps, loads
-from partstream.testing.answering import Answering, Moment
-from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
-from partstream.testing.steps import Send, Step
+from partstream.testing import ReplayUpstream
+from partstream.testing.connection import Application, Message, Receive, Scope, Send, ServerConnection
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting.counters import bpe_openai_counter
 
@@ -70,29 +68,33 @@ def _count(text: str) -> int:
 @asynccontextmanager
 async def counting_upstream() -> AsyncIterator[str]:
     """The base URL of such a server on loopback."""
-    answering = Answering("text", None, 0.0, None, None)
-    started = time.time()
+    upstream = ReplayUpstream()
 
     async def serve(connection: ServerConnection) -> None:
-        number = 0
         while (request := await connection.next_request()) is not None:
-            number += 1
-            plan = answering.plan(request, Moment(number, 1, started))
-            await connection.deliver(_with_usage(request, plan.steps), Delivery(), lambda: None)
+            await connection.answer(request, _counting(upstream.application, count_prompt(loads(request.body))))
 
     async with listening(serve) as url:
         yield f"{url}/v1"
 
 
-def _with_usage(request: HTTPRequest, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps of a reply, with the tokens of the prompt as they are counted here."""
-    for step in steps:
-        if isinstance(step, Send) and step.event == "response.completed":
-            head, data = step.data.split(b"data: ", 1)
-            event = loads(data.strip())
-            usage = event["response"]["usage"]
-            usage["input_tokens"] = count_prompt(loads(request.body))
-            usage["total_tokens"] = usage["input_tokens"] + usage["output_tokens"]
-            yield Send(head + b"data: " + dumps(event) + b"\n\n", step.event)
-        else:
-            yield step
+def _counting(application: Application, tokens: int) -> Application:
+    """The application, with that number as the tokens of the prompt in what it reports."""
+
+    async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+        await application(scope, receive, lambda message: send(_with_usage(message, tokens)))
+
+    return counting
+
+
+def _with_usage(message: Message, tokens: int) -> Message:
+    """The message, with the tokens of the prompt if it holds the event that reports them."""
+    data = message.get("body", b"")
+    if not data.startswith(b"event: response.completed"):
+        return message
+    head, said = data.split(b"data: ", 1)
+    event = loads(said.strip())
+    usage = event["response"]["usage"]
+    usage["input_tokens"] = tokens
+    usage["total_tokens"] = tokens + usage["output_tokens"]
+    return message | {"body": head + b"data: " + dumps(event) + b"\n\n"}

@@ -40,7 +40,7 @@ def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_
                 assert (await ask(provider, "Hi")).text == HELLO
             asked = {exchange.request.path for exchange in upstream.exchanges}
             assert {"/v1/models", "/v1/responses/input_tokens", "/v1/responses"} <= asked
-            assert len(upstream._connections) == 1
+            assert upstream.open_connections == 1
             assert _clients() == before + 1
             await provider.aclose()
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from listening import listening
+from listening import deliver, listening
 from partstream.outputs import FileMode, StreamOptions
 from partstream.parts import DataPart, TextPart
-from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
+from partstream.testing.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstreams import Timeouts
 from partstream.upstreams.linked_files import FileLimits, LinkedFiles, is_public
@@ -32,7 +32,7 @@ async def served(routes: dict[str, Iterable[Step]]) -> AsyncIterator[tuple[str, 
         while (request := await connection.next_request()) is not None:
             requests.append(request)
             reply = routes.get(request.path, document(404, b"{}"))
-            await connection.deliver(reply, Delivery(), lambda: None)
+            await deliver(connection, request, reply)
 
     async with listening(serve) as url:
         yield url, requests

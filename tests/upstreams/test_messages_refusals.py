@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from listening import listening
+from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool
 from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
@@ -18,7 +18,7 @@ from partstream.messages import ToolMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, PromptCache
-from partstream.testing.connection import Delivery, ServerConnection
+from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import Secret
@@ -274,7 +274,7 @@ def test_the_headers_carry_version_betas_and_one_key() -> None:
         async def serve(connection: ServerConnection) -> None:
             while (request := await connection.next_request()) is not None:
                 headers.append(dict(request.headers))
-                await connection.deliver(HELLO, Delivery(), lambda: None)
+                await deliver(connection, request, HELLO)
 
         async with listening(serve) as url, gateway_to(f"{url}/v1", **MESSAGES, api_key=Secret("k-1")) as provider:
             answer = await ask(provider, "Hi", options=RequestOptions(TOOLS), model_id=SONNET)

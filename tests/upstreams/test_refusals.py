@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from listening import listening
+from listening import deliver, listening
 from partstream import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import dumps
-from partstream.testing.connection import Delivery, ServerConnection
+from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.ledger.rows import LimitRow
@@ -40,7 +40,7 @@ async def server(answer_to: Callable[[Body], list[Step]]) -> AsyncIterator[tuple
     async def serve(connection: ServerConnection) -> None:
         while (request := await connection.next_request()) is not None:
             came.append(json.loads(request.body))
-            await connection.deliver(answer_to(came[-1]), Delivery(), lambda: None)
+            await deliver(connection, request, answer_to(came[-1]))
 
     async with listening(serve) as url:
         yield f"{url}/v1", came

@@ -158,7 +158,7 @@ def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
                 answer = transport.stream(exchange(body))
                 assert [batch async for batch in answer]
                 assert (await upstream.wait_for_end(number)).delivery.outcome is Delivered.WHOLE
-            assert len(upstream._connections) == 1
+            assert upstream.open_connections == 1
             await http.aclose()
 
     run(test())

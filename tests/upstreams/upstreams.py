@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from garbage import only_own_garbage
-from listening import listening
+from listening import deliver, listening
 from partstream import (
     CancellationToken,
     CancellationTokenSource,
@@ -21,7 +21,7 @@ from partstream import (
 from partstream.errors import LanguageModelError
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import Delivery, HTTPRequest, ServerConnection
+from partstream.testing.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import Step
 from partstream.tokens.ledger.ledger import Ledger
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts
@@ -112,7 +112,7 @@ async def server_of(*replies: Iterable[Step]) -> AsyncIterator[tuple[str, list[H
         while (request := await connection.next_request()) is not None:
             requests.append(request)
             reply = replies[min(len(requests), len(replies)) - 1]
-            await connection.deliver(reply, Delivery(), lambda: None)
+            await deliver(connection, request, reply)
 
     async with listening(serve) as url:
         yield f"{url}/v1", requests

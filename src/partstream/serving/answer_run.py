@@ -120,11 +120,15 @@ class AnswerRun:
         self.earlier = remembered.earlier
         self._asked = asked = endpoint.reads.read(remembered.asks)
         _say_unmapped(asked, self._request.request_id)
+        rules = self._state.rules
+        if rules.admit is not None:
+            rules.admit(endpoint, wire, asked)
         model = await self._state.catalogue.find(asked.model)
         outgoing = Outgoing(deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
         recorded = self._recorded(remembered, outgoing, asked)
         outlet: Outlet = recorded or outgoing
-        identity = Reply(self._request.request_id, int(self._time), secret=memory.secret)
+        usual = Reply(self._request.request_id, int(self._time))
+        identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet)
         answer = RunningAnswer(

@@ -24,6 +24,7 @@ from partstream.provider import LanguageModelChatProvider
 from partstream.serving.exchange import Exchange
 from partstream.serving.replies import json_headers
 from partstream.serving.requests import request_of
+from partstream.serving.rules import ServingRules
 from partstream.serving.settings import ServingSettings
 from partstream.serving.sockets import SocketExchange
 from partstream.serving.state import Page, ServerState
@@ -68,16 +69,21 @@ class ServingApp:
         providers: As of :func:`app`.
         settings: The settings.
         protocols: The protocols that are spoken; None for all that read requests and write responses.
+        rules: What this server does otherwise than others.
 
     Raises:
         InvalidArgumentError: There is no provider, or something else in its place.
     """
 
     def __init__(
-        self, providers: Providers, settings: ServingSettings, protocols: Iterable[Protocol] | None = None
+        self,
+        providers: Providers,
+        settings: ServingSettings,
+        protocols: Iterable[Protocol] | None = None,
+        rules: ServingRules = ServingRules(),  # noqa: B008 - immutable
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
-        self._state = ServerState(_named(providers), settings, spoken, (HEALTH, READINESS))
+        self._state = ServerState(_named(providers), settings, spoken, (HEALTH, READINESS), rules)
 
     @property
     def settings(self) -> ServingSettings:
@@ -170,7 +176,8 @@ class ServingApp:
             await self._tell_health(request, send)
             return
         state = self._state
-        meant = replace(request, path=state.routes.meant_path(request.path))
+        path = state.routes.meant_path(request.path) if state.rules.corrects_paths else request.path
+        meant = replace(request, path=path)
         state.requests += 1
         try:
             await Exchange(state, meant, receive, send).serve()

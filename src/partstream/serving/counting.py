@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from partstream.numbers import as_count
 from partstream.tokens import MessageCounter
 from partstream.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from partstream.cancellation import CancellationToken
-    from partstream.messages import ChatMessage
+    from partstream.messages import ChatMessage, RequestOptions
     from partstream.outputs import Asked
+    from partstream.provider import LanguageModelChatInformation
     from partstream.serving.models import CataloguedModel
 
-__all__ = ["COUNT_SECONDS", "counted_request", "counted_usage"]
+__all__ = ["COUNT_SECONDS", "RequestCounter", "counted_request", "counted_usage"]
 
 COUNT_SECONDS: Final = 10.0
 """The seconds that a provider may take to count the messages of one request."""
@@ -26,8 +27,26 @@ COUNT_SECONDS: Final = 10.0
 _logger = logging.getLogger("partstream.serving")
 
 
+@runtime_checkable
+class RequestCounter(Protocol):
+    """A provider that counts a request as a whole, with its tools."""
+
+    async def provide_request_token_count(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        token: CancellationToken,
+    ) -> int:
+        """The tokens of a request."""
+        ...
+
+
 async def counted_request(model: CataloguedModel, asked: Asked, token: CancellationToken) -> int:
-    """The tokens of a request: of its messages as the provider counts them, and of its tools."""
+    """The tokens of a request: as the provider counts it, else of its messages as it counts those, and of its tools."""
+    provider = model.provider
+    if isinstance(provider, RequestCounter):
+        return await provider.provide_request_token_count(model.information, asked.messages, asked.options, token)
     around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
     return around + sum(await _count_all(model, asked.messages, token))
 

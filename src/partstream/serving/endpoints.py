@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from partstream.protocols.protocol import KeyKind, WireRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from partstream.protocols.protocol import Protocol, ReadRequest, WriteRequest, WriteResponse
 
-__all__ = ["AnyEndpoint", "Endpoint", "endpoints_of"]
+__all__ = ["Endpoint", "endpoints_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +58,17 @@ class Endpoint:
         return WireRequest(path.removeprefix(self.base_path), body, headers, query, method, self.base_path)
 
 
-AnyEndpoint = TypeVar("AnyEndpoint", bound=Endpoint)
-
-
-def endpoints_of(protocols: Iterable[Protocol], kind: Callable[..., AnyEndpoint]) -> dict[str, AnyEndpoint]:
+def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
     """The endpoints by path, of the protocols that read requests and write responses.
 
     If two protocols have the same path, the first one gets it.
-
-    Args:
-        protocols: The protocols.
-        kind: The class of the endpoints.
     """
-    endpoints: dict[str, AnyEndpoint] = {}
+    endpoints: dict[str, Endpoint] = {}
     for protocol in protocols:
         asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
         if asks is not None and reads is not None and writes is not None:
             for base_path in writes().base_paths:
                 for pattern in reads().paths or (asks().path,):
-                    endpoint = kind(protocol, base_path, pattern, asks(), reads(), writes())
+                    endpoint = Endpoint(protocol, base_path, pattern, asks(), reads(), writes())
                     endpoints.setdefault(endpoint.path, endpoint)
     return endpoints

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
-    from partstream.serving.endpoints import Endpoint
     from partstream.serving.outgoing import Head
     from partstream.serving.requests import HTTPRequest, Receive, Send
     from partstream.serving.routes import Route
@@ -121,7 +120,7 @@ class Exchange:
         await self._start(200, (("content-type", content_type), ("content-length", str(len(body)))))
         await self._send({"type": "http.response.body", "body": body})
 
-    async def _document(self, route: Route[Endpoint], caller: Caller) -> None:
+    async def _document(self, route: Route, caller: Caller) -> None:
         """Sends a document that stands beside the answers."""
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked

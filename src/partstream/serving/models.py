@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from partstream.cancellation import CancellationToken
 from partstream.errors import UnknownModelError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["CataloguedModel", "ModelCatalogue", "served_model"]
+__all__ = ["CataloguedModel", "ModelCatalogue", "UnlistedModels", "served_model"]
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -36,6 +37,15 @@ class CataloguedModel:
     provider_name: str
     provider: LanguageModelChatProvider
     information: LanguageModelChatInformation
+
+
+@runtime_checkable
+class UnlistedModels(Protocol):
+    """A provider that answers for models which it does not list."""
+
+    def find_unlisted_model(self, model_id: str) -> LanguageModelChatInformation | None:
+        """What is known of a model that a request names; None for a model that the provider does not have."""
+        ...
 
 
 class ModelCatalogue:
@@ -75,6 +85,10 @@ class ModelCatalogue:
         for name in (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one))):
             if name in models:
                 return models[name]
+        for one in self._lists:
+            information = one.unlisted(model_id)
+            if information is not None:
+                return CataloguedModel(model_id, one.name, one.provider, information)
         raise UnknownModelError(model_id, tuple(models))
 
 
@@ -91,6 +105,11 @@ class _ProviderList:
         changed = provider.on_did_change_language_model_chat_information
         if changed is not None:
             changed(lambda _: self._forget())
+
+    def unlisted(self, model_id: str) -> LanguageModelChatInformation | None:
+        """A model that is not in the list."""
+        provider = self.provider
+        return provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
 
     async def models(self) -> Sequence[LanguageModelChatInformation]:
         """The models; the provider is asked once for all who wait."""
@@ -129,9 +148,21 @@ def served_model(model: CataloguedModel) -> ServedModel:
         image_input=information.capabilities.image_input,
         tool_calling=bool(information.capabilities.tool_calling),
         thinking=_thinks(information),
-        input_price=None,
-        output_price=None,
+        input_price=_price(information.extra.get("inputCost")),
+        output_price=_price(information.extra.get("outputCost")),
     )
+
+
+_COSTS_A_DOLLAR: Final = 100 * 1_000_000
+"""A cost is in cents for a million tokens, see :class:`partstream.provider.ModelFields`."""
+
+
+def _price(cost: Any) -> str | None:
+    """The price of a token in US dollars."""
+    if not isinstance(cost, int | float) or isinstance(cost, bool):
+        return None
+    price = Decimal(str(cost)) / _COSTS_A_DOLLAR
+    return f"{price:f}" if price.is_finite() and price >= 0 else None
 
 
 def _thinks(information: LanguageModelChatInformation) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic
+from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
 from partstream.protocols.model_paths import fits_path, literal_size
-from partstream.serving.endpoints import AnyEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from partstream.protocols.served_documents import ServedDocument
     from partstream.protocols.served_state import StoredRoute
+    from partstream.serving.endpoints import Endpoint
 
 __all__ = ["NoRouteError", "Route", "Routes"]
 
@@ -21,7 +21,7 @@ _USUAL_BASE: Final = "/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Route(Generic[AnyEndpoint]):
+class Route:
     """What stands at a path.
 
     Attributes:
@@ -34,7 +34,7 @@ class Route(Generic[AnyEndpoint]):
 
     method: str
     path: str
-    endpoint: AnyEndpoint
+    endpoint: Endpoint
     document: ServedDocument | None = None
     stored: StoredRoute | None = None
 
@@ -65,7 +65,7 @@ class NoRouteError(CallerError):
         self.allowed = allowed
 
 
-class Routes(Generic[AnyEndpoint]):
+class Routes:
     """What stands at the paths of a server.
 
     Args:
@@ -73,12 +73,12 @@ class Routes(Generic[AnyEndpoint]):
         others: Further paths that the server has, for the message of an unknown one.
     """
 
-    def __init__(self, endpoints: Mapping[str, AnyEndpoint], others: Iterable[str] = ()) -> None:
+    def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
         self._endpoints = tuple(endpoints.values())
         self._others = tuple(others)
         self._routes = tuple(_routes(self._endpoints))
 
-    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route[AnyEndpoint]:
+    def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
         """What a request asks for.
 
         Of several patterns that fit the path, the one with the most characters of its own counts. Of several protocols
@@ -100,7 +100,7 @@ class Routes(Generic[AnyEndpoint]):
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
 
-    def socket_at(self, path: str) -> AnyEndpoint:
+    def socket_at(self, path: str) -> Endpoint:
         """The endpoint whose WebSocket stands at a path.
 
         Raises:
@@ -122,7 +122,7 @@ class Routes(Generic[AnyEndpoint]):
         tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
         return next((one for one in tried if any(fits_path(route.path, one) for route in self._routes)), path)
 
-    def nearest(self, path: str) -> AnyEndpoint:
+    def nearest(self, path: str) -> Endpoint:
         """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
         there = [one for one in self._endpoints if fits_path(one.path, path)]
         if there:
@@ -131,7 +131,7 @@ class Routes(Generic[AnyEndpoint]):
         return max(below, key=lambda one: len(one.base_path), default=self._endpoints[0])
 
 
-def _routes(endpoints: Iterable[AnyEndpoint]) -> Iterator[Route[AnyEndpoint]]:
+def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
     of_bases = {(one.protocol.name, one.base_path): one for one in endpoints}
     for endpoint in endpoints:
         yield Route("POST", endpoint.path, endpoint)

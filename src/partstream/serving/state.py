@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.events import EventEmitter
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.authentication import TokenAuthenticator, key_places, nobody_in_particular
-from partstream.serving.endpoints import Endpoint, endpoints_of
+from partstream.serving.endpoints import endpoints_of
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.memory import AnswerMemory, installation_secret
 from partstream.serving.models import ModelCatalogue
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import RunningAnswer
     from partstream.serving.authentication import Authenticator, Caller
+    from partstream.serving.endpoints import Endpoint
     from partstream.serving.observation import AnswerObservation, AnswerTrace, StartTrace
+    from partstream.serving.rules import ServingRules
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["Page", "ServerState"]
@@ -58,9 +60,11 @@ class ServerState:
         settings: The settings.
         protocols: The protocols that are spoken.
         pages: The paths that the server has beside those of the protocols.
+        rules: What it does otherwise than others.
 
     Attributes:
         settings: The settings.
+        rules: What it does otherwise than others.
         routes: What stands at which path.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         catalogue: The models.
@@ -79,11 +83,13 @@ class ServerState:
         settings: ServingSettings,
         protocols: Iterable[Protocol],
         pages: Iterable[str],
+        rules: ServingRules,
     ) -> None:
-        endpoints = endpoints_of(protocols, Endpoint)
+        endpoints = endpoints_of(protocols)
         corners = [one.writes for one in endpoints.values()]
         self.settings = settings
-        self.routes: Routes[Endpoint] = Routes(endpoints, pages)
+        self.rules = rules
+        self.routes = Routes(endpoints, pages)
         self.base_paths = {one.protocol.name: one.base_path for one in reversed(endpoints.values())}
         aliases = (alias for one in corners for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)

@@ -1,7 +1,8 @@
-"""One HTTP/1.1 connection of a server: reads requests, carries out steps, and notices when the client disconnects.
+"""One HTTP/1.1 connection of a server: reads requests, has an ASGI application answer them, and notices when the client
+disconnects.
 
 Knows neither questions nor answers. h11 reads and frames HTTP. The connection watches the client's end during a reply,
-also while it sends nothing.
+also while the application sends nothing. An application can break the connection off, see :data:`BREAK_OFF`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,48 @@ import asyncio
 import socket
 import struct
 import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 import h11
 
 from partstream.errors import PartstreamError
-from partstream.testing.steps import End, EndKind, Head, Send, Stall, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["BadHTTPRequestError", "Delivery", "HTTPRequest", "Limits", "Outcome", "ServerConnection"]
+__all__ = [
+    "BREAK_OFF",
+    "Application",
+    "BadHTTPRequestError",
+    "HTTPRequest",
+    "Limits",
+    "Message",
+    "Receive",
+    "Scope",
+    "Send",
+    "ServerConnection",
+    "receiving",
+]
+
+Message: TypeAlias = MutableMapping[str, Any]
+"""A message of ASGI 3."""
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An application of ASGI 3."""
+
+BREAK_OFF: Final = "partstream.break_off"
+"""The extension by which an application breaks the connection off, and the type of the message that does it.
+
+The message has `reset`: True to reset the connection (RST), as after the death of a server process; False to close it
+(FIN) without the end of the body.
+"""
 
 _READ_SIZE: Final = 65536
 _LINGER_SECONDS: Final = 1.0
@@ -65,34 +95,6 @@ class HTTPRequest:
     headers: Mapping[str, str]
     body: bytes
     query: str = ""
-
-
-class Outcome(StrEnum):
-    """The result of delivering a reply."""
-
-    WHOLE = "whole"
-    CUT = "cut"
-    """The server ended the reply on purpose, as part of a fault."""
-    CLIENT_CLOSED = "client_closed"
-    STOPPED = "stopped"
-    """The server was stopped during the reply."""
-
-
-@dataclass(slots=True)
-class Delivery:
-    """The progress of a reply.
-
-    Attributes:
-        outcome: The result; None during the reply.
-        status: The HTTP status; None before it is sent.
-        events_sent: The number of events whose sending has started, without the mark of the end.
-        ended_at: The time of the end by :func:`time.monotonic`, in seconds; None during the reply.
-    """
-
-    outcome: Outcome | None = None
-    status: int | None = None
-    events_sent: int = 0
-    ended_at: float | None = None
 
 
 class ServerConnection:
@@ -164,71 +166,69 @@ class ServerConnection:
             self._http.receive_data(await self._reader.read(_READ_SIZE))
         return event
 
-    async def deliver(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> None:
-        """Carries out the steps until they end or the client disconnects.
+    async def answer(self, request: HTTPRequest, application: Application) -> None:
+        """Has the application answer the request that was read last; returns when the application does.
+
+        An application that ends before its reply does leaves a connection that cannot be used again.
+        """
+        left = asyncio.Event()
+        watching = asyncio.create_task(self._watch(left))
+        try:
+            await application(_scope(request), receiving(request.body, left), self._send)
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def refuse(self, status: int, body: bytes) -> None:
+        """Says to a client that has sent no request why it gets no answer.
 
         Args:
-            steps: The steps.
-            delivery: Receives the progress.
-            on_progress: Called after each step.
+            status: The HTTP status.
+            body: JSON.
         """
-        loop = asyncio.get_running_loop()
-        sending = asyncio.create_task(self._carry_out(steps, delivery, on_progress))
-        watching = asyncio.create_task(self._client_leaves())
-        outcome = Outcome.STOPPED
-        try:
-            await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
-            outcome = await sending if sending.done() else Outcome.CLIENT_CLOSED
-        except ConnectionError:
-            outcome = Outcome.CLIENT_CLOSED
-        except asyncio.CancelledError:
-            # The client may have the last byte before this task notices: the reply is whole then.
-            if sending.done() and sending.exception() is None:
-                outcome = sending.result()
-            raise
-        finally:
-            ended_at = loop.time()
-            sending.cancel()
-            watching.cancel()
-            await asyncio.gather(sending, watching, return_exceptions=True)
-            delivery.ended_at, delivery.outcome = ended_at, outcome
-        if outcome is Outcome.CLIENT_CLOSED:
-            self._writer.transport.abort()
+        headers = [(b"content-type", b"application/json")]
+        with suppress(OSError):
+            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": body})
 
-    async def _carry_out(self, steps: Iterable[Step], delivery: Delivery, on_progress: Callable[[], None]) -> Outcome:
-        for step in steps:
-            match step:
-                case Head(status, headers):
-                    delivery.status = status
-                    self._write(h11.Response(status_code=status, headers=list(headers)))
-                case Send(data):
-                    delivery.events_sent += step.is_event
-                    if not self._answers_head:  # RFC 9110 section 9.3.2: its answer ends behind the headers
-                        self._write(h11.Data(data=data))
-                case Stall(seconds):
-                    # Ends with the task, when the client disconnects or the server stops.
-                    await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
-                case End(EndKind.WHOLE):
-                    self._write(h11.EndOfMessage())
-                    await self._writer.drain()
-                    break
-                case End(kind):
-                    self._break_off(kind)
-                    return Outcome.CUT
-            await self._writer.drain()
-            on_progress()
+    async def _send(self, message: Message) -> None:
+        """Sends a part of the reply.
+
+        Raises:
+            OSError: The client has left, as ASGI has it from version 2.4 on.
+        """
+        if self._writer.transport.is_closing():
+            raise ConnectionResetError("the connection is closed")
+        if message["type"] == BREAK_OFF:
+            self._break_off(reset=message["reset"])
+            return
+        self._write_message(message)
+        await self._writer.drain()
+        if message.get("more_body"):  # else the reply is whole, and nobody may run before that is known
             # drain() does not yield to other tasks while the kernel takes everything.
             await asyncio.sleep(0)
-        return Outcome.WHOLE
+
+    def _write_message(self, message: Message) -> None:
+        match message["type"]:
+            case "http.response.start":
+                self._write(h11.Response(status_code=message["status"], headers=list(message.get("headers", ()))))
+            case "http.response.body":
+                data = message.get("body", b"")
+                if data and not self._answers_head:  # RFC 9110 section 9.3.2: its answer ends behind the headers
+                    self._write(h11.Data(data=data))
+                if not message.get("more_body", False):
+                    self._write(h11.EndOfMessage())
+            case kind:
+                raise ValueError(f"message: got type {kind!r}, expected a part of the reply")
 
     def _write(self, event: h11.Event) -> None:
         data = self._http.send(event)
         if data:
             self._writer.write(data)
 
-    def _break_off(self, kind: EndKind) -> None:
+    def _break_off(self, *, reset: bool) -> None:
         self._http.send_failed()
-        if kind is EndKind.RESET:
+        if reset:
             # SO_LINGER with zero seconds: closing sends RST. The struct is two ints, two shorts on Windows.
             linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
             self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -236,15 +236,18 @@ class ServerConnection:
         else:
             self._writer.close()
 
-    async def _client_leaves(self) -> None:
-        """Returns when the client has closed its end, or has sent more data ahead than the limit for a head."""
+    async def _watch(self, left: asyncio.Event) -> None:
+        """Sets `left` when the client has closed its end, or has sent more data ahead than the limit for a head."""
         ahead = 0
         try:
             while ahead <= self._limits.header_bytes and (data := await self._reader.read(_READ_SIZE)):
                 self._http.receive_data(data)
                 ahead += len(data)
         except ConnectionError:
-            return
+            pass
+        if self._http.our_state is not h11.DONE:  # what is still to be sent has nobody who reads it
+            self._writer.transport.abort()
+        left.set()
 
     async def close(self) -> None:
         """Closes after reading the client's remaining data for a moment, so that the client can read the reply."""
@@ -284,3 +287,35 @@ def _refuse_framing(headers: Mapping[str, str], version: bytes) -> None:
         raise BadHTTPRequestError(400, "got Content-Length and Transfer-Encoding, expected one of them")
     if version == b"1.0":
         raise BadHTTPRequestError(400, "got Transfer-Encoding in HTTP/1.0, expected Content-Length")
+
+
+def _scope(request: HTTPRequest) -> Scope:
+    """The request as ASGI has it."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": "http",
+        "path": unquote(request.path),
+        "raw_path": request.path.encode("latin-1"),
+        "query_string": request.query.encode("latin-1"),
+        "root_path": "",
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers.items()],
+        "client": None,
+        "server": None,
+        "extensions": {BREAK_OFF: {}},
+    }
+
+
+def receiving(body: bytes, left: asyncio.Event) -> Receive:
+    """What an application hears: the whole body, then that the client has left."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive() -> Message:
+        if (message := next(messages, None)) is not None:
+            return message
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    return receive

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import CallerError
 from partstream.json_codec import JSONDecodeError, loads
-from partstream.outputs import Finish, Unmapped
 from partstream.protocols.capture import as_stream
 from partstream.protocols.framings import JSON_LINES, SSE
 from partstream.protocols.reader import StreamReader
-from partstream.sse import SSEDecoder
+from partstream.testing.cut_events import kind_of_frame, kind_of_line, marked_by
 from partstream.testing.steps import END_OF_STREAM, UNNAMED, Send
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from partstream.protocols.protocol import Protocol, WriteResponse
@@ -62,12 +60,12 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
     content = path.read_bytes()
     if path.suffix == ".sse":
         pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
-        sends = (Send(piece, _kind(piece, protocol)) for piece in pieces)
-        return tuple(_read_by(StreamReader(protocol, framing=SSE), sends))
+        sends = (Send(piece, kind_of_frame(piece, protocol)) for piece in pieces)
+        return tuple(marked_by(StreamReader(protocol, framing=SSE), sends))
     if path.suffix == ".ndjson":
         lines = content.splitlines(keepends=True)
-        sends = (Send(line, _line_kind(line, protocol)) for line in lines)
-        return tuple(_read_by(StreamReader(protocol, framing=JSON_LINES), sends))
+        sends = (Send(line, kind_of_line(line, protocol)) for line in lines)
+        return tuple(marked_by(StreamReader(protocol, framing=JSON_LINES), sends))
     if path.suffix not in {".jsonl", ".json"}:
         raise NotARecordingError(
             path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".json, .ndjson, .jsonl or .sse"
@@ -78,7 +76,7 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
         _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
     ]
     sends = (Send(writes.frame(event), protocol.kind(event) or UNNAMED) for event in events)
-    framed = _read_by(StreamReader(protocol), sends)
+    framed = marked_by(StreamReader(protocol), sends)
     return (*framed, *([Send(writes.end_of_stream, END_OF_STREAM)] if writes.end_of_stream else []))
 
 
@@ -90,33 +88,3 @@ def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(event, dict):
         raise NotARecordingError(path, number, f"JSON of type {type(event).__name__}", "one event as a JSON object")
     return event
-
-
-def _read_by(reader: StreamReader, sends: Iterable[Send]) -> Iterator[Send]:
-    """Marks the bytes from which the reader gets a part as pieces of the answer."""
-    for send in sends:
-        outputs = [] if reader.finished else reader.feed(send.data)
-        yield Send(send.data, send.event, any(not isinstance(one, Finish | Unmapped) for one in outputs))
-
-
-def _kind(piece: bytes, protocol: Protocol) -> str:
-    """The kind of the event in the bytes; empty for bytes without an event."""
-    decoder = SSEDecoder()
-    for name, data in (*decoder.feed(piece), *decoder.end()):
-        if name in protocol.ends.names or data.strip() in protocol.ends.data:
-            return END_OF_STREAM
-        return name.decode(errors="replace") or _kind_by_data(data, protocol)
-    return ""
-
-
-def _line_kind(line: bytes, protocol: Protocol) -> str:
-    """The kind of the event in a line; empty for a blank line."""
-    return _kind_by_data(line, protocol) if line.strip() else ""
-
-
-def _kind_by_data(data: bytes, protocol: Protocol) -> str:
-    try:
-        event = loads(data)
-    except JSONDecodeError:
-        return UNNAMED
-    return (protocol.kind(event) if isinstance(event, dict) else None) or UNNAMED

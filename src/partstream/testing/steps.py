@@ -17,12 +17,12 @@ __all__ = [
     "End",
     "EndKind",
     "Head",
+    "Pace",
     "Send",
     "Stall",
     "Step",
     "document",
     "event_stream",
-    "paced",
 ]
 
 START_OF_STREAM: Final = "start of stream"
@@ -112,15 +112,24 @@ def event_stream(events: Iterable[Send], content_type: str = EVENT_STREAM) -> It
     yield End()
 
 
-def paced(steps: Iterable[Step], seconds: float) -> Iterator[Step]:
-    """Adds a pause before each piece of the answer except the first.
+class Pace:
+    """Adds a pause before each piece of one answer except the first.
 
     A model needs time for the content that it generates. All other events arrive without a pause, as with real servers.
+
+    Args:
+        seconds: The length of the pause.
     """
-    first = True
-    for step in steps:
-        if seconds and isinstance(step, Send) and step.piece:
-            if not first:
-                yield Stall(seconds)
-            first = False
-        yield step
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._first = True
+
+    def over(self, steps: Iterable[Step]) -> Iterator[Step]:
+        """The next steps of the reply with the pauses between them."""
+        for step in steps:
+            if self._seconds and isinstance(step, Send) and step.piece:
+                if not self._first:
+                    yield Stall(self._seconds)
+                self._first = False
+            yield step

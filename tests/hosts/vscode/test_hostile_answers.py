@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from listening import listening
+from listening import deliver, listening
 from partstream.json_codec import dumps
 from partstream.numbers import MOST_DOLLARS, MOST_TOKENS
-from partstream.testing.connection import Delivery, ServerConnection
+from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Send, document, event_stream
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME
@@ -214,15 +214,15 @@ async def _upstream(status: int, retry_after: str, events: list[dict[str, Any]])
     answers = iter([events])
 
     async def serve(connection: ServerConnection) -> None:
-        while (await connection.next_request()) is not None:
+        while (request := await connection.next_request()) is not None:
             said = next(answers, None)
             if said is None or status == 200:
                 sends = [Send(b"data: " + _json(event) + b"\n\n") for event in said or harmless]
-                await connection.deliver(event_stream(sends), Delivery(), lambda: None)
+                await deliver(connection, request, event_stream(sends))
             else:
                 body = _json({"error": {"message": "no", "code": said[1]["response"]["model"]}})
                 reply = document(status, body, headers=(("retry-after", retry_after),))
-                await connection.deliver(reply, Delivery(), lambda: None)
+                await deliver(connection, request, reply)
 
     async with listening(serve) as url:
         yield f"{url}/v1"

@@ -8,8 +8,8 @@ from partstream import ChatMessage
 from partstream.protocols.anthropic_messages.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
+from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.testing.scenarios import SCENARIOS
-from partstream.testing.served_models import SERVED_MODELS
 
 LIST, ONE, COUNT = WRITE_RESPONSE.documents
 IDS = [*SCENARIOS]

@@ -15,7 +15,7 @@ from partstream.protocols.ollama.write_response import WRITE_RESPONSE
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.timestamps import rfc3339
-from partstream.testing.served_models import SERVED_MODELS
+from partstream.testing.replay_provider import SERVED_MODELS
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 from protocols.ollama.test_write_request import IMAGE
 
