@@ -223,9 +223,10 @@ def test_tokens_that_a_provider_reports_as_a_part_are_its_usage_and_nothing_is_c
     asyncio.run(run())
 
 
-def test_a_provider_whose_count_fails_still_answers_with_an_estimate(caplog):
+@pytest.mark.parametrize("error", [ValueError(PROMPT), SystemExit(3)], ids=["error", "exit"])
+def test_a_provider_whose_count_fails_still_answers_with_an_estimate(error, caplog):
     def count(_text):
-        raise ValueError(PROMPT)
+        raise error
 
     @chat_model(id="m", count_tokens=count)
     async def provider(messages, options):

@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from partstream.numbers import as_count
+from partstream.serving.provider_errors import is_cancellation_of_ours
 from partstream.tokens import MessageCounter
 from partstream.usage import Usage
 
@@ -76,7 +77,9 @@ async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token
         try:
             async with asyncio.timeout_at(ends):
                 said = as_count(await model.provider.provide_token_count(model.information, item, token))
-        except Exception as error:
+        except BaseException as error:  # the provider's own code; a count must not end an answer
+            if is_cancellation_of_ours(error):
+                raise
             _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
             said = None
         counts.append(MessageCounter(model.information.family).count_message(item).tokens if said is None else said)

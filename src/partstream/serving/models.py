@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from partstream.cancellation import CancellationToken
-from partstream.errors import UnknownModelError
+from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.protocols.served_documents import ServedModel
+from partstream.serving.provider_errors import is_cancellation_of_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
 __all__ = ["CataloguedModel", "ModelCatalogue", "UnlistedModels", "served_model"]
+
+_LIST_SECONDS: Final = 30.0
+"""How long a provider may take to list its models."""
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -64,10 +68,20 @@ class ModelCatalogue:
     ) -> None:
         self._lists = [_ProviderList(name, provider, seconds) for name, provider in providers.items()]
         self._aliases = tuple(dict.fromkeys(aliases))
+        self._made_of: list[Sequence[LanguageModelChatInformation]] = []
+        self._models: dict[str, CataloguedModel] = {}
 
     async def models(self) -> dict[str, CataloguedModel]:
         """All models by id, in the order of the providers; those of a provider that fails are missing."""
-        lists = await asyncio.gather(*(one.models() for one in self._lists))
+        waiting = [one.refreshed() for one in self._lists if one.is_to_be_asked()]
+        if waiting:
+            await asyncio.gather(*waiting)
+        lists = [one.models for one in self._lists]
+        if lists != self._made_of:
+            self._made_of, self._models = lists, self._named(lists)
+        return self._models
+
+    def _named(self, lists: Iterable[Sequence[LanguageModelChatInformation]]) -> dict[str, CataloguedModel]:
         found: dict[str, CataloguedModel] = {}
         for one, informations in zip(self._lists, lists, strict=True):
             for information in informations:
@@ -80,6 +94,7 @@ class ModelCatalogue:
 
         Raises:
             UnknownModelError: No provider offers it.
+            LanguageModelError: A provider that may offer it could not list its models.
         """
         models = await self.models()
         for name in (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one))):
@@ -89,18 +104,31 @@ class ModelCatalogue:
             information = one.unlisted(model_id)
             if information is not None:
                 return CataloguedModel(model_id, one.name, one.provider, information)
+        for one in self._lists:
+            if one.failure is not None:
+                raise one.failure
         raise UnknownModelError(model_id, tuple(models))
 
 
 class _ProviderList:
-    """The models of one provider."""
+    """The models of one provider.
+
+    Attributes:
+        name: The name of the provider.
+        provider: The provider.
+        models: Its models, as it listed them last.
+        failure: Why it could not list them, while it could not.
+    """
 
     def __init__(self, name: str, provider: LanguageModelChatProvider, seconds: float) -> None:
         self.name = name
         self.provider = provider
+        self.models: Sequence[LanguageModelChatInformation] = ()
+        self.failure: LanguageModelError | None = None
         self._seconds = seconds
-        self._models: Sequence[LanguageModelChatInformation] = ()
-        self._good_until: float | None = None
+        self._asked_at = 0.0
+        self._changes = 0
+        self._known_change: int | None = None
         self._asking: asyncio.Task[None] | None = None
         changed = provider.on_did_change_language_model_chat_information
         if changed is not None:
@@ -111,28 +139,42 @@ class _ProviderList:
         provider = self.provider
         return provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
 
-    async def models(self) -> Sequence[LanguageModelChatInformation]:
-        """The models; the provider is asked once for all who wait."""
-        loop = asyncio.get_running_loop()
-        if self._good_until is None or loop.time() >= self._good_until:
-            if self._asking is None:
-                self._asking = loop.create_task(self._ask())
-            # Who waits may leave: the others still want the list.
-            await asyncio.shield(self._asking)
-        return self._models
+    def is_to_be_asked(self) -> bool:
+        """Whether a request has to wait for the list. One that is only old is renewed without anybody waiting."""
+        if self._known_change != self._changes:
+            return True
+        if asyncio.get_running_loop().time() - self._asked_at >= self._seconds:
+            self._start()
+        return False
+
+    async def refreshed(self) -> None:
+        """Asks the provider, once for all who wait."""
+        await asyncio.shield(self._start())  # who waits may leave: the others still want the list
+
+    def _start(self) -> asyncio.Task[None]:
+        if self._asking is None:
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+        return self._asking
 
     def _forget(self) -> None:
-        self._good_until = None
+        self._changes += 1
 
     async def _ask(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._good_until = loop.time() + self._seconds  # before the question: a change meanwhile counts
+        self._asked_at, change = asyncio.get_running_loop().time(), self._changes
         try:
-            token = CancellationToken()
-            self._models = tuple(await self.provider.provide_language_model_chat_information(True, token))
-        except Exception as error:
-            self._good_until = None
-            _logger.warning("the provider %s could not list its models: %s", self.name, type(error).__name__)
+            async with asyncio.timeout(_LIST_SECONDS):
+                token = CancellationToken()
+                self.models = tuple(await self.provider.provide_language_model_chat_information(True, token))
+            # A change while the provider was asked counts as one that it did not tell of.
+            self.failure, self._known_change = None, change
+        except BaseException as error:
+            if is_cancellation_of_ours(error):
+                raise
+            self._known_change = None
+            said = str(error) if isinstance(error, LanguageModelError) else type(error).__name__
+            told = f"the provider {self.name} could not list its models: {said}"
+            self.failure = error if isinstance(error, LanguageModelError) else LanguageModelError(told)
+            _logger.warning("the provider %s could not list its models: %s", self.name, said)
         finally:
             self._asking = None
 
