@@ -43,7 +43,7 @@ async def serving(*options: str) -> AsyncIterator[Served]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "partstream", "serve", str(_MODEL), "--port", "0", "--json", *options),
         stdout=asyncio.subprocess.PIPE,
-        env=os.environ | {"PARTSTREAM_SERVE_TOKEN": token},
+        env=os.environ | {"PARTSTREAM_SERVE_TOKEN": token, "PARTSTREAM_SERVE_NO_STORE": "true"},
     )
     drained: asyncio.Task[None] | None = None
     try:

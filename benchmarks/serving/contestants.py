@@ -110,6 +110,7 @@ def _partstream(folder: Path, *what: str) -> Iterator[Process]:
     command = [sys.executable, "-m", "partstream", "serve", *what, "--port", str(port)]
     environment = {
         "PARTSTREAM_SERVE_TOKEN": _KEY,
+        "PARTSTREAM_SERVE_NO_STORE": "true",
         "PARTSTREAM_CONFIG": str(folder / "config.toml"),
         "XDG_STATE_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 import httpx2
 import pytest
@@ -84,11 +85,19 @@ class Running:
         return self.process.wait(timeout=30), "".join(self.lines) + output, errors
 
 
+_DATA = TemporaryDirectory(prefix="partstream-tests-", ignore_cleanup_errors=True)
+
+
 @contextmanager
 def running(*arguments, **environment):
     command = [sys.executable, "-m", "partstream", "serve", "--port", "0", *map(str, arguments)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
-    nowhere = {"XDG_CONFIG_HOME": os.devnull, "PARTSTREAM_SERVE_TOKEN": TOKEN, "PARTSTREAM_LEDGER": "false"}
+    nowhere = {
+        "XDG_CONFIG_HOME": os.devnull,
+        "PARTSTREAM_DATA": _DATA.name,
+        "PARTSTREAM_SERVE_TOKEN": TOKEN,
+        "PARTSTREAM_LEDGER": "false",
+    }
     env = {name: value for name, value in (kept | nowhere | environment).items() if value is not None}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
         try:

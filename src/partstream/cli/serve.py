@@ -15,6 +15,7 @@ from partstream.cli.serve_observers import Observers, observer_options
 from partstream.cli.serve_options import number_options, option_of, variable_of
 from partstream.cli.serve_providers import ServedProviders
 from partstream.cli.serve_screen import JsonScreen, Screen, Start, TextScreen
+from partstream.cli.serve_store import opened_store, state_folder, store_options
 from partstream.errors import CallerError
 from partstream.serving.access_token import (
     SHORTEST_PUBLIC_TOKEN,
@@ -70,6 +71,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
 )
 @click.option("--no-token", is_flag=True, help="Answer every program on this machine; only on a loopback address.")
 @click.option("--reload", "reloads", is_flag=True, help="Load a file again when it is edited.")
+@store_options
 @observer_options
 @number_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -103,6 +105,8 @@ def command(
         token = _token(token_file, no_token=no_token, is_public=is_public)
         limits = ConnectionLimits(**_given(numbers, ConnectionLimits))
         settings = ServingSettings(
+            store=opened_store(numbers),
+            state_folder=state_folder(),
             token=None if token is None else token.secret,
             authenticate=local_program if token is None else None,
             **_given(numbers, ServingSettings),
@@ -230,6 +234,8 @@ class _Served:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
             await self.providers.aclose()
+            if self.settings.store is not None:
+                await self.settings.store.close()
         return True
 
     async def _list_models(self, application: ServingApp) -> None:

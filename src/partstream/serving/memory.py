@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import sqlite3
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import Earlier
 from partstream.serving.access_token import kept_token
+from partstream.serving.answer_store import StoreFailedError
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.recorded_outlet import RecordedOutlet
-from partstream.serving.stored_answers import StoreBusyError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
+    from partstream.serving.answer_store import AnswerStore
     from partstream.serving.outgoing import Outlet
-    from partstream.serving.stored_answers import AnswerStore
 
 __all__ = ["AnswerMemory", "Remembered", "asked_of_store", "installation_secret"]
 
@@ -165,7 +164,7 @@ class AnswerMemory:
         try:
             async with asyncio.timeout(_SAVE_SECONDS):
                 await self.store.save(owner, answer, item_ids)
-        except (StoreBusyError, sqlite3.Error, TimeoutError) as error:
+        except (StoreFailedError, TimeoutError) as error:
             _logger.error("an answer could not be stored: %s", str(error) or type(error).__name__)  # noqa: TRY400 - the message says it
 
 
@@ -177,7 +176,7 @@ async def asked_of_store(question: Awaitable[T]) -> T:
     """
     try:
         return await question
-    except (StoreBusyError, sqlite3.Error) as error:
+    except StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
         failure = ServedFailure(
             FailureKind.OVERLOADED, "stored answers cannot be found now; ask again", retry_after=1.0

@@ -10,8 +10,8 @@ from partstream.arguments import Expectation, check_fields, instance_of, optiona
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
+    from partstream.serving.answer_store import AnswerStore
     from partstream.serving.authentication import Authenticator
-    from partstream.serving.stored_answers import AnswerStore
 
 __all__ = ["SERVING_NUMBERS", "ServingNumber", "ServingSettings"]
 

@@ -13,17 +13,18 @@ import threading
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.errors import CallerError
 from partstream.json_codec import dumps, loads
 from partstream.protocols.served_state import StoredAnswer
+from partstream.serving.answer_store import StoreFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-__all__ = ["AnswerStore", "SQLiteAnswers", "StoreBusyError", "StoreUnusableError"]
+__all__ = ["KEPT_DAYS", "SQLiteAnswers", "StoreUnusableError"]
 
 T = TypeVar("T")
 
@@ -50,41 +51,6 @@ class StoreUnusableError(CallerError):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: got {reason}, expected a file for stored answers that can be written")
         self.path = path
-
-
-class StoreBusyError(CallerError):
-    """More reading and writing waits than the store takes at once."""
-
-    def __init__(self) -> None:
-        super().__init__(f"got more than {_MOST_WAITING} answers to keep or to find at once")
-
-
-class AnswerStore(Protocol):
-    """Keeps answers. Any method may raise :class:`StoreBusyError` and :class:`sqlite3.Error`."""
-
-    async def save(self, owner: str, answer: StoredAnswer, item_ids: Collection[str]) -> None:
-        """Keeps an answer, and makes those of its chain last as long. An answer with the same id is replaced."""
-        ...
-
-    async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
-        """An answer behind those that it continues, the oldest first, without frames; empty if it is not known."""
-        ...
-
-    async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
-        """The frames of an answer; None if none are kept."""
-        ...
-
-    async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
-        """The answers that have one of the items, without frames."""
-        ...
-
-    async def delete(self, owner: str, answer_id: str) -> bool:
-        """Deletes an answer; whether there was one."""
-        ...
-
-    async def close(self) -> None:
-        """Waits until everything is written; nothing can be kept or found after it."""
-        ...
 
 
 _TABLES: Final = """
@@ -130,7 +96,7 @@ DELETE FROM answers WHERE rowid IN
 
 
 class SQLiteAnswers:
-    """Answers in a file of SQLite; see :class:`AnswerStore`.
+    """Answers in a file of SQLite; see :class:`partstream.serving.answer_store.AnswerStore`.
 
     Args:
         path: The file; made if there is none, readable for its user alone.
@@ -217,10 +183,12 @@ class SQLiteAnswers:
 
     async def _run(self, executor: ThreadPoolExecutor, job: Callable[[sqlite3.Connection], T]) -> T:
         if self._waiting >= _MOST_WAITING:
-            raise StoreBusyError
+            raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
         self._waiting += 1
         try:
             return await asyncio.wrap_future(executor.submit(self._do, job))
+        except sqlite3.Error as error:
+            raise StoreFailedError(f"{self._path}: {error}") from error
         finally:
             self._waiting -= 1
 
