@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 MOUNT = "/llm"
 
@@ -31,6 +31,26 @@ class _Uvicorn(uvicorn.Server):
 
     def capture_signals(self):
         return nullcontext()
+
+
+@asynccontextmanager
+async def uvicorn_stopping(application: Any) -> AsyncIterator[tuple[int, Callable[[], Awaitable[None]]]]:
+    """uvicorn, and a function that stops it and returns when it takes no more connections."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = _Uvicorn(uvicorn.Config(application, ws="none", loop="none", log_config=None))
+    task = asyncio.create_task(server.serve([listening]))
+    await _until_open(port := listening.getsockname()[1])
+
+    async def stop() -> None:
+        server.should_exit = True
+        while server.servers[0].is_serving():
+            await asyncio.sleep(0.005)
+
+    try:
+        yield port, stop
+    finally:
+        server.should_exit = True
+        await task
 
 
 @asynccontextmanager

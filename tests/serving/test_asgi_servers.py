@@ -11,7 +11,7 @@ from partstream import chat_model
 from partstream.parts import TextPart, ToolCallPart
 from partstream.serving.app import app
 from serving.asgi import WAIT, ask
-from serving.asgi_servers import SERVERS, Server, exchange, request_bytes
+from serving.asgi_servers import SERVERS, Server, exchange, request_bytes, uvicorn_stopping
 from serving.providers import Driven, silent
 
 every_server = pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
@@ -85,6 +85,33 @@ def test_a_client_that_leaves_cancels_a_silent_provider_under_every_server(serve
                 assert provider.events == ["begun", "cancelled", "returned"]
 
     running(server, work)
+
+
+def test_uvicorn_cuts_no_stream_and_tells_of_no_client_that_left_when_it_is_stopped():
+    """A version that sends `http.disconnect` then would turn every deployment into cancelled answers."""
+    gate = asyncio.Event()
+
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        await progress.drain()
+        await gate.wait()
+        progress.report(TextPart("two"))
+
+    async def work():
+        provider = Driven(answer)
+        async with asyncio.timeout(WAIT):
+            async with uvicorn_stopping(app(provider)) as (port, stop):
+                request = request_bytes("/v1/chat/completions", REQUESTS["/v1/chat/completions"])
+                reading = asyncio.create_task(exchange(port, request))
+                await provider.begun.wait()
+                await stop()
+                gate.set()
+                reply = await reading
+        assert provider.events == ["begun", "returned"]
+        assert reply.body.endswith(b"data: [DONE]\n\n")
+        assert b"two" in reply.body
+
+    asyncio.run(work())
 
 
 @pytest.mark.parametrize("server", SERVERS[:1], ids=lambda server: server.name)
