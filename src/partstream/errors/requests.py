@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from partstream.errors.roots import LanguageModelError, LanguageModelErrorCode, PartstreamError, UnexpectedValueError
 
 __all__ = [
@@ -11,6 +13,11 @@ __all__ = [
     "UnknownModelError",
     "UnsupportedParameterError",
 ]
+
+_LONGEST_ID: Final = 200
+"""The most characters of a model's id in a message: clients send ids of any length."""
+_MOST_MODELS: Final = 30
+"""The most models that a message lists."""
 
 
 class InvalidRequestError(UnexpectedValueError):
@@ -31,8 +38,10 @@ class UnknownModelError(LanguageModelError):
     """
 
     def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
-        have = ", ".join(known) if known else "none"
-        super().__init__(f"unknown model {model_id!r}; known models: {have}", LanguageModelErrorCode.NOT_FOUND)
+        shown = model_id if len(model_id) <= _LONGEST_ID else f"{model_id[:_LONGEST_ID]}..."
+        more = f" and {len(known) - _MOST_MODELS} more" if len(known) > _MOST_MODELS else ""
+        have = ", ".join(known[:_MOST_MODELS]) or "none"
+        super().__init__(f"unknown model {shown!r}; known models: {have}{more}", LanguageModelErrorCode.NOT_FOUND)
         self.model_id = model_id
         self.known = known
 

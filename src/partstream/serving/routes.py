@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["NoRouteError", "Route", "Routes"]
 
 _USUAL_BASE: Final = "/v1"
+_LONGEST_PATH: Final = 200
+"""The most characters of a path in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,13 @@ class Routes:
         fitting = [one for one in self._routes if fits_path(one.path, path)]
         if not fitting:
             known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
-            raise NoRouteError(f"got path {path}, expected one of {', '.join(known)}")
+            raise NoRouteError(f"got path {path[:_LONGEST_PATH]}, expected one of {', '.join(known)}")
         closest = max(literal_size(one.path) for one in fitting)
         there = [one for one in fitting if literal_size(one.path) == closest]
         answering = [one for one in there if one.method == method]
         if not answering:
             allowed = tuple(dict.fromkeys(one.method for one in there))
-            raise NoRouteError(f"got method {method} at {path}, expected {', '.join(allowed)}", allowed)
+            raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
 

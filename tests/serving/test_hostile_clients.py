@@ -1,0 +1,206 @@
+"""Clients that attack a server: nothing is answered without the key, smuggled or broken, and nothing is given away."""
+
+import json
+
+import pytest
+
+from partstream import TextPart
+from partstream.serving.settings import ServingSettings
+from partstream.upstreams.secret import Secret
+from serving.hosted import hosted, json_of, posted, request, status_of
+from serving.providers import Driven
+
+TOKEN = "the-key-of-the-tests-1234"  # noqa: S105 - of no server but these
+KEY = f"Authorization: Bearer {TOKEN}".encode()
+CHAT = b"/v1/chat/completions"
+BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
+LENGTH = b"Content-Length: %d" % len(BODY)
+CHUNKED = b"Transfer-Encoding: chunked"
+CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+SMUGGLED = b"GET /v1/models HTTP/1.1\r\nHost: h\r\n" + KEY + b"\r\n\r\n"
+
+
+async def _answer(progress, token):
+    del token
+    progress.report(TextPart("hello"))
+
+
+@pytest.fixture(scope="module")
+def server():
+    provider = Driven(_answer)
+    with hosted(provider, ServingSettings(token=Secret(TOKEN), body_bytes=100_000)) as served:
+        served.provider = provider
+        yield served
+
+
+def _is_well(server):
+    answer = server.exchange(posted(CHAT, BODY, KEY))
+    return status_of(answer) == 200 and b'"hello"' in answer
+
+
+WITHOUT_THE_KEY = {
+    "nothing": [],
+    "an empty key": [b"Authorization: Bearer "],
+    "the scheme alone": [b"Authorization: Bearer"],
+    "the key alone": [b"Authorization: " + TOKEN.encode()],
+    "another scheme": [b"Authorization: Basic " + TOKEN.encode()],
+    "the beginning of the key": [b"Authorization: Bearer " + TOKEN[:-1].encode()],
+    "more than the key": [b"Authorization: Bearer " + TOKEN.encode() + b"x"],
+    "other letters": [b"Authorization: Bearer " + TOKEN.upper().encode()],
+    "two keys": [b"Authorization: Bearer x", KEY],
+    "two keys in one header": [b"Authorization: Bearer x, Bearer " + TOKEN.encode()],
+    "a null behind the key": [KEY + b"%00"],
+    "the key in a cookie": [b"Cookie: token=" + TOKEN.encode()],
+    "the key for a proxy": [b"Proxy-Authorization: Bearer " + TOKEN.encode()],
+    "bytes that are no text": [b"Authorization: Bearer \xff\xfe"],
+    "a name of this machine": [b"X-Forwarded-For: 127.0.0.1", b"Forwarded: for=127.0.0.1"],
+    "a key of 40,000 characters": [b"Authorization: Bearer " + b"x" * 40_000],
+    "an empty x-api-key": [b"x-api-key:"],
+}
+
+
+@pytest.mark.parametrize("headers", WITHOUT_THE_KEY.values(), ids=WITHOUT_THE_KEY)
+def test_without_the_key_nothing_is_answered(server, headers):
+    server.provider.forget()
+    answer = server.exchange(posted(CHAT, BODY, *headers))
+    assert status_of(answer) == 401
+    assert TOKEN.encode() not in answer
+    assert b"www-authenticate: Bearer" in answer
+    assert server.provider.events == []
+
+
+OTHER_WAYS = {
+    "a path above": b"GET /healthz/../v1/models",
+    "an escaped path above": b"GET /healthz/%2e%2e/v1/models",
+    "escaped slashes": b"GET /healthz%2f..%2fv1%2fmodels",
+    "two slashes": b"GET //v1/models",
+    "a slash at the end": b"GET /v1/models/",
+    "other letters": b"GET /V1/MODELS",
+    "a parameter of the path": b"GET /healthz;/v1/models",
+    "a null": b"GET /healthz%00/v1/models",
+    "another method": b"PUT /v1/models",
+    "a method that reads": b"HEAD /v1/models",
+    "a question of the browser": b"OPTIONS /v1/chat/completions",
+    "a whole address": b"GET http://127.0.0.1/v1/models",
+    "the key in the query": b"GET /v1/models?key=" + TOKEN.encode(),
+    "the key in the query under other names": b"GET /v1/models?api_key=%b&token=%b" % (TOKEN.encode(), TOKEN.encode()),
+    "the model's own list": b"GET /v1/models/m",
+    "the models of Google": b"GET /v1beta/models",
+    "the models of Ollama": b"GET /api/tags",
+    "figures": b"GET /metrics",
+    "a stored answer": b"GET /v1/responses/resp_1",
+    "a path of 60,000 characters": b"GET /" + b"x" * 60_000,
+    "a file": b"GET /../../../../etc/passwd",
+}
+
+
+@pytest.mark.parametrize("line", OTHER_WAYS.values(), ids=OTHER_WAYS)
+def test_no_other_way_leads_to_what_the_key_guards(server, line):
+    answer = server.exchange(request(line))
+    assert status_of(answer) in {400, 401, 404, 405}
+    assert b'"m"' not in answer
+    assert b"root:" not in answer
+    assert len(answer) < 20_000
+
+
+REFUSED = {
+    "a length and chunks": (request(b"POST " + CHAT, KEY, LENGTH, CHUNKED, body=CHUNKS + SMUGGLED), 400),
+    "chunks and a length": (request(b"POST " + CHAT, KEY, CHUNKED, b"Content-Length: 5", body=CHUNKS + SMUGGLED), 400),
+    "chunks in a folded header": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding:\r\n chunked", LENGTH, body=CHUNKS + SMUGGLED),
+        400,
+    ),
+    "chunks twice": (request(b"POST " + CHAT, KEY, CHUNKED, CHUNKED, body=CHUNKS + SMUGGLED), 400),
+    "another encoding": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: chunked, gzip", body=CHUNKS + SMUGGLED),
+        400,
+    ),
+    "a blank before the colon": (request(b"POST " + CHAT, KEY, b"Transfer-Encoding : chunked", body=CHUNKS), 400),
+    "two lengths": (request(b"POST " + CHAT, KEY, LENGTH, b"Content-Length: 3", body=BODY + SMUGGLED), 400),
+    "a length with a sign": (request(b"POST " + CHAT, KEY, b"Content-Length: +3", body=b"abc" + SMUGGLED), 400),
+    "a length of 5,000 digits": (request(b"POST " + CHAT, KEY, b"Content-Length: " + b"9" * 5000), 400),
+    "a length that no memory has": (request(b"POST " + CHAT, KEY, b"Content-Length: 9999999999999"), 413),
+    "chunks that are too many": (
+        request(b"POST " + CHAT, KEY, CHUNKED, body=b"9c40\r\n%s\r\n" % (b" " * 40_000) * 3 + b"0\r\n\r\n"),
+        413,
+    ),
+    "a carriage return in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\rb", body=BODY), 400),
+    "a null in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\0b", body=BODY), 400),
+    "20,000 headers": (request(b"GET /", *(b"X-%d: a" % number for number in range(20_000))), 431),
+    "HTTP/2 by its preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"a" * 200 + b"\r\n\r\n", 400),
+    "a tunnel": (request(b"CONNECT evil:443"), 400),
+}
+
+
+@pytest.mark.parametrize(("data", "status"), REFUSED.values(), ids=REFUSED)
+def test_it_is_refused_and_nothing_behind_it_is_read(server, data, status):
+    server.provider.forget()
+    answer = server.exchange(data)
+    assert status_of(answer) == status
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert server.provider.events == []
+    assert _is_well(server)
+
+
+def _with(more):
+    return BODY[:-1] + b"," + more + b"}"
+
+
+BODIES = {
+    "nothing": (b"", 400),
+    "no JSON": (b"model=m", 400),
+    "half of it": (BODY[:-5], 400),
+    "something behind it": (BODY + b"x", 400),
+    "a list": (b"[" + BODY + b"]", 400),
+    "a word": (b'"m"', 400),
+    "null": (b"null", 400),
+    "no UTF-8": (_with(b'"user":"\xff"'), 400),
+    "100,000 levels": (b'{"messages":' + b"[" * 40_000 + b"]" * 40_000 + b"}", 400),
+    "40,000 objects in each other": (b'{"a":' * 15_000 + b"1" + b"}" * 15_000, 400),
+    "NaN": (_with(b'"temperature":NaN'), 400),
+    "Infinity": (_with(b'"temperature":-Infinity'), 400),
+    "a number of 5,000 digits": (_with(b'"max_tokens":' + b"9" * 5000), 400),
+    "a number above all numbers": (_with(b'"temperature":1e999999'), 400),
+    "other types": (b'{"model":["m"],"messages":{"role":1}}', 400),
+    "no messages": (b'{"model":"m"}', 400),
+    "messages that are texts": (b'{"model":"m","messages":["Hi"]}', 400),
+    "another model": (BODY.replace(b'"m"', b'"unknown"'), 404),
+    "a model with a line end": (BODY.replace(b'"m"', b'"m\\r\\nX-Injected: 1"'), 404),
+    "a model with a null": (BODY.replace(b'"m"', b'"m\\u0000"'), 404),
+    "half a character as the model": (BODY.replace(b'"m"', b'"\\ud800"'), 404),
+    "a model of 50,000 characters": (BODY.replace(b'"m"', b'"' + b"m" * 50_000 + b'"'), 404),
+    "half a character as the text": (BODY.replace(b"Hi", b"\\ud800"), 200),
+    "a null as the text": (BODY.replace(b"Hi", b"\\u0000"), 200),
+    "a prototype": (_with(b'"__proto__":{"x":1},"constructor":1'), 200),
+}
+
+
+@pytest.mark.parametrize(("body", "status"), BODIES.values(), ids=BODIES)
+def test_a_body_of_any_kind_is_answered_and_the_server_goes_on(server, body, status):
+    answer = server.exchange(posted(CHAT, body, KEY))
+    assert status_of(answer) == status
+    assert b"x-injected" not in answer.partition(b"\r\n\r\n")[0].lower()
+    assert b"Traceback" not in answer
+    assert TOKEN.encode() not in answer
+    assert len(answer) < 20_000, "an error does not repeat what was sent"
+    assert json_of(answer) if status != 200 else _is_well(server)
+
+
+def test_a_packed_body_is_not_unpacked(server):
+    answer = server.exchange(posted(CHAT, b"\x1f\x8b\x08\x00" + b"\x00" * 50, KEY, b"Content-Encoding: gzip"))
+    assert status_of(answer) == 400
+
+
+def test_a_failure_of_the_provider_puts_no_header_into_the_reply_and_no_key_into_its_words():
+    async def fail(progress, token):
+        raise ValueError(f"no\r\nX-Injected: {TOKEN}")
+
+    with hosted(Driven(fail, model_id="m\r\nX-Injected: 1"), ServingSettings(token=Secret(TOKEN))) as server:
+        answer = server.exchange(posted(CHAT, BODY.replace(b'"m"', b'"m\\r\\nX-Injected: 1"'), KEY))
+        listed = server.exchange(request(b"GET /v1/models", KEY))
+    assert status_of(answer) >= 500
+    assert status_of(listed) == 200
+    for reply in (answer, listed):
+        assert b"x-injected" not in reply.partition(b"\r\n\r\n")[0].lower()
+        assert TOKEN.encode() not in reply
