@@ -16,6 +16,7 @@ from contract_page import contract_page
 from demands_page import demands_page
 from group_schema import extension_manifest
 from preset_types import preset_types
+from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
 from settings_types import settings_types
@@ -35,6 +36,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/package.json": extension_manifest,
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
+    "docs/serving.md": serve_page,
     "docs/translation.md": translation_page,
     "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,

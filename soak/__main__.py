@@ -25,11 +25,12 @@ from soak.stopping import stop_under_load
 
 if TYPE_CHECKING:
     from soak.client import Address
+    from soak.scenarios import Scenario
 
-__all__ = ["LIMITS", "put_through"]
+__all__ = ["LIMITS", "load", "put_through"]
 
 _RESULTS: Final = Path(__file__).with_name("results.json")
-LIMITS: Final = ("--peer-seconds", "2", "--request-head-seconds", "1", "--slow-body-seconds", "1")
+LIMITS: Final = ("--peer-seconds", "2", "--request-head-seconds", "1", "--slow-body-seconds", "3")
 """Shorter than usual, because somebody waits for the end."""
 _STOPPED_CLIENTS: Final = 64
 
@@ -58,13 +59,18 @@ async def put_through(*, few: bool) -> dict[str, Findings]:
     async with serving(*LIMITS) as served:
         for scenario in SCENARIOS:
             clients = scenario.few if few else scenario.clients
-            before = await facts(served.address)
-            found = await scenario.run(served.address, clients)
-            await _leaves_nothing(served.address, before, found)
-            findings[f"{clients:,} {scenario.title}"] = found
+            findings[f"{clients:,} {scenario.title}"] = await load(served.address, scenario, clients)
     clients = 8 if few else _STOPPED_CLIENTS
     findings[f"{clients} ask, and the process gets SIGTERM"] = await stop_under_load(clients)
     return findings
+
+
+async def load(address: Address, scenario: Scenario, clients: int) -> Findings:
+    """What one load showed; files and tasks have to be as before."""
+    before = await facts(address)
+    found = await scenario.run(address, clients)
+    await _leaves_nothing(address, before, found)
+    return found
 
 
 async def _leaves_nothing(address: Address, before: dict[str, Any], found: Findings) -> None:

@@ -52,5 +52,5 @@ def _option(number: ServingNumber) -> Callable[[Any], Any]:
         type=kind,
         metavar=number.unit.upper() if number.unit in ("seconds", "bytes") else "N",
         envvar=variable_of(number.name),
-        help=f"{number.says}. Default: {number.default:g}.",
+        help=f"{number.says}. Default: {number.default:,.10g}.",
     )

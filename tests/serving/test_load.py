@@ -1,0 +1,30 @@
+"""The loads of `make soak` with few clients: nothing is left behind, and no answer is cut."""
+
+import asyncio
+import os
+
+import pytest
+from soak.__main__ import LIMITS, load
+from soak.process import serving
+from soak.scenarios import SCENARIOS
+from soak.stopping import stop_under_load
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no such signals")
+
+_SLOW = ("take nothing of it", "send heads and bodies a letter at a time", "read late what is 4 MB long")
+
+
+def test_clients_that_leave_and_clients_that_ask_often_leave_nothing_behind():
+    async def test():
+        async with serving(*LIMITS) as served:
+            for scenario in SCENARIOS:
+                if scenario.title not in _SLOW:
+                    found = await load(served.address, scenario, scenario.few)
+                    assert found.faults == [], scenario.title
+
+    asyncio.run(test())
+
+
+def test_sigterm_under_load_cuts_no_answer_that_could_end_in_time():
+    found = asyncio.run(stop_under_load(6, drain_seconds=1.0, events=25))
+    assert found.faults == []
