@@ -168,11 +168,12 @@ async def _partstream(home: Path, *arguments: str) -> bytes:
 async def _ended(process: asyncio.subprocess.Process, seconds: float) -> tuple[str, str, bool]:
     """What a process said, and whether it ended in time; else it is killed, with all that it has started."""
     reading = asyncio.ensure_future(process.communicate())
-    done, _ = await asyncio.wait({reading}, timeout=seconds)
+    await _until(lambda: process.returncode is not None, seconds)  # its children may hold its pipes longer
+    in_time = process.returncode is not None
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # what it has left behind, in either case
     output, errors = await reading
-    return output.decode(errors="replace"), errors.decode(errors="replace"), bool(done)
+    return output.decode(errors="replace"), errors.decode(errors="replace"), in_time
 
 
 async def _until(holds: Callable[[], bool], seconds: float) -> None:

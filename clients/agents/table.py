@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from servers.foreign import Fault
+
 from clients.agents.agent import Agent
 
 __all__ = ["AGENTS", "LEFT_OUT"]
@@ -11,6 +13,8 @@ __all__ = ["AGENTS", "LEFT_OUT"]
 _CHAT: Final = "Chat Completions"
 _RESPONSES: Final = "Responses"
 _MESSAGES: Final = "Messages"
+
+_ASKS_AGAIN: Final = "it asks again five times after status 429, although the reply says that this is of no use"
 
 AGENTS: Final = (
     Agent(
@@ -45,6 +49,7 @@ AGENTS: Final = (
         lambda path: ("read", {"filePath": path}),
         {"chat": _CHAT, "responses": _RESPONSES, "messages": _MESSAGES},
         {"OPENCODE_DISABLE_MODELS_FETCH": "1"},
+        faults=(Fault("spent budget", " requests, ", _ASKS_AGAIN, ("chat", "responses")),),
     ),
     Agent(
         "copilot-cli",
@@ -53,6 +58,10 @@ AGENTS: Final = (
         lambda prompt: ["--output-format", "json", "--allow-all-tools", "--allow-all-paths", "-p", prompt],
         lambda path: ("view", {"path": path}),
         {"chat": _CHAT, "responses": _RESPONSES, "messages": _MESSAGES},
+        faults=(
+            Fault("usage", "output only", "in its events, it tells the tokens of answers alone", ("chat", "messages")),
+            Fault("usage", "no tokens shown", "in its events, it tells no tokens on this wire", ("responses",)),
+        ),
     ),
     Agent(
         "qwen-code",
