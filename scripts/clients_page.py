@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from client_pages import agents_section, pages_section
 from tried_table import row, tried_table
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ What each of them raises; the sentence of the upstream is in it.
 def clients_page() -> str:
     """The whole page."""
     results = json.loads((_ROOT / "clients" / "results.json").read_text(encoding="utf-8"))
-    return "\n".join((_HEAD, *tried_table("client", results), _ERRORS_HEAD, *_errors(results)))
+    return "\n".join(
+        (_HEAD, *tried_table("client", results), _ERRORS_HEAD, *_errors(results), *agents_section(), *pages_section())
+    )
 
 
 def _errors(results: Mapping[str, Any]) -> Iterator[str]:

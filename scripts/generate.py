@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from client_pages import client_pages
 from clients_page import clients_page
 from configuration_page import configuration_page
 from contract_page import contract_page
@@ -30,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/clients.md": clients_page,
+    **client_pages(),
     "docs/configuration.md": configuration_page,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,

@@ -127,7 +127,7 @@ async def one_turn(agent: Agent, wire: str, trial: Trial, served: Served) -> Run
             await _until(
                 lambda: any(one["event"] == "asked" and one["tools"] for one in served.log[before:]), _LONGEST_TURN
             )
-            process.send_signal(signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal: to what it has started too
         output, errors, in_time = await _ended(process, _LONGEST_END if trial.interrupts else _LONGEST_TURN)
         await _until(lambda: _are_over(served.log[before:]), _LONGEST_END)
         return Run(process.returncode or 0, output, errors, served.log[before:], in_time)

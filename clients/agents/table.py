@@ -14,7 +14,7 @@ _CHAT: Final = "Chat Completions"
 _RESPONSES: Final = "Responses"
 _MESSAGES: Final = "Messages"
 
-_ASKS_AGAIN: Final = "it asks again five times after status 429, although the reply says that this is of no use"
+_ASKS_AGAIN: Final = "it asks again and again after status 429, although the reply says that this is of no use"
 
 AGENTS: Final = (
     Agent(
@@ -70,6 +70,10 @@ AGENTS: Final = (
         lambda prompt: ["--output-format", "stream-json", "--yolo", "-p", prompt],
         lambda path: ("read_file", {"file_path": path}),
         {"chat": _CHAT},
+        faults=(
+            Fault("text", "2 requests", "after an answer, it asks in a second request what to remember of it"),
+            Fault("spent budget", " requests, ", _ASKS_AGAIN),
+        ),
     ),
     Agent(
         "gemini-cli",
