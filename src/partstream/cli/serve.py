@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -241,3 +242,5 @@ class _Served:
     async def _list_models(self, application: ServingApp) -> None:
         """Says the models when the providers have listed them: a server may take its time."""
         self.screen.listed(await application.models())
+        # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+        gc.freeze()
