@@ -16,6 +16,7 @@ from partstream.protocols.anthropic_messages.carried_blocks import block_item, c
 from partstream.protocols.anthropic_messages.read_request import READ_REQUEST
 from partstream.protocols.anthropic_messages.sealed_state import UNSIGNED, sealed_text
 from partstream.protocols.protocol import WireRequest
+from partstream.protocols.refused import RefusedRequestError
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}
@@ -245,3 +246,18 @@ def test_what_cannot_be_understood_is_refused_with_its_place(body: dict[str, Any
 
 def test_a_message_of_nothing_is_no_message():
     assert read(messages=[HI, {"role": "assistant", "content": ""}]).messages == (ChatMessage.user("Hi"),)
+
+
+@pytest.mark.parametrize("thread", [{"type": "create"}, {"type": "continue", "previous_message_id": "msg_1"}, 7])
+def test_a_thread_is_refused_in_the_words_that_make_official_packages_send_everything(thread: Any):
+    with pytest.raises(RefusedRequestError) as refused:
+        read(thread=thread)
+    assert refused.value.param == "thread"
+    assert refused.value.fields["details"] == {
+        "error_code": "thread_unsupported_request",
+        "unsupported": ["thread"],
+    }
+
+
+def test_no_thread_is_no_wish():
+    assert read(thread=None).unmapped == {}

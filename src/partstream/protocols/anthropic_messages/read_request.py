@@ -23,6 +23,7 @@ from partstream.protocols.anthropic_messages.refusals import refuse
 from partstream.protocols.anthropic_messages.signed_blocks import signed_state
 from partstream.protocols.asked_fields import Counts, checked, not_default, optional_text
 from partstream.protocols.protocol import ReadRequest
+from partstream.protocols.refused import RefusedRequestError
 
 if TYPE_CHECKING:
     from partstream.protocols.protocol import WireRequest
@@ -35,8 +36,11 @@ def read_request(request: WireRequest) -> Asked:
 
     Raises:
         InvalidRequestError: A field that the answer depends on has the wrong type, or a value that nothing here can do.
+        RefusedRequestError: The client wants the server to remember the conversation.
     """
     body = request.body
+    if body.get("thread") is not None:
+        raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
     for name, (field_type, expected) in _TYPED_FIELDS.items():
         checked(body, name, field_type, expected)
     counts = Counts()
@@ -56,6 +60,12 @@ def read_request(request: WireRequest) -> Asked:
         body=body,
     )
 
+
+_NO_THREADS: Final = "thread: this server remembers no conversation, expected all messages in each request"
+_UNSUPPORTED_THREAD: Final = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+"""What tells the official packages to send the whole conversation instead. Their `tool_runner` asks for a thread by
+itself; to ignore that would lose what the person said, because its next request holds the results of tools alone
+(`anthropic` 2.12.0, `lib/threads/_thread_state.py`)."""
 
 _TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
     "stream": (bool, "true or false"),
