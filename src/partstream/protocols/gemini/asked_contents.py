@@ -167,10 +167,11 @@ class _ContentReader:
     def _response(self, part: Mapping[str, Any], where: str) -> None:
         response = object_of(part, "functionResponse", where)
         at = f"{where}.functionResponse"
-        call_id = self._calls.close(text_of(response, "id", at), _name(response, at))
+        name = _name(response, at)
+        call_id = self._calls.close(text_of(response, "id", at), name)
         said = field_of(response, "response", dict, "an object", at) or {}
         is_error = "error" in said and not said.keys() - {"error"}
-        content: list[TextPart | DataPart] = [TextPart(text)] if (text := _words(said)) else []
+        content: list[TextPart | DataPart] = [TextPart(text)] if (text := _words(said, name)) else []
         for number, inner in enumerate(list_of(response, "parts", at)):
             content.append(_blob(inner, f"{at}.parts[{number}]"))
         self._parts.append(ToolResultPart(call_id, content, is_error))
@@ -199,16 +200,23 @@ _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], 
 }
 """What is read of a part, by its data field."""
 
-_KEYS: Final = ("output", "error", "result")
-"""The documented key of what a tool gave, that of its failure, and that of the official Python client."""
+_KEYS: Final = ("output", "error", "result", "return_value")
+"""The documented key of what a tool gave, that of its failure, that of the official Python client, and that of
+pydantic-ai 2.66."""
 
 
-def _words(response: Mapping[str, Any]) -> str:
-    """The text of a response: that of a known key which stands alone, else the JSON of the whole object."""
-    name = next(iter(response)) if len(response) == 1 else ""
-    if name in _KEYS and isinstance(response[name], str):
-        return str(response[name])
-    return dumps(response.get(name, response) if name in _KEYS else response).decode() if response else ""
+def _words(response: Mapping[str, Any], name: str) -> str:
+    """The text of a response: that of a known key which stands alone, else the JSON of the whole object.
+
+    The AI SDK names the function once more and puts what the tool gave beside it, under `content` (`@ai-sdk/google`
+    4.0.121).
+    """
+    if response.keys() == {"name", "content"} and response["name"] == name:
+        response = {"output": response["content"]}
+    key = next(iter(response)) if len(response) == 1 else ""
+    if key in _KEYS and isinstance(response[key], str):
+        return str(response[key])
+    return dumps(response.get(key, response) if key in _KEYS else response).decode() if response else ""
 
 
 def _name(call: Mapping[str, Any], where: str) -> str:
