@@ -50,7 +50,7 @@ class ServingNumber:
         kinds = int if self.is_whole else int | float
         what = "a whole number" if self.is_whole else "a number"
         return Expectation(
-            f"{what} of {self.unit} from {self.least:,g} to {self.most:,g}",
+            f"{what} of {self.unit} from {self.least:,} to {self.most:,}",
             lambda value: isinstance(value, kinds) and not isinstance(value, bool) and self.least <= value <= self.most,
         )
 
