@@ -303,6 +303,7 @@ class Reply:
         created_at: The time of the reply, in seconds since 1970.
         argument_size: The most characters of a call's arguments in one event; None for all of them in one event, as a
             part holds a whole call.
+        raw_reasoning: Whether thinking goes on the channel of raw reasoning, on a wire that has one beside a summary.
         secret: What the server signs with that only it reads again; empty for a server that signs nothing.
     """
 
@@ -310,6 +311,7 @@ class Reply:
     created_at: int
     argument_size: int | None = None
     secret: bytes = field(default=b"", repr=False, compare=False)
+    raw_reasoning: bool = False
 
 
 class ResponseWriter(Protocol):

@@ -72,6 +72,12 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
 )
 @click.option("--no-token", is_flag=True, help="Answer every program on this machine; only on a loopback address.")
 @click.option("--reload", "reloads", is_flag=True, help="Load a file again when it is edited.")
+@click.option(
+    "--raw-reasoning",
+    is_flag=True,
+    envvar=variable_of("raw_reasoning"),
+    help="Send reasoning as response.reasoning.delta in place of a summary; most clients read only the summary.",
+)
 @store_options
 @observer_options
 @number_options
@@ -86,6 +92,7 @@ def command(
     token_file: Path | None,
     no_token: bool,
     reloads: bool,
+    raw_reasoning: bool,
     as_json: bool,
     log: str,
     metrics: str,
@@ -110,6 +117,7 @@ def command(
             state_folder=state_folder(),
             token=None if token is None else token.secret,
             authenticate=local_program if token is None else None,
+            raw_reasoning=raw_reasoning,
             **_given(numbers, ServingSettings),
         )
         providers = _providers(sources, profiles, demo, screen.reloaded if reloads else None)

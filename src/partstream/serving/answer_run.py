@@ -127,7 +127,7 @@ class AnswerRun:
         outgoing = Outgoing(deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
         recorded = self._recorded(remembered, outgoing, asked)
         outlet: Outlet = recorded or outgoing
-        usual = Reply(self._request.request_id, int(self._time))
+        usual = Reply(self._request.request_id, int(self._time), raw_reasoning=self._settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.arguments import Expectation, check_fields, instance_of, optional
+from partstream.arguments import BOOLEAN, Expectation, check_fields, instance_of, optional
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class ServingSettings:
         thinking_bytes: In bytes.
         backlog_bytes: In bytes.
         models_seconds: In seconds.
+        raw_reasoning: Whether thinking goes on the channel of raw reasoning, on a wire that has one beside a summary,
+            which every known client reads: `response.reasoning.delta` of OpenResponses.
         store: Keeps the answers that clients ask to store; None for a server that stores none.
         state_folder: The folder of what the server keeps; None for one that keeps nothing on disk.
 
@@ -167,6 +169,7 @@ class ServingSettings:
     thinking_bytes: int = 32 * _MEBIBYTE
     backlog_bytes: int = 16 * _MEBIBYTE
     models_seconds: float = 300.0
+    raw_reasoning: bool = False
     store: AnswerStore | None = None
     state_folder: Path | None = None
 
@@ -178,5 +181,6 @@ _EXPECTED: Final = {
     "token": optional(instance_of(Secret, "a Secret")),
     "authenticate": optional(Expectation("a function of the headers", callable)),
     **{number.name: number.expectation for number in SERVING_NUMBERS},
+    "raw_reasoning": BOOLEAN,
     "state_folder": optional(instance_of(Path, "a pathlib.Path")),
 }

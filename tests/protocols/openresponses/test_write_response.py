@@ -133,6 +133,25 @@ def test_reasoning_is_a_summary_which_every_client_reads():
     ]  # fmt: skip
 
 
+def test_reasoning_is_raw_only_where_the_server_is_told_so():
+    reply = Reply("identity", 1, raw_reasoning=True)
+    events = _write(ThinkingPart("H", "rs_1"), ThinkingPart("m.", "rs_1"), TextPart("Hi"), reply=reply)
+    for event in events:
+        validate_event(event)
+    assert _types(events)[2:9] == [
+        "output_item.added",
+        "content_part.added",
+        "reasoning.delta",
+        "reasoning.delta",
+        "reasoning.done",
+        "content_part.done",
+        "output_item.done",
+    ]
+    item = events[-1]["response"]["output"][0]
+    assert (item["summary"], item["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
+    assert not any("reasoning." in kind for kind in _types(_write(ThinkingPart("Hm."))))
+
+
 def test_a_thought_keeps_the_identifier_that_its_upstream_gave():
     first, second, third = _output(ThinkingPart("a", "rs_1"), ThinkingPart("b", "rs_2"), ThinkingPart("c", "rs_1"))
     assert (first["id"], second["id"]) == ("rs_1", "rs_2")

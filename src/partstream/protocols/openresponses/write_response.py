@@ -107,7 +107,7 @@ class OpenResponsesWriter:
         if part.value:
             if not (isinstance(self._open, WrittenReasoning) and self._open.part_id == part.id):
                 self._close()
-                self._open = WrittenReasoning(self._items, part.id, self._events)
+                self._open = WrittenReasoning(self._items, part.id, self._events, is_raw=self._reply.raw_reasoning)
             self._open.say(part.value, self._events)
         if part.metadata:
             self._carry(part.id, part.metadata)
@@ -132,7 +132,7 @@ class OpenResponsesWriter:
                 continue
             if state is not None and not isinstance(self._open, WrittenReasoning):
                 self._close()
-                self._open = WrittenReasoning(self._items, item_id, self._events)
+                self._open = WrittenReasoning(self._items, item_id, self._events, is_raw=self._reply.raw_reasoning)
             if isinstance(self._open, WrittenReasoning):
                 self._open.encrypted_content = state
                 self._close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.json_codec import dumps
 from partstream.outputs import Repeated
@@ -40,7 +40,49 @@ _ANNOTATION: Final = "url_citation"
 """The one kind of annotation that the schema has."""
 
 _TEXT_DELTA: Final = "response.output_text.delta"
-_SUMMARY_DELTA: Final = "response.reasoning_summary_text.delta"
+
+
+class _Channel(NamedTuple):
+    """A way in which reasoning is said.
+
+    Attributes:
+        field: The field of the item that holds its parts.
+        part: The type of a part.
+        index_field: The field of an event that says which part it belongs to.
+        added: The event that begins a part.
+        delta: The event of a piece.
+        said: The event that says the whole text.
+        done: The event that ends a part.
+    """
+
+    field: str
+    part: str
+    index_field: str
+    added: str
+    delta: str
+    said: str
+    done: str
+
+
+_SUMMARY: Final = _Channel(
+    "summary",
+    "summary_text",
+    "summary_index",
+    "response.reasoning_summary_part.added",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_summary_text.done",
+    "response.reasoning_summary_part.done",
+)
+_RAW: Final = _Channel(
+    "content",
+    "reasoning_text",
+    "content_index",
+    "response.content_part.added",
+    "response.reasoning.delta",
+    "response.reasoning.done",
+    "response.content_part.done",
+)
+"""The specification's own words for it; OpenAI's clients and Codex know others (serving.md 1.2, point 9)."""
 
 
 class Identifiers:
@@ -220,30 +262,37 @@ def annotation_of(source: Citation, length: int) -> Wire:
 
 
 class WrittenReasoning:
-    """A reasoning item with a streamed summary, the only channel of reasoning that every known client reads.
+    """A reasoning item, streamed as a summary: the only channel of reasoning that every known client reads.
+
+    Args:
+        items: The items of the response.
+        part_id: The identifier of the thinking parts that it is made of, or None.
+        events: Where the events go.
+        is_raw: Whether it is said on the channel of raw reasoning instead.
 
     Attributes:
         part_id: The identifier of the thinking parts that it is made of, or None.
         encrypted_content: What only the upstream can read, or None.
     """
 
-    __slots__ = ("_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
+    __slots__ = ("_channel", "_item", "_items", "_pieces", "_place", "_where", "encrypted_content", "part_id")
 
-    def __init__(self, items: OutputItems, part_id: str | None, events: Events) -> None:
+    def __init__(self, items: OutputItems, part_id: str | None, events: Events, *, is_raw: bool = False) -> None:
+        self._channel = _RAW if is_raw else _SUMMARY
         self.part_id = part_id
         self.encrypted_content: str | None = None
         self._items = items
         self._item: dict[str, Any] = {"type": "reasoning", "id": "", "summary": []}
         self._place, item_id = items.open("rs", self._item, events, part_id)
-        self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, "summary_index": 0}
+        self._where: dict[str, Any] = {"item_id": item_id, "output_index": self._place, self._channel.index_field: 0}
         self._pieces: list[str] = []
 
     def say(self, text: str, events: Events) -> None:
-        """Writes a piece of the summary."""
+        """Writes a piece of it."""
         if not self._pieces:
-            events.add("response.reasoning_summary_part.added", **self._where, part=_summary(""))
+            events.add(self._channel.added, **self._where, part=self._part(""))
         self._pieces.append(text)
-        events.add(_SUMMARY_DELTA, **self._delta(text))
+        events.add(self._channel.delta, **self._delta(text))
 
     def repeated(self, events: Events) -> Repeated:
         """The thoughts that follow the first, which has one more event."""
@@ -253,8 +302,11 @@ class WrittenReasoning:
             return events.skip()
 
         return Repeated(
-            lambda text, number: make_event(_SUMMARY_DELTA, number, self._delta(text)), note, is_numbered=True
+            lambda text, number: make_event(self._channel.delta, number, self._delta(text)), note, is_numbered=True
         )
+
+    def _part(self, text: str) -> dict[str, Any]:
+        return {"type": self._channel.part, "text": text}
 
     def _delta(self, text: str) -> dict[str, Any]:
         return {**self._where, "delta": text}
@@ -264,9 +316,9 @@ class WrittenReasoning:
         item = dict(self._item)
         if self._pieces:
             text = "".join(self._pieces)
-            item["summary"] = [_summary(text)]
-            events.add("response.reasoning_summary_text.done", **self._where, text=text)
-            events.add("response.reasoning_summary_part.done", **self._where, part=_summary(text))
+            item[self._channel.field] = [self._part(text)]
+            events.add(self._channel.said, **self._where, text=text)
+            events.add(self._channel.done, **self._where, part=self._part(text))
         if self.encrypted_content is not None:  # never null: facts 2.1
             item["encrypted_content"] = self.encrypted_content
         self._items.close(self._place, item, events)
@@ -304,7 +356,3 @@ def write_compaction(item_id: Any, state: str, items: OutputItems, events: Event
     item = {"type": COMPACTION, "id": "", "encrypted_content": state}
     place, _ = items.open("cmp", item, events, item_id)
     items.close(place, item, events)
-
-
-def _summary(text: str) -> dict[str, Any]:
-    return {"type": "summary_text", "text": text}
