@@ -167,6 +167,15 @@ agents-clients: setup ## Run coding agents against partstream serve
 	$(BIN)/python -m clients.agents $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
+# The public compliance suite of OpenResponses, from a checkout that you have fetched: in it, `bun install` first. BUN
+# names the program, if it is not on the path.
+.PHONY: openresponses-suite
+SUITE ?=
+BUN ?= bun
+
+openresponses-suite: setup ## Run the compliance suite in SUITE=DIR against partstream serve
+	$(BIN)/python scripts/run_openresponses_suite.py "$(SUITE)" --bun "$(BUN)"
+
 # How far token estimates are from the truth; the second puts the tables into the page that explains them.
 .PHONY: tokens-accuracy tokens-accuracy-docs tokens-session
 
