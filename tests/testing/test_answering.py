@@ -77,7 +77,7 @@ def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
     def pace(text, **headers):
         request = endpoint.request(DEFAULT_PATH, body(text), headers)
         received = ReceivedRequest(1, "POST", DEFAULT_PATH, headers, request.body, b"")
-        current = Current(ServedExchange(received, 0.0), attempt=1, now=0.0)
+        current = Current(ServedExchange(received, 0.0), now=0.0)
         CURRENT.set(current)
         admission.admit(endpoint, request, endpoint.reads.read(request))
         return current.plan.pace

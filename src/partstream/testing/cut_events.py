@@ -5,6 +5,7 @@ A server's bytes are all that is known here, so that the server need not know of
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from partstream.json_codec import JSONDecodeError, loads
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EventCutter", "kind_of_frame", "kind_of_json", "kind_of_line", "marked_by"]
 
-_BEHIND_EVENTS: Final = {SSE.media_type: (b"\r\n\r\n", b"\n\n"), JSON_LINES.media_type: (b"\n",)}
-"""What stands behind an event, by media type, the longest first; other streams have something between their events."""
+_BEHIND_EVENTS: Final = {SSE.media_type: re.compile(rb"\n\r?\n"), JSON_LINES.media_type: re.compile(rb"\n")}
+"""What stands behind an event, by media type; other streams have something between their events."""
 
 
 class EventCutter:
@@ -41,7 +42,7 @@ class EventCutter:
         media_type = form.content_type.partition(";")[0].strip()
         self._protocol = protocol
         self._form = form
-        self._ends = _BEHIND_EVENTS.get(media_type, ())
+        self._ends = _BEHIND_EVENTS.get(media_type, _BEHIND_EVENTS[SSE.media_type])
         self._kind = kind_of_line if media_type == JSON_LINES.media_type else kind_of_frame
         self._has_kinds = has_kinds
         framing = JSON_LINES if media_type == JSON_LINES.media_type else SSE
@@ -70,15 +71,11 @@ class EventCutter:
     def _ended(self, data: bytes) -> Iterator[Send]:
         """Of a stream whose events have something behind them."""
         place = 0
-        while place < len(data):
-            found = [(data.find(end, place), end) for end in self._ends]
-            at, end = min((one for one in found if one[0] >= 0), default=(-1, b""), key=lambda one: one[0])
-            if at < 0:
-                self._kept = data[place:]
-                return
-            frame = data[place : at + len(end)]
-            place += len(frame)
+        for behind in self._ends.finditer(data):
+            frame = data[place : behind.end()]
+            place = behind.end()
             yield Send(frame, END_OF_STREAM if frame == self._form.end else self._kind_in(frame))
+        self._kept = data[place:]
 
     def _separated(self, data: bytes) -> Iterator[Send]:
         """Of a stream with something between its events; of an array, one whole event comes at a time."""

@@ -151,8 +151,9 @@ class Exchanges:
             self._finished.fire(exchange)
 
     def attempts(self, request: ReceivedRequest) -> int:
-        """How often this same request has arrived."""
-        return sum((one.request.digest, one.request.path) == (request.digest, request.path) for one in self._kept)
+        """How often this same request had arrived when it came, including that time."""
+        came = (one.request for one in self._kept if one.request.number <= request.number)
+        return sum((one.digest, one.path) == (request.digest, request.path) for one in came)
 
     def at(self, number: int) -> ServedExchange | None:
         """The exchange with that number, if it exists and is still kept."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from partstream.answering import run_until_cancelled
 from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.outputs import Asked, Finish
 from partstream.provider import DrainingProgress, FinishingProgress
@@ -83,7 +81,7 @@ class ReplayProvider(ScriptedProvider):
         del model, messages, options
         plan = CURRENT.get().plan
         if plan is not None:
-            await run_until_cancelled(_report(plan.outputs, progress), token)
+            await _report(plan.outputs, progress, token)
 
 
 def _own(finish: Finish) -> Finish:
@@ -93,14 +91,15 @@ def _own(finish: Finish) -> Finish:
     return replace(finish, error=own)
 
 
-async def _report(outputs: Outputs, progress: Progress) -> None:
+async def _report(outputs: Outputs, progress: Progress, token: CancellationToken) -> None:
     draining = progress if isinstance(progress, DrainingProgress) else None
     for output in outputs:
+        if token.is_cancellation_requested:
+            return
         if isinstance(output, Finish):
             if isinstance(progress, FinishingProgress):
                 progress.finish(_own(output))
             return
-        await asyncio.sleep(0)  # lets a cancellation through
         progress.report(output)
         if draining is not None:
             await draining.drain()

@@ -65,13 +65,11 @@ class Current:
 
     Attributes:
         exchange: Its exchange.
-        attempt: How often this same request has arrived, including this time.
         now: When it arrived, in seconds since 1970.
         plan: What becomes of its reply; None until it is admitted.
     """
 
     exchange: ServedExchange
-    attempt: int
     now: float
     plan: Plan | None = None
 
@@ -99,7 +97,7 @@ class ReplayLayer:
             return
         body = await _whole_body(receive)
         exchange = self._exchanges.begin(scope, body)
-        current = Current(exchange, self._exchanges.attempts(exchange.request), time.time())
+        current = Current(exchange, time.time())
         left = asyncio.Event()
         end = partial(self._exchanges.end, exchange)
         stage = Stage(send, left, exchange.delivery, self._exchanges.change, end)
@@ -108,7 +106,7 @@ class ReplayLayer:
         # At once: the application may need a moment to end.
         watching.add_done_callback(lambda _: end(Outcome.CLIENT_CLOSED) if left.is_set() else None)
         try:
-            await self._application(scope, receiving(body, left), _Reply(stage, current).take)
+            await self._application(scope, receiving(body, left), _Reply(stage, current, self._exchanges).take)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -118,9 +116,10 @@ class ReplayLayer:
 class _Reply:
     """Takes the messages of one reply, and has the stage carry out what becomes of them."""
 
-    def __init__(self, stage: Stage, current: Current) -> None:
+    def __init__(self, stage: Stage, current: Current, exchanges: Exchanges) -> None:
         self._stage = stage
         self._current = current
+        self._exchanges = exchanges
         self._pace = Pace(0.0)
         self._cutter: EventCutter | None = None
         self._held: list[Step] | None = None
@@ -158,7 +157,8 @@ class _Reply:
 
     async def _perform(self, plan: Plan, steps: Iterable[Step]) -> None:
         if plan.faults:
-            situation = Situation(self._current.attempt, self._current.now, plan.error_body)
+            attempt = self._exchanges.attempts(self._current.exchange.request)
+            situation = Situation(attempt, self._current.now, plan.error_body)
             steps = apply_faults(steps, plan.faults, situation)
         await self._stage.perform(self._pace.over(steps))
 
