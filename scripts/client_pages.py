@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -116,7 +117,7 @@ def _commands(client: Client, settings: Settings) -> Iterator[str]:
     yield "partstream serve my_model.py"
     yield f"partstream connect {client.name}{' --write' if settings.files else ''}"
     if client.run:
-        yield client.run.format(model=_SERVER.model)
+        yield shlex.join(word.format(model=_SERVER.model) for word in client.run)
     yield "```"
     yield ""
     if settings.files:

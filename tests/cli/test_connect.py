@@ -94,6 +94,26 @@ def test_what_is_wrong_is_said(arguments: tuple[str, ...], code: int, says: str)
     run(test())
 
 
+@POSIX
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_a_server_calls_its_model_runs_nothing_where_it_is_pasted(name: str, tmp_path: Path):
+    sign = tmp_path / "sign"
+    hostile = f"m'\"; : >{sign}; $(: >{sign}) `: >{sign}` #"
+
+    async def test() -> None:
+        ended = await call("connect", name, "--model", hostile, "--url", CLOSED, PARTSTREAM_SERVE_TOKEN=TOKEN)
+        assert ended.code == 0
+        lines = ended.output.splitlines()
+        pasted = [line for line in lines if line.startswith(("export ", "#"))]
+        pasted += lines[lines.index("# then") :] if "# then" in lines else []
+        await _printed("\n".join(pasted) + "\ntrue", path="/nowhere")
+        assert not sign.exists()
+        broken = await call("connect", name, "--model", "m\nrm", "--url", CLOSED)
+        assert (broken.code, broken.output) == (2, "")
+
+    run(test())
+
+
 def test_the_clients_are_listed():
     async def test() -> None:
         ended = await call("connect", "--list")
@@ -168,10 +188,10 @@ def test_what_is_printed_for_a_library_makes_it_ask_the_server(
     run(test())
 
 
-async def _printed(script: str) -> list[str]:
-    """The lines that a shell prints in an environment of nothing but its programs."""
+async def _printed(script: str, path: str = os.environ["PATH"]) -> list[str]:
+    """The lines that a shell prints in an environment of nothing but the programs of a path."""
     process = await asyncio.create_subprocess_exec(
-        "/bin/sh", "-c", script, env={"PATH": os.environ["PATH"]}, stdout=asyncio.subprocess.PIPE
+        "/bin/sh", "-c", script, env={"PATH": path}, stdout=asyncio.subprocess.PIPE
     )
     output, _ = await process.communicate()
     assert process.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from contextlib import aclosing
 from pathlib import Path
@@ -27,7 +28,7 @@ from partstream.settings.errors import ConfigurationError, closest_name, shown_n
 from partstream.user_folders import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from partstream.client_settings.client import Client, FileSettings, Settings
     from partstream.models.records import ModelRecord
@@ -165,6 +166,7 @@ def _server(
         records = asyncio.run(_listed(root, None if token is None else token.secret))
     except LanguageModelError as error:
         if model_id is not None:
+            _check_model(model_id)
             _note(f"Note: {root} did not tell its models, so {model_id} was not looked for: {error.message}")
             return Server(root, model_id, place)
         _note(
@@ -174,6 +176,7 @@ def _server(
     if token is None:  # it has answered nevertheless
         place = TokenPlace(TOKEN_VARIABLE, is_needed=False)
     record = _chosen(records, model_id, may_ask_person=may_ask_person)
+    _check_model(record.id)
     return _with_limits(Server(root, record.id, place), record)
 
 
@@ -216,6 +219,16 @@ def _chosen(records: Sequence[ModelRecord], model_id: str | None, *, may_ask_per
     return records[0]
 
 
+def _check_model(model_id: str) -> None:
+    """Lets an id pass that stands on one line: what is printed may be pasted into a shell.
+
+    Raises:
+        UsageError: It does not.
+    """
+    if not model_id.isprintable():
+        raise click.UsageError(f"the id of the model: got {model_id!r:.80}, expected printable characters")
+
+
 def _few(ids: Sequence[str]) -> str:
     most = 12
     return ", ".join(ids[:most]) + (f" and {len(ids) - most} more" if len(ids) > most else "")
@@ -249,7 +262,7 @@ def _print(client: Client, server: Server, settings: Settings, wire: str) -> Non
     if settings.program is not None:
         lines += ["", f"# in {settings.program.language}", *settings.program.text.rstrip("\n").splitlines()]
     if client.run:
-        lines += ["", "# then", client.run.format(model=server.model)]
+        lines += ["", "# then", _run(client, server)]
     click.echo("\n".join(lines))
     for note in (*client.notes, *_token_notes(server.token)):
         _note(f"Note: {note}")
@@ -275,7 +288,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
         },
         "isEnvironmentEnough": settings.is_environment_enough,
         "program": None if settings.program is None else settings.program.text,
-        "run": client.run.format(model=server.model),
+        "run": _run(client, server),
     }
 
 
@@ -291,7 +304,7 @@ def _write(client: Client, server: Server, settings: Settings) -> None:
     if settings.environment and not settings.is_environment_enough:
         click.echo("\n".join(["", "# in the shell", *settings.exports()]))
     if client.run:
-        click.echo(f"\n# then\n{client.run.format(model=server.model)}")
+        click.echo(f"\n# then\n{_run(client, server)}")
     for note in (*client.notes, *_token_notes(server.token)):
         _note(f"Note: {note}")
 
@@ -309,16 +322,17 @@ def _take_back(client: Client) -> None:
         click.echo(f"Nothing was written for {client.title}.")
 
 
+def _run(client: Client, server: Server) -> str:
+    """The command that starts the client, for a shell."""
+    return shlex.join(word.format(model=server.model) for word in client.run)
+
+
 def _record(client: Client) -> Path:
     return DATA.path() / _RECORDS / f"{client.name}.json"
 
 
 def _path(settings: FileSettings) -> Path:
-    return settings.file.path(_environment())
-
-
-def _environment() -> Mapping[str, str]:
-    return os.environ
+    return settings.file.path(os.environ)
 
 
 def _shown(path: Path) -> str:

@@ -106,7 +106,7 @@ class Client:
         package: Where it is had, such as `npm: @openai/codex`.
         wires: The wires that it speaks, by words of people; the first is taken unless another is asked for.
         settings: Gives what it has to be told of a server, over one of these wires.
-        run: The command that starts it, or empty for a library.
+        run: The words of the command that starts it, with `{model}` for the model; none for a library.
         notes: What a person has to know, in sentences.
     """
 
@@ -115,5 +115,5 @@ class Client:
     package: str
     wires: tuple[str, ...]
     settings: Callable[[Server, str], Settings]
-    run: str = ""
+    run: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -99,12 +99,15 @@ def _ollama_program(server: Server, _wire: str) -> Program:
 def _ai_sdk(server: Server, wire: str) -> Settings:
     named = f'name: "partstream", {_key(server)}'
     package, made = {
-        RESPONSES: ("@ai-sdk/open-responses", f'createOpenResponses({{ {named}, url: "{server.v1}/responses" }})'),
+        RESPONSES: (
+            "@ai-sdk/open-responses",
+            f"createOpenResponses({{ {named}, url: {_quoted(f'{server.v1}/responses')} }})",
+        ),
         CHAT: (
             "@ai-sdk/openai-compatible",
-            f'createOpenAICompatible({{ {named}, baseURL: "{server.v1}", includeUsage: true }})',
+            f"createOpenAICompatible({{ {named}, baseURL: {_quoted(server.v1)}, includeUsage: true }})",
         ),
-        MESSAGES: ("@ai-sdk/anthropic", f'createAnthropic({{ {_key(server)}, baseURL: "{server.v1}" }})'),
+        MESSAGES: ("@ai-sdk/anthropic", f"createAnthropic({{ {_key(server)}, baseURL: {_quoted(server.v1)} }})"),
     }[wire]
     maker = made.partition("(")[0]
     lines = (
