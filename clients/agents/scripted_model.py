@@ -46,7 +46,7 @@ MODEL: Final = "scripted"
 TITLE: Final = "A title"
 FAILURE: Final = "The scripted model has no answer to this."
 INPUT_TOKENS: Final = 4321
-OUTPUT_TOKENS: Final = 87
+OUTPUT_TOKENS: Final = 8765
 """The usage that every answer reports: numbers that nothing else has."""
 
 _NUMBERS: Final = count(1)

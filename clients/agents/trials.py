@@ -86,7 +86,9 @@ def _text(run: Run) -> tuple[bool, str]:
 
 
 def _usage(run: Run) -> tuple[bool, str]:
-    given, made = (bool(re.search(rf"(?<!\d){number}(?!\d)", run.output)) for number in (INPUT_TOKENS, OUTPUT_TOKENS))
+    given, made = (
+        bool(re.search(rf"(?<![\w-]){number}(?![\w-])", run.output)) for number in (INPUT_TOKENS, OUTPUT_TOKENS)
+    )
     names = {(True, True): "input and output", (True, False): "input only", (False, True): "output only"}
     return given and made, names.get((given, made), "no tokens shown")
 
