@@ -27,6 +27,8 @@ STREAMS: Final = {1: 5_000, 16: 1_250, 256: 200}
 _WARM: Final = 200
 _LONGEST: Final = 240.0
 _AT_ONCE: Final = 8
+_SHORT: Final = 10
+"""Words of an answer whose first word is timed: the end does not come along with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Sizes:
 
     Attributes:
         rounds: How often each contestant streams.
-        firsts: How many answers of one word each of them gives in a round.
+        firsts: How many short answers each of them gives in a round, for the time to their first word.
         share: What part of the words and of the many answers; 1 for all.
         peers: Whether others than Partstream are measured, beside the floor.
     """
@@ -128,7 +130,7 @@ def _firsts(
             say(f"round {number + 1}: first words, {one.name}")
             process = processes[one.server]
             before = process.processor_seconds()
-            result = load.order(process.port, one.request(1), streams=1, answers=sizes.firsts, seconds=_LONGEST)
+            result = load.order(process.port, one.request(_SHORT), streams=1, answers=sizes.firsts, seconds=_LONGEST)
             used = process.processor_seconds() - before
             results[one.name]["from_request"].append(median(result["from_request"]) / 1e6)
             results[one.name]["from_part"].append(median(result["from_part"]) / 1e6)

@@ -54,7 +54,7 @@ asked for a number of words, and each is an event; the first of them is the time
 - **Processor time** is that of the server's process with all its threads, from `/proc`, divided by the words: what
   reading the request and ending the answer take is in it.
 - **First word**: the median of the time from the request, and from the moment at which the provider or the upstream
-  said it, until its bytes came to the client. Answers of one word, one after the other over one connection.
+  said it, until its bytes came to the client. Answers of ten words, one after the other over one connection.
 - **Memory** is what is resident: after a few answers, and before, halfway through and after many short ones. LiteLLM
   gives fewer, because it takes long.
 - **Start**: from the start of the process to its first answer on the path that says it is well.

@@ -131,9 +131,11 @@ class RequestSender:
             asked = request.asked(carried)
             request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
         request.tokens.before_sending()
-        unset = self._completed(RequestSettings(), model)
-        self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
-        first = Sending(carried, self._refused.of(model.id))
+        refused_before = self._refused.of(model.id)
+        if refused_before:
+            unset = self._completed(RequestSettings(), model)
+            self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
+        first = Sending(carried, refused_before)
         answered = await send_without_what_is_refused(
             question, partial(self._attempt, request), first, partial(self._less_of, request)
         )

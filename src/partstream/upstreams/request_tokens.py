@@ -84,7 +84,7 @@ class RequestTokens:
                 total.source,
                 f"{limit:,}",
             )
-        else:
+        elif _logger.isEnabledFor(logging.INFO):
             factor = self._accounting.factor(self._model.family)
             _logger.info(
                 "the request to %s has %d tokens (%s, factor %.3f)", self._model.id, total.tokens, total.source, factor
