@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
+import httpx2
 import pytest
 
 ROOT = Path(__file__).parent.parent
 SECONDS = 180
+UV = Path(sys.executable).with_name("uv")
+TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but this one
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -31,16 +35,26 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the commands of an empty environment that the wheel was installed into."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, alone in its folder."""
     folder = tmp_path_factory.mktemp("wheel")
-    uv = Path(sys.executable).with_name("uv")
-    run(uv, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
-    (wheel,) = folder.glob("*.whl")
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def install(wheel: Path, folder: Path, extra: str = "") -> Path:
+    """The folder of the commands of an empty environment that the wheel is installed into."""
     venv.create(folder / "environment", with_pip=False)
     commands = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
-    run(uv, "pip", "install", "--quiet", "--python", commands / "python", wheel, cwd=folder)
+    run(UV, "pip", "install", "--quiet", "--python", commands / "python", f"{wheel}{extra}", cwd=folder)
     return commands
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the commands of an environment with the wheel alone."""
+    return install(wheel, tmp_path_factory.mktemp("alone"))
 
 
 @pytest.mark.timeout(SECONDS * 2)
@@ -59,3 +73,44 @@ def test_the_installed_package_is_typed_and_has_no_compiled_code(installed: Path
         "print([str(path) for path in site.rglob('*') if path.suffix in ('.so', '.pyd')])\n"
     )
     assert run(installed / "python", "-c", program, cwd=tmp_path).split("\n")[:2] == ["True", "[]"]
+
+
+@pytest.mark.timeout(SECONDS * 2)
+def test_installed_with_its_extra_it_answers_a_client(wheel: Path, tmp_path: Path) -> None:
+    commands = install(wheel, tmp_path, "[serve]")
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    variables |= {"PARTSTREAM_SERVE_TOKEN": TOKEN, "PARTSTREAM_DATA": str(tmp_path)}
+    serve = [str(commands / "partstream"), "serve", "--demo", "--port", "0", "--json"]
+    with subprocess.Popen(serve, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            body = {"model": "demo", "input": "Hello, wheel"}
+            answer = httpx2.post(
+                f"{url}/v1/responses",
+                json=body,
+                headers={"Authorization": f"Bearer {TOKEN}"},
+                trust_env=False,
+                timeout=SECONDS,
+            ).json()
+            process.terminate()
+            assert process.wait(SECONDS) == 0
+        finally:
+            process.kill()
+    assert "Hello, wheel" in answer["output"][-1]["content"][0]["text"]
+
+
+@pytest.mark.timeout(SECONDS * 2)
+def test_without_the_extra_it_says_what_installs_it(installed: Path, tmp_path: Path) -> None:
+    serve = [str(installed / "partstream"), "serve", "--demo", "--port", "0"]
+    ended = subprocess.run(
+        serve,
+        cwd=tmp_path,
+        env=os.environ | {"PARTSTREAM_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "pip install 'partstream[serve]'" in ended.stderr
