@@ -81,7 +81,9 @@ def hosted(
     left: list[str] = []
 
     async def serve() -> None:
-        server = HttpServer(app(provider, settings), sockets, limits=given, drain_seconds=1)
+        application = app(provider, settings)
+        largest = application.settings.body_bytes
+        server = HttpServer(application, sockets, limits=given, drain_seconds=1, largest_message=largest)
         loops.append((asyncio.get_running_loop(), server))
         await server.serve(is_listening.set)
         await asyncio.sleep(0)  # the task of uvicorn's lifespan returns behind its last message

@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
 
 from partstream import TextPart
 from partstream.serving.settings import ServingSettings
 from partstream.upstreams.secret import Secret
-from serving.hosted import hosted, json_of, posted, request, status_of
+from serving.hosted import SECONDS, hosted, json_of, posted, request, status_of
 from serving.providers import Driven
 
 TOKEN = "the-key-of-the-tests-1234"  # noqa: S105 - of no server but these
@@ -204,3 +206,59 @@ def test_a_failure_of_the_provider_puts_no_header_into_the_reply_and_no_key_into
     for reply in (answer, listed):
         assert b"x-injected" not in reply.partition(b"\r\n\r\n")[0].lower()
         assert TOKEN.encode() not in reply
+
+
+def _socket(server, path="/v1/responses", **headers):
+    return connect(f"ws://127.0.0.1:{server.port}{path}", additional_headers=headers, proxy=None, max_size=None)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/v1/responses", {}),
+        ("/v1/responses", {"Authorization": f"Bearer {TOKEN}x"}),
+        ("/v1/responses?key=" + TOKEN, {}),
+        ("/v1/responses", {"Sec-WebSocket-Protocol": TOKEN}),
+        ("/healthz", {}),
+        ("/v1/models", {}),
+    ],
+)
+def test_a_socket_without_the_key_is_not_opened(server, path, headers):
+    with pytest.raises(InvalidStatus) as refused:
+        _socket(server, path, **headers)
+    assert refused.value.response.status_code in {401, 403, 404, 405, 426}
+
+
+FRAMES = {
+    "no JSON": "model",
+    "a list": "[]",
+    "nothing": "{}",
+    "another type": '{"type":"response.steer"}',
+    "a model with a line end": '{"type":"response.create","model":"m\\r\\nX: 1","input":"Hi"}',
+    "NaN": '{"type":"response.create","model":"m","input":"Hi","temperature":NaN}',
+    "10,000 levels": '{"type":"response.create","model":"m","input":' + "[" * 10_000 + "]" * 10_000 + "}",
+    "bytes": b"\x00\xff",
+}
+
+
+def test_what_a_socket_cannot_use_is_an_error_and_the_socket_goes_on(server):
+    with _socket(server, Authorization=f"Bearer {TOKEN}") as client:
+        for name, frame in FRAMES.items():
+            client.send(frame)
+            said = json.loads(client.recv(SECONDS))
+            assert said["type"] == "error", name
+            assert TOKEN not in str(said)
+        client.send('{"type":"response.create","model":"m","input":"Hi"}')
+        last = ""
+        while last not in {"response.completed", "error"}:
+            last = json.loads(client.recv(SECONDS))["type"]
+        assert last == "response.completed"
+
+
+def test_a_frame_that_is_too_large_closes_its_socket_alone(server):
+    with _socket(server, Authorization=f"Bearer {TOKEN}") as client:
+        client.send("x" * 200_000)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(SECONDS)
+    assert closed.value.rcvd.code == 1009
+    assert _is_well(server)
