@@ -61,7 +61,7 @@ async def put_through(*, few: bool) -> dict[str, Findings]:
             clients = scenario.few if few else scenario.clients
             findings[f"{clients:,} {scenario.title}"] = await load(served.address, scenario, clients)
     clients = 8 if few else _STOPPED_CLIENTS
-    findings[f"{clients} ask, and the process gets SIGTERM"] = await stop_under_load(clients)
+    findings[f"{clients} ask, and the process gets SIGTERM"] = await stop_under_load(clients, clients // 8)
     return findings
 
 

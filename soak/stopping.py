@@ -24,24 +24,24 @@ _LAST = frozenset({"response.completed", "response.failed", "response.incomplete
 _LONG = "events=100000 pace=0.02"
 
 
-async def stop_under_load(clients: int, drain_seconds: float = 4.0, events: int = 60) -> Findings:
+async def stop_under_load(clients: int, endless: int, drain_seconds: float = 4.0, events: int = 60) -> Findings:
     """Stops a server with answers that end in time, on HTTP and WebSocket, and some that do not.
 
     Args:
-        clients: How many ask for an answer that ends in time; an eighth of them each ask on a socket, and for ever.
+        clients: How many ask for an answer that ends in time; an eighth as many ask on a socket.
+        endless: How many ask for an answer that does not.
         drain_seconds: The limit of the server.
         events: The length of an answer that ends in time; there are 50 a second.
     """
     wanted = f"events={events} pace=0.02"
     found = Findings()
-    long = max(1, clients // 8)
     async with serving("--drain-seconds", str(drain_seconds)) as served:
         address = served.address
         await facts(address)
         short = [asyncio.create_task(ask(address, request(address, wanted))) for _ in range(clients)]
-        endless = [asyncio.create_task(ask(address, request(address, _LONG))) for _ in range(long)]
+        stopped_late = [asyncio.create_task(ask(address, request(address, _LONG))) for _ in range(endless)]
         turns = [asyncio.create_task(_turn(address, wanted)) for _ in range(max(1, clients // 8))]
-        while len((await facts(address))["ends"]) == 0 and not await _all_begun(address, clients + long):
+        while len((await facts(address))["ends"]) == 0 and not await _all_begun(address, clients + endless):
             await asyncio.sleep(0.05)
         started = time.monotonic()
         ending = asyncio.create_task(served.end(signal.SIGTERM))
@@ -50,14 +50,14 @@ async def stop_under_load(clients: int, drain_seconds: float = 4.0, events: int 
         code = await ending
         seconds = time.monotonic() - started
         whole: list[Reply] = await asyncio.gather(*short)
-        stopped: list[Reply] = await asyncio.gather(*endless)
+        stopped: list[Reply] = await asyncio.gather(*stopped_late)
         kinds = await asyncio.gather(*turns)
     found.figures = {
         "answers that could end in time": clients,
         "of these whole": sum(one.is_ended and one.events == events for one in whole),
         "turns on sockets": len(kinds),
         "of these with their last event": kinds.count("response.completed"),
-        "answers that could not end": long,
+        "answers that could not end": endless,
         "of these with the terminal event of their wire": sum(one.is_ended for one in stopped),
         "status of a request meanwhile": late,
         f"seconds until the process ended (the limit is {drain_seconds:g})": round(seconds, 1),

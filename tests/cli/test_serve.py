@@ -14,16 +14,20 @@ import httpx2
 import pytest
 from commands import call
 
+from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
+from partstream.serving.access_token import kept_token
+
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these
 MODEL = """
 import asyncio
+from pathlib import Path
 from partstream.simple import chat_model
 
 @chat_model(name="Parrot", id="parrot")
 async def parrot(messages, options):
     yield "You said: "
-    if "wait" in str(messages[-1]):
-        await asyncio.sleep(0.4)
+    while "wait" in str(messages[-1]) and not Path(__file__).with_name("gate").exists():
+        await asyncio.sleep(0.01)
     if "for ever" in str(messages[-1]):
         await asyncio.sleep(3600)
     yield "hello"
@@ -111,16 +115,11 @@ def test_a_file_is_served_until_ctrl_c(file):
         answer = served.ask()
         assert answer.json()["choices"][0]["message"]["content"] == "You said: hello"
         assert served.until("models")["models"] == ["parrot"]
+        assert [served.ask(token=token).status_code for token in (None, TOKEN + "x")] == [401, 401]
+        assert httpx2.get(f"{served.url}/healthz", trust_env=False).status_code == 200
         code, output, errors = served.end(signal.SIGINT)
     assert (code, errors) == (0, "")
     assert TOKEN not in output
-
-
-def test_who_has_no_token_gets_no_answer_and_no_list(file):
-    with running(file, "--json") as served:
-        assert [served.ask(token=token).status_code for token in (None, "wrong", TOKEN + "x", TOKEN[:-1])] == [401] * 4
-        assert httpx2.get(f"{served.url}/v1/models", trust_env=False).status_code == 401
-        assert httpx2.get(f"{served.url}/healthz", trust_env=False).status_code == 200
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system sends no such signal")
@@ -130,6 +129,7 @@ def test_an_answer_that_is_open_at_sigterm_goes_on_to_its_end_while_new_ones_are
         assert served.until("draining") == {"type": "draining", "answers": 1, "seconds": 30.0}
         assert served.ask().status_code == 503
         assert httpx2.get(f"{served.url}/readyz", trust_env=False).status_code == 503
+        file.with_name("gate").touch()
         received = b"".join(pieces)
         assert b"hello" in received
         assert received.endswith(b"data: [DONE]\n\n")
@@ -169,17 +169,20 @@ def test_a_person_reads_where_each_client_finds_it_and_which_models_there_are(fi
     assert code == 0
 
 
-def test_a_token_is_made_once_and_shown_once(file, tmp_path):
-    data = str(tmp_path / "data")
-    shown = []
-    for _ in range(2):
-        with running(file, PARTSTREAM_DATA=data, PARTSTREAM_SERVE_TOKEN=None) as served:
-            served.next_line()
-            shown.append(served.end(signal.SIGINT)[1])
-    kept = (tmp_path / "data" / "serve-token").read_text().strip()
-    assert kept in shown[0]
-    assert kept not in shown[1]
-    assert f"token: in {data}" in shown[1]
+def test_a_token_is_made_once_and_shown_once(file, tmp_path, capsys):
+    data = tmp_path / "data"
+    with running(file, PARTSTREAM_DATA=str(data), PARTSTREAM_SERVE_TOKEN=None) as served:
+        while "connect" not in served.next_line():
+            pass
+        first = served.end(signal.SIGINT)[1]
+    kept = kept_token(data / "serve-token")
+    assert not kept.is_new
+    assert kept.secret.reveal() in first
+    for screen in (TextScreen(), JsonScreen()):
+        screen.started(Start("127.0.0.1", 1, kept, is_public=False), {"chat-completions": "/v1"})
+        shown = capsys.readouterr().out
+        assert str(data) in shown
+        assert kept.secret.reveal() not in shown
 
 
 def test_without_a_token_a_program_may_ask_and_a_page_of_a_site_may_not(file):
@@ -207,6 +210,22 @@ def test_several_sources_are_served_together_under_names_that_differ(file, tmp_p
         models = served.until("models")["models"]
     assert models[:2] == ["parrot", "parrot-2/parrot"]
     assert len(models) > 2
+
+
+def test_the_server_of_a_profile_is_served_over_every_wire(tmp_path):
+    settings = tmp_path / "partstream.toml"
+    with running("--demo", "--json") as upstream:
+        settings.write_text(
+            f"""[profiles.work]\nbaseUrl = "{upstream.url}/v1"\nprotocol = "openresponses"\napiKeyEnv = "WORK_KEY"\n"""
+        )
+        with running("--profile", "work", "--json", PARTSTREAM_CONFIG=str(settings), WORK_KEY=TOKEN) as served:
+            body = {"model": "demo", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
+            headers = {"x-api-key": TOKEN}
+            answer = httpx2.post(f"{served.url}/v1/messages", json=body, headers=headers, trust_env=False, timeout=30)
+            code, output, errors = served.end(signal.SIGINT)
+    assert "Hi" in answer.json()["content"][-1]["text"]
+    assert (code, errors) == (0, "")
+    assert TOKEN not in output
 
 
 REFUSED = {

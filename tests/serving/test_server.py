@@ -9,7 +9,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import CannotListenError, is_loopback_address, listening_sockets
+from partstream.serving.listening import CannotListenError, allow_files, is_loopback_address, listening_sockets
 from partstream.serving.server import HttpServer, StoppedAtOnceError
 
 GET = b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -312,6 +312,22 @@ def test_data_that_nobody_takes_ends_the_connection_after_thirty_seconds():
         writer.close()
 
     run(test)
+
+
+def test_a_process_may_open_as_many_files_as_it_wants_up_to_the_limit_of_the_system():
+    resource = pytest.importorskip("resource", reason="this system has no such limits")
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+        allow_files(300)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 300
+        allow_files(100)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 300
+        if most != resource.RLIM_INFINITY:
+            allow_files(most + 1)
+            assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == most
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 def test_an_address_that_is_taken_is_named():

@@ -26,7 +26,7 @@ from partstream.serving.access_token import (
     kept_token,
 )
 from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, is_loopback_address, listening_sockets
+from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, allow_files, is_loopback_address, listening_sockets
 from partstream.serving.local_callers import local_program
 from partstream.serving.settings import ServingSettings
 
@@ -126,6 +126,7 @@ def command(
         sockets = listening_sockets(host, port, limits.peer_seconds)
     except CallerError as error:
         raise click.UsageError(str(error)) from error
+    allow_files(2 * limits.connections)  # one for a client, one for the server behind a provider
     served = _Served(providers, settings, limits, screen, observers)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         ended_well = runner.run(served.serve(sockets, Start(host, sockets[0].getsockname()[1], token, is_public)))

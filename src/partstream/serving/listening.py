@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final
 
 from partstream.errors import CallerError
@@ -115,3 +115,19 @@ def _set_options(listener: socket.socket, peer_seconds: float) -> None:
     ):
         if hasattr(socket, name):  # each system has its own set of them
             listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def allow_files(count: int) -> None:
+    """Lets this process open so many files, as far as the system allows it; many systems begin with 1,024.
+
+    A server that has no file left for a connection neither takes nor refuses it.
+    """
+    try:
+        import resource  # noqa: PLC0415 - Windows has none, and needs none
+    except ImportError:
+        return
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if most == resource.RLIM_INFINITY else min(count, most)
+    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+        with suppress(OSError, ValueError):  # some systems have a further limit, which they do not tell
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
