@@ -80,7 +80,7 @@ def test_for_a_server_that_asks_for_no_token_none_is_looked_for():
         (("codx",), 2, "perhaps codex"),
         (("codex", "--wire", "chat", "--model", "m"), 2, "that Codex CLI speaks: responses, websocket"),
         (("codex", "--url", "127.0.0.1:80", "--model", "m"), 2, "expected an address"),
-        (("codex", "--url", "http://user:word@host", "--model", "m"), 2, "expected an address"),
+        (("codex", "--url", "http://user:a-word@host", "--model", "m"), 2, "expected an address"),
         (("openai", "--write", "--model", "m", "--url", CLOSED), 2, "has no file for these settings"),
         (("codex", "--token-file", "/nowhere", "--model", "m", "--url", CLOSED), 2, "/nowhere"),
     ],
@@ -89,6 +89,7 @@ def test_what_is_wrong_is_said(arguments: tuple[str, ...], code: int, says: str)
     async def test() -> None:
         ended = await call("connect", *arguments)
         assert (ended.code, ended.output) == (code, "")
+        assert "a-word" not in ended.errors
         assert says in " ".join(ended.errors.split())
 
     run(test())

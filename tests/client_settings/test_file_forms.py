@@ -96,6 +96,7 @@ def _meaning(form: FileForm, text: str) -> Any:
         (JSON, '{"a": [1]}', ("a", "b"), "no object in a"),
         (JSON, "[" * 200, ("a",), "more than 100 levels in line 1"),
         (TOML, "a = \n", ("b",), "invalid TOML"),
+        (TOML, "a = " + "[" * 100_000, ("b",), "nested too deeply"),
         (TOML, 'model = """\nlong"""\n', ("model",), "a form that is not changed by a program"),
         (TOML, "p = { q = { a = 1 } }\n", ("p", "q"), "a form that is not changed by a program"),
         (LIST, "models:\n  - a\n", ("model_id", "m"), "another form in line 1"),

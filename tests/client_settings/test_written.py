@@ -142,7 +142,7 @@ def test_a_link_stays_a_link(home: Home, tmp_path: Path):
     assert real.read_text() == MINE
 
 
-@pytest.mark.parametrize("text", ["{", '{"env": 1}', "\xff"])
+@pytest.mark.parametrize("text", ["{", '{"env": 1}', "\xff", " " * (4 * 1024 * 1024 + 1)], ids=range(4))
 def test_a_file_of_no_use_is_named_and_neither_it_nor_the_record_is_touched(home: Home, text: str):
     home.file.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigurationError, match=r"settings\.json"):

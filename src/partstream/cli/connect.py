@@ -137,7 +137,7 @@ def _root(url: str) -> str:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise click.UsageError(f"--url: got {shown_name(url)}, expected an address such as {_URL}")
+        raise click.UsageError(f"--url: got something else, expected an address such as {_URL}, without a name in it")
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 

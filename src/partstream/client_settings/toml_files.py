@@ -102,6 +102,8 @@ def _read(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UnusableTextError(f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+    except RecursionError:
+        raise UnusableTextError("tables or lists nested too deeply", "fewer levels") from None
 
 
 def _value(document: Mapping[str, Any], key: Key) -> Any:
