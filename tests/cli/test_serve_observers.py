@@ -180,3 +180,20 @@ def test_tokens_that_an_upstream_has_entered_are_not_added_up_twice(folder: Path
     assert [(row["client"], row["answers"], row["inputTokens"]) for row in by_client] == [
         ("codex", 1, by_model[0]["inputTokens"])
     ]
+
+
+def test_an_upstream_may_go_on_with_the_trace_and_hears_no_baggage():
+    async def run() -> dict[str, str]:
+        async with ReplayUpstream() as upstream:
+            provider = GatewayProvider(configuration(upstream.base_url))
+            application = app(provider)
+            with _observers(log="off", tracing=Tracing(trace_starter(SPANS))).of(application):
+                await _asked(application, model="text", baggage="person=ada")
+            await provider.aclose()
+            return dict(upstream.exchanges[-1].request.headers)
+
+    headers = asyncio.run(run())
+    (call_of_model,) = [span for span in MEMORY.get_finished_spans() if span.name == "chat text"]
+    traced = call_of_model.context
+    assert headers["traceparent"].startswith(f"00-{traced.trace_id:032x}-{traced.span_id:016x}-")
+    assert "baggage" not in headers

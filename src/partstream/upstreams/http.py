@@ -27,6 +27,7 @@ from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.http_connection import AnswerBody
 from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
+from partstream.upstreams.trace_context import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -255,7 +256,7 @@ class UpstreamHTTP:
         proxy = self._connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
             self._secrets |= {*secrets_in_url(proxy.url)}
-        built = _as_sent(client, request.method, url, request.content, {**request.headers, **sent})
+        built = _as_sent(client, request.method, url, request.content, {**trace_headers(), **request.headers, **sent})
         return _BuiltRequest(built, sent, without_query(url))
 
     def _own_headers(self, request: HTTPRequest, key: Secret | None) -> dict[str, str]:
