@@ -141,11 +141,18 @@ servers: setup ## Try Partstream against model servers that nobody here wrote
 	$(BIN)/python -m servers $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
-# Each client is installed at its pinned version and asks a replay upstream on loopback; what it showed goes into
-# clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with one.
-.PHONY: clients
+# Each client is installed at its pinned version, and asks on loopback; what it showed goes into
+# clients/served/results.json and clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with
+# one.
+.PHONY: clients served-clients replayed-clients
 
-clients: setup ## Ask the replay upstream with official clients
+clients: served-clients replayed-clients ## Ask partstream serve and the replay upstream with official clients
+
+served-clients: setup ## Ask partstream serve with official clients
+	$(BIN)/python -m clients.served $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
+replayed-clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partstream.testing import ReplayUpstream
     from partstream.testing.upstream import ServedExchange
 
-__all__ = ["BrokenClientError", "ask", "running"]
+__all__ = ["BrokenClientError", "ask", "result_of", "running"]
 
 _LONGEST_ANSWER: Final = 60
 """Seconds that a client may take for a job; the first one includes its start."""
@@ -63,12 +63,17 @@ async def ask(job: Job, wire: Wire, client: asyncio.subprocess.Process, upstream
         BrokenClientError: The client gives no result.
     """
     before = len(upstream.exchanges)
-    result = await _result(json.dumps(job.line(_MODEL)).encode() + b"\n", client)
+    result = await result_of(json.dumps(job.line(_MODEL)).encode() + b"\n", client)
     exchanges = upstream.exchanges[before:]
     return judge(job, result, [] if job.fails or job.breaks else [_said(job, wire, one) for one in exchanges])
 
 
-async def _result(line: bytes, client: asyncio.subprocess.Process) -> dict[str, Any]:
+async def result_of(line: bytes, client: asyncio.subprocess.Process) -> dict[str, Any]:
+    """The result of a line for a client.
+
+    Raises:
+        BrokenClientError: The client gives none.
+    """
     if client.stdin is None or client.stdout is None or client.stderr is None:
         raise BrokenClientError("it has no pipes")
     client.stdin.write(line)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clients.wires import Wire
 
-__all__ = ["CLIENTS", "FOLDER", "Client"]
+__all__ = ["CLIENTS", "FOLDER", "Client", "find_node"]
 
 FOLDER: Final = Path(__file__).resolve().parent
 _NODE: Final = NodeEnvironment(FOLDER / "node")
@@ -59,12 +59,17 @@ def _python(script: str) -> Callable[[], list[str]]:
 
 
 def _node(script: str) -> Callable[[], list[str]]:
-    return lambda: [_find_node(), str(FOLDER / "node" / script)]
+    return lambda: [find_node(FOLDER / "node"), str(FOLDER / "node" / script)]
 
 
-def _find_node() -> str:
-    """A Node that runs all of them, which ask for version 22: the one that the packages bring, else the machine's."""
-    brought = sorted((FOLDER / "node" / "node_modules").glob("node-linux-*/bin/node"))
+def find_node(folder: Path) -> str:
+    """A Node that runs all of them, which ask for version 22: the one that the packages of a folder bring, else the
+    machine's.
+
+    Raises:
+        NotInstalledError: There is none.
+    """
+    brought = sorted((folder / "node_modules").glob("node-linux-*/bin/node"))
     found = str(brought[0]) if brought else which("node")
     if found is None:
         raise NotInstalledError("node is missing")
