@@ -8,11 +8,12 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 import httpx2
 import pytest
-from commands import call
+from commands import call, terminal
 
 from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
 from partstream.serving.access_token import kept_token
@@ -169,20 +170,25 @@ def test_a_person_reads_where_each_client_finds_it_and_which_models_there_are(fi
     assert code == 0
 
 
-def test_a_token_is_made_once_and_shown_once(file, tmp_path, capsys):
+def test_a_token_is_made_once_and_shown_once_to_a_person(file, tmp_path, capsys):
     data = tmp_path / "data"
-    with running(file, PARTSTREAM_DATA=str(data), PARTSTREAM_SERVE_TOKEN=None) as served:
-        while "connect" not in served.next_line():
-            pass
-        first = served.end(signal.SIGINT)[1]
+
+    async def test():
+        async with terminal("serve", str(file), "--port", "0", PARTSTREAM_DATA=str(data)) as shown:
+            await shown.until("connect CLIENT")
+            await shown.interrupted()
+            return shown.plain
+
+    first = asyncio.run(test())
     kept = kept_token(data / "serve-token")
     assert not kept.is_new
-    assert kept.secret.reveal() in first
-    for screen in (TextScreen(), JsonScreen()):
-        screen.started(Start("127.0.0.1", 1, kept, is_public=False), {"chat-completions": "/v1"})
-        shown = capsys.readouterr().out
-        assert str(data) in shown
-        assert kept.secret.reveal() not in shown
+    assert kept.secret.reveal() in first.replace("\n", "")
+    for token in (kept, replace(kept, is_new=True)):
+        for screen in (TextScreen(), JsonScreen()):  # what is no terminal may be a log
+            screen.started(Start("127.0.0.1", 1, token, is_public=False), {"chat-completions": "/v1"})
+            printed = capsys.readouterr().out
+            assert str(data) in printed
+            assert kept.secret.reveal() not in printed
 
 
 def test_without_a_token_a_program_may_ask_and_a_page_of_a_site_may_not(file):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,8 +105,8 @@ class TextScreen:
 def _said_of_token(token: AccessToken | None) -> str:
     if token is None:
         return "  No token: every program on this machine may ask."
-    if token.is_new:
-        # The one time that it is shown: a client is set up with it, and the file has it from now on.
+    if token.is_new and sys.stdout.isatty():
+        # The one time that it is shown, and to a person alone: what is no terminal may be a log.
         return f"  token: {token.secret.reveal()}\n  (made just now, kept in {token.where}, not shown again)"
     return f"  token: in {token.where}"
 

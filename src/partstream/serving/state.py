@@ -90,7 +90,9 @@ class ServerState:
         self.settings = settings
         self.rules = rules
         self.routes = Routes(endpoints, pages)
-        self.base_paths = {one.protocol.name: one.base_path for one in reversed(endpoints.values())}
+        self.base_paths: dict[str, str] = {}
+        for one in endpoints.values():
+            self.base_paths.setdefault(one.protocol.name, one.base_path)
         aliases = (alias for one in corners for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
