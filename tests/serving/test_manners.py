@@ -302,6 +302,32 @@ def test_comments_keep_a_silent_stream_alive_and_stop_with_it():
     asyncio.run(run())
 
 
+@every_wire
+def test_silence_is_bridged_only_where_the_clients_of_a_wire_skip_what_bridges_it(wire: Wire):
+    gate = asyncio.Event()
+
+    async def answer(progress, token):
+        await gate.wait()
+        progress.report(TextPart("At last."))
+
+    async def run():
+        arguments, more = wire.asking("m")
+        request = call(
+            app(Driven(answer), ServingSettings(head_seconds=0, keep_alive_seconds=0.01)), *arguments, **more
+        )
+        await request.until(lambda: bool(request.messages))
+        is_bridged = wire.name not in {"gemini", "ollama"}
+        if is_bridged:
+            await request.until(lambda: request.body.count(b": keep-alive\n\n") >= 2)
+        gate.set()
+        await request.end()
+        assert (b"keep-alive" in request.body) is is_bridged
+        said = [part.value for part in wire.read(request.body)[0] if isinstance(part, TextPart)]
+        assert "".join(said) == "At last."
+
+    asyncio.run(run())
+
+
 def test_a_wire_with_an_event_for_it_sends_that_after_a_longer_silence():
     gate = asyncio.Event()
 

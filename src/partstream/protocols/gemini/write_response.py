@@ -176,6 +176,8 @@ def frame(event: Mapping[str, Any]) -> bytes:
     return b"data: " + dumps(event) + b"\r\n\r\n"
 
 
+# No comment keeps these streams alive: google-genai 3.4 reads every line that is no data as JSON, and its package for
+# JavaScript takes an event only from the very beginning of what it has.
 _EVENTS: Final = StreamForm(frame)
 _ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; charset=UTF-8")
 
