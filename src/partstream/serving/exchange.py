@@ -27,7 +27,7 @@ from partstream.serving.routes import NoRouteError
 from partstream.serving.stored_replies import FrameReplay, stored_reply
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import Awaitable, MutableMapping
 
     from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
@@ -162,9 +162,13 @@ class Exchange:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def _deliver(self, head: Head | None, data: bytes, last: bool) -> None:
-        if head is not None:
-            await self._start(head.status, head.headers)
+    def _deliver(self, head: Head | None, data: bytes, last: bool) -> Awaitable[None]:
+        if head is None:  # nearly always: what the server itself returns is awaited, and no coroutine of ours around it
+            return self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        return self._begin(head, data, last)
+
+    async def _begin(self, head: Head, data: bytes, last: bool) -> None:
+        await self._start(head.status, head.headers)
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
 

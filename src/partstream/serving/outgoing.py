@@ -144,8 +144,11 @@ class Outgoing:
             raise ClientTooSlowError(size, self._backlog_bytes)
         self._pieces.append(data)
         self._size = size + len(data)
-        if self._wake is not None:
-            self._wake_up()
+        wake = self._wake
+        if wake is not None:
+            self._wake = None
+            if not wake.done():
+                wake.set_result(None)
 
     def end(self, data: bytes = b"", /) -> None:
         """Takes the last bytes, however many wait."""
@@ -189,13 +192,14 @@ class Outgoing:
 
     async def pump(self) -> None:
         """Hands over what is written, until the end is handed over or the client has left."""
+        pieces, create_future = self._pieces, self._loop.create_future
         while not self.is_closed:
-            if not (self._pieces or self._ended or (self.head is not None and not self._is_head_sent)):
-                self._wake = self._loop.create_future()
+            if not (pieces or self._ended or (self.head is not None and not self._is_head_sent)):
+                self._wake = create_future()
                 await self._wake
                 continue
-            data, last = b"".join(self._pieces), self._ended
-            self._pieces.clear()
+            data, last = pieces[0] if len(pieces) == 1 else b"".join(pieces), self._ended
+            pieces.clear()
             head = None if self._is_head_sent else self.head
             self._is_head_sent = True
             await self._deliver(head, data, last)
