@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from partstream.testing.connection import HTTPRequest, Limits, ServerConnection
-from partstream.testing.stage import reply_of
+from partstream.testing.stage import application_of
 from partstream.testing.steps import Step
 
 _TURNS_OF_ACCEPTING = 5
@@ -27,7 +27,7 @@ async def listening(serve: Callable[[ServerConnection], Awaitable[None]]) -> Asy
 
 async def deliver(connection: ServerConnection, request: HTTPRequest, steps: Iterable[Step]) -> None:
     """Answers the request that was read last with these steps."""
-    await connection.answer(request, reply_of(steps))
+    await connection.answer(request, application_of(steps))
 
 
 @asynccontextmanager

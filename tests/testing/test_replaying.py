@@ -1,6 +1,7 @@
 """The layer between an application and its socket, around an application of the test's own."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from partstream.testing.connection import BREAK_OFF
 from partstream.testing.directives import parse_choices
 from partstream.testing.exchanges import Exchanges, Outcome
-from partstream.testing.replaying import CURRENT, Plan, ReplayLayer
+from partstream.testing.replaying import CURRENT, Plan, ReplayLayer, noting_bugs
 from partstream.testing.served import DEFAULT_PATH, ENDPOINTS
 from partstream.testing.steps import Send
 
@@ -127,6 +128,28 @@ def test_a_client_that_leaves_is_noticed_and_gets_nothing_more():
     assert exchange.delivery.outcome is Outcome.CLIENT_CLOSED
     assert bodies(came)[0] == EVENTS[0]
     assert came[-1] != {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+def test_a_bug_of_ours_is_raised_behind_the_reply_although_the_application_hides_it():
+    async def application(scope, receive, send):
+        with suppress(ZeroDivisionError), noting_bugs():
+            raise ZeroDivisionError
+        await send(HEAD)
+        await send(body(b"x", more=False))
+
+    exchanges = Exchanges(())
+    came = []
+
+    async def receive():
+        return {"type": "http.request" if not exchanges.received else "http.disconnect", "body": b""}
+
+    async def send(message):
+        came.append(message)
+
+    scope = {"type": "http", "method": "POST", "raw_path": b"/p", "headers": []}
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(ReplayLayer(application, exchanges)(scope, receive, send))
+    assert bodies(came) == [b"x"]
 
 
 def test_an_application_that_ends_without_a_reply_leaves_an_exchange_that_has_ended():

@@ -12,8 +12,9 @@ from typing import Any
 
 from listening import listening
 from partstream.json_codec import dumps, loads
+from partstream.serving.requests import Receive, Scope, Send
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import Application, Message, Receive, Scope, Send, ServerConnection
+from partstream.testing.connection import Application, Message, ServerConnection
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting.counters import bpe_openai_counter
 

@@ -16,7 +16,7 @@ from partstream.protocols.protocol import CountEndpoint, WireRequest
 from partstream.protocols.registry import asking
 from partstream.testing import ReplayUpstream
 from partstream.testing.connection import ServerConnection
-from partstream.testing.stage import reply_of
+from partstream.testing.stage import application_of
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount
 from partstream.upstreams import upstream_counts
@@ -61,7 +61,7 @@ async def without_counts() -> AsyncIterator[tuple[str, ReplayUpstream]]:
     async def serve(connection: ServerConnection) -> None:
         while (request := await connection.next_request()) is not None:
             counts = request.path.endswith("/input_tokens")
-            await connection.answer(request, reply_of(document(404, b"{}")) if counts else upstream.application)
+            await connection.answer(request, application_of(document(404, b"{}")) if counts else upstream.application)
 
     async with listening(serve) as url:
         yield f"{url}/v1", upstream

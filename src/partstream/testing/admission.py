@@ -17,7 +17,7 @@ from partstream.testing.directives import NamedValue, parse_choices, read_faults
 from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request, check_signed_state
-from partstream.testing.replaying import CURRENT, Plan
+from partstream.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream.testing.scripted import choose_scenario, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, ENDPOINTS, reply_identity
 from partstream.testing.steps import event_stream
@@ -94,7 +94,8 @@ class Admission:
             InvalidRequestError: A call has no result, a result has no call, or a signature does not fit.
         """
         try:
-            self._admit(endpoint, request, asked)
+            with noting_bugs():
+                self._admit(endpoint, request, asked)
         except (RefusedRequestError, InvalidRequestError):
             raise
         except CallerError as error:  # it asks for a scenario, a fault or a pace that there is not

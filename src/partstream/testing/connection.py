@@ -11,7 +11,7 @@ import asyncio
 import socket
 import struct
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -22,7 +22,9 @@ import h11
 from partstream.errors import PartstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from partstream.serving.requests import Receive, Scope, Send
 
 __all__ = [
     "BREAK_OFF",
@@ -31,9 +33,6 @@ __all__ = [
     "HTTPRequest",
     "Limits",
     "Message",
-    "Receive",
-    "Scope",
-    "Send",
     "ServerConnection",
     "receiving",
 ]
@@ -41,10 +40,7 @@ __all__ = [
 Message: TypeAlias = MutableMapping[str, Any]
 """A message of ASGI 3."""
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+Application: TypeAlias = "Callable[[Scope, Receive, Send], Awaitable[None]]"
 """An application of ASGI 3."""
 
 BREAK_OFF: Final = "partstream.break_off"

@@ -10,7 +10,7 @@ from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.outputs import Asked, Finish
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.serving.models import CataloguedModel, served_model
-from partstream.testing.replaying import CURRENT
+from partstream.testing.replaying import CURRENT, noting_bugs
 from partstream.testing.scripted import MODELS, ScriptedProvider
 from partstream.testing.token_rule import INPUT_PRICE, OUTPUT_PRICE, count_prompt
 
@@ -81,7 +81,8 @@ class ReplayProvider(ScriptedProvider):
         del model, messages, options
         plan = CURRENT.get().plan
         if plan is not None:
-            await _report(plan.outputs, progress, token)
+            with noting_bugs():
+                await _report(plan.outputs, progress, token)
 
 
 def _own(finish: Finish) -> Finish:

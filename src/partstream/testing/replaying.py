@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from partstream.errors import PartstreamError
 from partstream.testing.connection import receiving
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.exchanges import Outcome
@@ -24,14 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from partstream.protocols.protocol import Protocol, StreamForm
-    from partstream.testing.connection import Application, Message, Receive, Scope
-    from partstream.testing.connection import Send as SendMessage
+    from partstream.serving.requests import Receive, Scope
+    from partstream.serving.requests import Send as SendMessage
+    from partstream.testing.connection import Application, Message
     from partstream.testing.directives import NamedValue
     from partstream.testing.exchanges import Exchanges, ServedExchange
     from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Step
 
-__all__ = ["CURRENT", "Current", "Plan", "ReplayLayer"]
+__all__ = ["CURRENT", "Current", "Plan", "ReplayLayer", "noting_bugs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +70,29 @@ class Current:
         exchange: Its exchange.
         now: When it arrived, in seconds since 1970.
         plan: What becomes of its reply; None until it is admitted.
+        bug: What broke of ours while it was answered. The application only tells the client that something did.
     """
 
     exchange: ServedExchange
     now: float
     plan: Plan | None = None
+    bug: Exception | None = None
 
 
 CURRENT: Final[ContextVar[Current]] = ContextVar("current")
 """Set for the application and everything that it starts, so that its own interfaces need not carry it."""
+
+
+@contextmanager
+def noting_bugs() -> Iterator[None]:
+    """Keeps what breaks in the block for the one who has started the upstream."""
+    try:
+        yield
+    except PartstreamError:
+        raise
+    except Exception as error:
+        CURRENT.get().bug = error
+        raise
 
 
 class ReplayLayer:
@@ -91,7 +108,11 @@ class ReplayLayer:
         self._exchanges = exchanges
 
     async def __call__(self, scope: Scope, receive: Receive, send: SendMessage) -> None:
-        """Answers one request."""
+        """Answers one request.
+
+        Raises:
+            Exception: What broke of ours meanwhile.
+        """
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
@@ -111,6 +132,8 @@ class ReplayLayer:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
             end(Outcome.STOPPED)
+        if current.bug is not None:
+            raise current.bug
 
 
 class _Reply:

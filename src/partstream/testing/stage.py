@@ -12,10 +12,12 @@ from partstream.testing.steps import End, EndKind, Head, Send, Stall
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.testing import connection
+    from partstream.serving.requests import Receive, Scope
+    from partstream.serving.requests import Send as SendMessage
+    from partstream.testing.connection import Application
     from partstream.testing.steps import Step
 
-__all__ = ["Stage", "reply_of", "watch"]
+__all__ = ["Stage", "application_of", "watch"]
 
 
 class Stage:
@@ -31,7 +33,7 @@ class Stage:
 
     def __init__(
         self,
-        send: connection.Send,
+        send: SendMessage,
         left: asyncio.Event,
         delivery: Delivery,
         on_progress: Callable[[], None],
@@ -82,17 +84,17 @@ class Stage:
             return
 
 
-async def watch(receive: connection.Receive, left: asyncio.Event) -> None:
+async def watch(receive: Receive, left: asyncio.Event) -> None:
     """Sets `left` when the client leaves; `receive` has given the whole body before."""
     while (await receive())["type"] != "http.disconnect":
         pass
     left.set()
 
 
-def reply_of(steps: Iterable[Step]) -> connection.Application:
+def application_of(steps: Iterable[Step]) -> Application:
     """An application that answers every request with the same steps, for servers that speak no protocol."""
 
-    async def application(scope: connection.Scope, receive: connection.Receive, send: connection.Send) -> None:
+    async def application(scope: Scope, receive: Receive, send: SendMessage) -> None:
         del scope
         await receive()
         left = asyncio.Event()
