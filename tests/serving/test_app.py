@@ -12,6 +12,7 @@ from partstream.arguments import InvalidArgumentError
 from partstream.outputs import Outcome
 from partstream.parts import TextPart
 from partstream.serving.app import app
+from partstream.serving.authentication import Caller
 from partstream.serving.settings import ServingSettings
 from partstream.upstreams.secret import Secret
 from serving.asgi import ask
@@ -64,6 +65,22 @@ def test_no_wire_answers_without_the_key_and_each_answers_with_it(wire: Wire):
         for right in ({"authorization": f"Bearer {KEY}"}, {"authorization": f"bearer  {KEY}"}, {"x-api-key": KEY}, own):
             reply = await ask(application, *arguments, **(more | {"headers": more["headers"] | right}))
             assert reply.status == 200
+
+    asyncio.run(run())
+
+
+def test_a_function_of_the_owner_may_say_who_asks():
+    def who(headers):
+        name = headers.get("x-team")
+        return None if name is None else Caller(name)
+
+    async def run():
+        seen = []
+        application = app(parrot, ServingSettings(authenticate=who))
+        application.on_did_finish_answer(lambda answer: seen.append((answer.caller, answer.status)))
+        for headers in ({}, {"x-team": "blue"}):
+            await ask(application, "/v1/responses", {"model": "parrot", "input": "Hi"}, headers=headers)
+        assert seen == [("", 401), ("blue", 200)]
 
     asyncio.run(run())
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from openresponses_schema import validate_event
 from partstream.errors import UpstreamHTTPError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import TextPart
@@ -347,6 +348,8 @@ def test_a_wire_with_an_event_for_it_sends_that_after_a_longer_silence():
         assert kinds[0] == "response.created"
         assert kinds.count("response.created") == 1
         assert kinds[-1] == "response.completed"
+        for event in events:
+            validate_event(event)
 
     asyncio.run(run())
 
@@ -445,6 +448,10 @@ def test_a_stopped_stream_says_in_the_words_of_its_wire_that_it_is_not_whole(pat
         places = [end.find(one) for one in last]
         assert -1 not in places
         assert places == sorted(places)
+        if path == "/v1/responses":
+            for line in request.body.split(b"\n"):
+                if line.startswith(b"data: {"):
+                    validate_event(json.loads(line[6:]))
 
     asyncio.run(run())
 
