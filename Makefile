@@ -157,7 +157,7 @@ replayed-clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python scripts/generate.py
 
 # `partstream serve` under clients that behave badly: half of 256 leave, others read late, send slowly or take nothing;
-# 10,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
+# 20,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
 # docs/serving.md.
 .PHONY: soak
 

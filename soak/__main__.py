@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "load", "put_through"]
 
 _RESULTS: Final = Path(__file__).with_name("results.json")
-LIMITS: Final = ("--peer-seconds", "2", "--request-head-seconds", "1", "--slow-body-seconds", "3")
+LIMITS: Final = ("--peer-seconds", "8", "--request-head-seconds", "1", "--slow-body-seconds", "3")
 """Shorter than usual, because somebody waits for the end."""
 _STOPPED_CLIENTS: Final = 64
 
@@ -89,9 +89,11 @@ async def _leaves_nothing(address: Address, before: dict[str, Any], found: Findi
 
 
 def _results(findings: dict[str, Findings]) -> dict[str, Any]:
+    load = os.getloadavg()
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{os.cpu_count()} processors, {platform.system()}, Python {platform.python_version()}",
+        "machine": f"{os.cpu_count()} processors with a load of {load[0]:.1f}, {platform.system()}, "
+        f"Python {platform.python_version()}",
         "loads": {title: {"figures": found.figures, "faults": found.faults} for title, found in findings.items()},
     }
 

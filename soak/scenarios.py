@@ -114,7 +114,7 @@ async def _take_nothing(address: Address, clients: int) -> Findings:
     after = await _settled(
         address, lambda now: now["ends"].get("cancelled", 0) - before["ends"].get("cancelled", 0) >= clients
     )
-    found.figures["seconds until the last was given up (the limit is 2)"] = round(time.monotonic() - started, 1)
+    found.figures["seconds until the last was given up (the limit is 8)"] = round(time.monotonic() - started, 1)
     gone = after["ends"].get("cancelled", 0) - before["ends"].get("cancelled", 0)
     found.demand(gone == clients, f"{gone} of {clients} answers to clients that take nothing were ended")
     for _, writer in opened:
@@ -192,15 +192,14 @@ async def _ask_often(address: Address, clients: int) -> Findings:
     found.figures = {
         "answers": tenth * 10,
         "answers a second": round(tenth * 10 / seconds),
-        "memory after the first tenth, MB": round(memories[0] / 1e6, 1),
-        "memory after the last, MB": round(memories[-1] / 1e6, 1),
-        "growth from the second tenth to the last, bytes an answer": round((memories[-1] - memories[1]) / (tenth * 8)),
+        "memory after a tenth, half and all, MB": ", ".join(f"{memories[place] / 1e6:.1f}" for place in (0, 4, 9)),
+        "growth in the last fifth, bytes an answer": round((memories[9] - memories[7]) / (tenth * 2)),
     }
     return found
 
 
 async def _settled(
-    address: Address, is_settled: Callable[[dict[str, Any]], bool], seconds: float = 15
+    address: Address, is_settled: Callable[[dict[str, Any]], bool], seconds: float = 30
 ) -> dict[str, Any]:
     """The facts once a condition holds, or after a time; times of cancelled answers are gathered."""
     until = time.monotonic() + seconds
@@ -230,6 +229,6 @@ SCENARIOS = (
     Scenario("take nothing of it", _take_nothing, 64, 4),
     Scenario("send heads and bodies a letter at a time", _send_slowly, 200, 6),
     Scenario("send heads and bodies that are too large", _send_too_much, 100, 2),
-    Scenario("ask one short question after another", _ask_often, 10_000, 60),
+    Scenario("ask one short question after another", _ask_often, 20_000, 60),
 )
 """All loads that a server survives, in the order in which one process goes through them."""

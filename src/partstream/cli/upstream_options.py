@@ -9,12 +9,12 @@ import click
 
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.logs import log_to_standard_error
-from partstream.cli.rendering import printable
 from partstream.configuration import SETTINGS, Given, load_configuration
 from partstream.errors import CallerError
 from partstream.settings.errors import shown_name
 from partstream.settings.kinds import Form
 from partstream.settings.secrecy import shown_variable
+from partstream.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ def gateway_of(
         odd = "".join(f"; {note}" for note in configuration.resolved.notes)
         raise click.UsageError(f"no base URL: {_ways_to_a_server(configuration)}{odd}")
     for note in configuration.resolved.notes:
-        click.echo(f"Note: {printable(note)}", err=True)
+        click.echo(f"Note: {visible(note)}", err=True)
     try:
         return configuration.gateway()
     except CallerError as error:
