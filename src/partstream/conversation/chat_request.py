@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Turn
     from partstream.messages import Tool, ToolMode
 
-__all__ = ["ChatRequest"]
+__all__ = ["ASKED_IN", "ChatRequest"]
+
+ASKED_IN: Final = "_askedIn"
+"""The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class ChatRequest:
         reasoning_is_refused: Whether the current turn may have reasoning that the turns do not hold, because the server
             refused to take it back, or missed some of it.
         input_tokens: The expected tokens of the prompt, or None where nobody counted.
+        asked_in: The wire whose words the options are in; empty for those of the server that is asked.
     """
 
     model_id: str
@@ -51,3 +55,4 @@ class ChatRequest:
     settings: RequestSettings
     reasoning_is_refused: bool = False
     input_tokens: int | None = None
+    asked_in: str = ""

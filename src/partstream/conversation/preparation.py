@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.call_ids import CallIds
 from partstream.conversation.carried import Carried
-from partstream.conversation.chat_request import ChatRequest
+from partstream.conversation.chat_request import ASKED_IN, ChatRequest
 from partstream.conversation.continuation import find_continuation, is_answer
 from partstream.conversation.digest import short_digest
 from partstream.conversation.normal_form import read_turns
@@ -156,6 +156,7 @@ def prepare(
         previous_response_id=None,
         has_reasoning=False,
         settings=settings,
+        asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:

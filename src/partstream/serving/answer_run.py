@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from partstream.conversation.chat_request import ASKED_IN
 from partstream.outputs import Reply
 from partstream.serving.answer import RunningAnswer
 from partstream.serving.authentication import NOBODY
@@ -133,7 +134,7 @@ class AnswerRun:
         reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet)
         answer = RunningAnswer(
             model,
-            asked,
+            _in_words_of(endpoint.protocol.name, asked),
             reply,
             outlet,
             self._settings,
@@ -267,6 +268,12 @@ def _leave(answer: RunningAnswer, outgoing: Outgoing, recorded: RecordedOutlet |
         recorded.cancel()
     answer.cancel()
     outgoing.close()
+
+
+def _in_words_of(wire: str, asked: Asked) -> Asked:
+    """The request with the name of the wire whose words its options are in, for servers that speak another one."""
+    options = asked.options
+    return replace(asked, options=replace(options, model_options={**options.model_options, ASKED_IN: wire}))
 
 
 def _say_unmapped(asked: Asked, request_id: str) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.protocols.foreign_options import AnswerFormat, options_for
+
 if TYPE_CHECKING:
+    from partstream.conversation.chat_request import ChatRequest
     from partstream.protocols.anthropic_messages.input_blocks import Wire
 
-__all__ = ["ChosenOptions", "read_options"]
+__all__ = ["ChosenOptions", "options_of", "read_options"]
 
 _LIMIT: Final = "limit"
 _EFFORT: Final = "effort"
@@ -53,6 +56,23 @@ class ChosenOptions(NamedTuple):
     limit: int | None
     effort: str | None
     parallel: bool | None
+
+
+_WIRE: Final = "anthropic-messages"
+_KNOWN: Final = frozenset(_NAMES) | {"stop_sequences", "temperature", "top_k", "top_p"}
+"""The options of other wires that mean the same here."""
+
+
+def options_of(request: ChatRequest) -> ChosenOptions:
+    """Reads the options of a request, which may have come in over another wire."""
+    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
+
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    """Only a schema has a form here: facts 10.1."""
+    if asked.schema is None:
+        return {}
+    return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
 
 
 def read_options(options: Mapping[str, Any]) -> ChosenOptions:

@@ -23,7 +23,7 @@ from partstream.protocols.anthropic_messages.keys import authorize, authorize_fo
 from partstream.protocols.anthropic_messages.model_table import abilities_of
 from partstream.protocols.anthropic_messages.optional_fields import LEAVE_OUT
 from partstream.protocols.anthropic_messages.platforms import PATH, on_platform
-from partstream.protocols.anthropic_messages.request_options import read_options
+from partstream.protocols.anthropic_messages.request_options import options_of
 from partstream.protocols.anthropic_messages.request_thinking import (
     ThinkingChoice,
     asks_to_think,
@@ -72,7 +72,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     own = settings.own_settings(AnthropicMessagesSettings)
     rules = rules_of(own.messages_server, request.model_id)
     abilities = abilities_of(request.model_id, settings.capabilities)
-    options = read_options(request.options)
+    options = options_of(request)
     said = write_conversation(request, rules, has_system_turns=settings.system_as is not SystemAs.INSTRUCTIONS)
     body: dict[str, Any] = {
         "model": request.model_id,
@@ -104,7 +104,7 @@ def _thinking(request: ChatRequest, body: Mapping[str, Any], abilities: Abilitie
     return thinking_fields(
         ThinkingChoice(
             request.settings.own_settings(AnthropicMessagesSettings),
-            read_options(request.options).effort or request.reasoning_effort,
+            options_of(request).effort or request.reasoning_effort,
             abilities,
             rules,
             body["max_tokens"],

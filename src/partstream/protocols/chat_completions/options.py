@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.protocols.foreign_options import AnswerFormat, options_for
+
 if TYPE_CHECKING:
+    from partstream.conversation.chat_request import ChatRequest
     from partstream.protocols.chat_completions.attachments import Wire
 
-__all__ = ["ChosenOptions", "read_options"]
+__all__ = ["ChosenOptions", "options_of", "read_options"]
 
 _LIMIT: Final = "limit"
 _EFFORT: Final = "effort"
@@ -51,6 +54,35 @@ class ChosenOptions(NamedTuple):
     fields: Wire
     limit: Any
     effort: str | None
+
+
+_WIRE: Final = "chat-completions"
+_KNOWN: Final = frozenset(_NAMES) | {
+    "frequency_penalty",
+    "logit_bias",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "safety_identifier",
+    "seed",
+    "stop",
+    "temperature",
+    "top_p",
+    "user",
+} - {"topK"}
+"""The options of other wires that mean the same here."""
+
+
+def options_of(request: ChatRequest) -> ChosenOptions:
+    """Reads the options of a request, which may have come in over another wire."""
+    return read_options(options_for(request, _WIRE, _KNOWN, _format_option))
+
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    if asked.schema is None:
+        return {"response_format": {"type": "json_object"}}
+    strict = {} if asked.is_strict is None else {"strict": asked.is_strict}
+    schema = {"name": asked.name, "schema": dict(asked.schema), **strict}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def read_options(options: Mapping[str, Any]) -> ChosenOptions:

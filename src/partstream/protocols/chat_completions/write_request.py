@@ -16,7 +16,7 @@ from partstream.protocols.chat_completions.cache_marks import mark_for_cache
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.messages import messages_of
 from partstream.protocols.chat_completions.optional_fields import LEAVE_OUT
-from partstream.protocols.chat_completions.options import read_options
+from partstream.protocols.chat_completions.options import options_of
 from partstream.protocols.chat_completions.server_quirks import quirks_of
 from partstream.protocols.chat_completions.settings import ChatCompletionsSettings
 from partstream.protocols.chat_completions.tools import tool_fields
@@ -58,7 +58,7 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 
 def _chosen(request: ChatRequest, quirks: Quirks) -> dict[str, Any]:
     """The chosen values: from the options of the request, else from the configuration of the model."""
-    settings, options = request.settings, read_options(request.options)
+    settings, options = request.settings, options_of(request)
     chosen: dict[str, Any] = {}
     effort = options.effort or request.reasoning_effort
     if effort is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conversation.rules import ConversationRules
 from partstream.messages import ToolMode
 from partstream.protocols.bodies import with_extra_fields
+from partstream.protocols.foreign_options import AnswerFormat, options_for
 from partstream.protocols.openresponses.count import COUNT
 from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.fields import ENCRYPTED_REASONING
@@ -40,6 +41,25 @@ OPTION_NAMES: Final = {
     "parallelToolCalls": "parallel_tool_calls",
 }
 """Options in the words of other protocols and SDKs; all others are sent as they are."""
+
+_WIRE: Final = "openresponses"
+_KNOWN_OPTIONS: Final = frozenset(OPTION_NAMES) - {"presencePenalty", "frequencyPenalty"} | {
+    "max_output_tokens",
+    "parallel_tool_calls",
+    "safety_identifier",
+    "temperature",
+    "top_p",
+    "user",
+}
+"""The options of other wires that mean the same here."""
+
+
+def _format_option(asked: AnswerFormat) -> dict[str, Any]:
+    if asked.schema is None:
+        return {"text": {"format": {"type": "json_object"}}}
+    said = {"type": "json_schema", "name": asked.name, "schema": dict(asked.schema)}
+    return {"text": {"format": {**said, **({} if asked.is_strict is None else {"strict": asked.is_strict})}}}
+
 
 NOT_OPTIONS: Final = OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"}
 """Fields that no option of a caller replaces: the request and the settings of its owner say them."""
@@ -78,7 +98,8 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
 def _chosen(request: ChatRequest) -> dict[str, Any]:
     """The chosen value: from the options of the request, else from the configuration of the model."""
     settings = request.settings
-    options = {OPTION_NAMES.get(name, name): value for name, value in request.options.items()}
+    given = options_for(request, _WIRE, _KNOWN_OPTIONS, _format_option)
+    options = {OPTION_NAMES.get(name, name): value for name, value in given.items()}
     chosen: dict[str, Any] = {}
     if request.reasoning_effort is not None:
         chosen["reasoning"] = {"effort": request.reasoning_effort}

@@ -1,0 +1,128 @@
+"""Options of a client that speaks another wire: servers get those that they know, and the form of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from partstream import ChatMessage, RequestOptions
+from partstream.conversation.chat_request import ASKED_IN
+from partstream.outputs import Asked
+from partstream.protocols.registry import PROTOCOLS
+from partstream.protocols.translation import write_question
+from partstream.protocols.wire_request import WireRequest
+
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+USUAL = {"model", "input", "messages", "stream", "stream_options", "store", "max_tokens", "contents"}
+RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"
+
+CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    RESPONSES: (
+        "/responses",
+        {
+            "input": "Hi",
+            "temperature": 0.5,
+            "truncation": "auto",
+            "metadata": {"a": "b"},
+            "service_tier": "flex",
+            "brand_new": 1,
+            "text": {"format": {"type": "json_schema", "name": "person", "schema": SCHEMA, "strict": True}},
+        },
+    ),
+    CHAT: (
+        "/chat/completions",
+        {
+            "messages": [{"role": "user", "content": "Hi"}],
+            "temperature": 0.5,
+            "logprobs": True,
+            "prediction": {"type": "content", "content": "x"},
+            "metadata": {"a": "b"},
+            "min_p": 0.1,
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "person", "schema": SCHEMA, "strict": True},
+            },
+        },
+    ),
+    MESSAGES: (
+        "/messages",
+        {
+            "messages": [{"role": "user", "content": "Hi"}],
+            "temperature": 0.5,
+            "betas": ["x"],
+            "brand_new": 1,
+            "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
+        },
+    ),
+    GEMINI: (
+        "/models/m:generateContent",
+        {
+            "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+            "safetySettings": [],
+            "generationConfig": {
+                "temperature": 0.5,
+                "responseMimeType": "application/json",
+                "responseJsonSchema": SCHEMA,
+            },
+        },
+    ),
+}
+
+
+def _asked(wire: str, *, over_a_server: bool = True, **fields: Any) -> Asked:
+    path, body = CLIENTS[wire]
+    corner = PROTOCOLS[wire].read_request
+    assert corner is not None
+    asked = corner().read(WireRequest(path, {"model": "m", **body, **fields}))
+    options = {**asked.options.model_options, **({ASKED_IN: wire} if over_a_server else {})}
+    return replace(asked, options=replace(asked.options, model_options=options))
+
+
+def _sent(asked: Asked, wire: str) -> dict[str, Any]:
+    return {name: value for name, value in write_question(PROTOCOLS[wire], asked).body.items() if name not in USUAL}
+
+
+def _formats(name: str, strict: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    schema = {"name": name, "schema": SCHEMA, **strict}
+    return {
+        RESPONSES: {"text": {"format": {"type": "json_schema", **schema}}},
+        CHAT: {"response_format": {"type": "json_schema", "json_schema": schema}},
+        MESSAGES: {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+    }
+
+
+@pytest.mark.parametrize("upstream", [RESPONSES, CHAT, MESSAGES])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_server_of_another_wire_gets_no_field_that_it_does_not_know(client: str, upstream: str) -> None:
+    if client == upstream:
+        return
+    named, strict = ("person", {"strict": True}) if client in {RESPONSES, CHAT} else ("answer", {})
+    wanted = {"temperature": 0.5, **_formats(named, strict)[upstream]}
+    assert _sent(_asked(client), upstream) == wanted
+
+
+@pytest.mark.parametrize("wire", [RESPONSES, CHAT, MESSAGES])
+def test_a_server_of_the_same_wire_gets_every_field(wire: str) -> None:
+    assert _sent(_asked(wire), wire) == _sent(_asked(wire, over_a_server=False), wire)
+    assert _sent(_asked(wire), wire).keys() & {"brand_new", "min_p"}
+
+
+def test_any_json_is_asked_for_where_the_wire_can_ask_for_it() -> None:
+    asked = _asked(CHAT, response_format={"type": "json_object"})
+    assert _sent(asked, RESPONSES) == {"temperature": 0.5, "text": {"format": {"type": "json_object"}}}
+    assert _sent(asked, MESSAGES) == {"temperature": 0.5}
+
+
+def test_an_effort_in_other_words_still_counts() -> None:
+    asked = _asked(CHAT, response_format={"type": "text"}, reasoning={"effort": "low", "enabled": True})
+    assert asked.options.model_configuration == {"reasoningEffort": "low"}
+    assert _sent(asked, RESPONSES)["reasoning"] == {"effort": "low", "summary": "auto"}
+
+
+def test_a_program_that_names_options_by_itself_has_them_sent_as_they_are() -> None:
+    options = RequestOptions(model_options={"brand_new": 1, "temperature": 0.5})
+    asked = Asked("m", (ChatMessage.user("Hi"),), options)
+    for wire in (RESPONSES, CHAT, MESSAGES):
+        assert _sent(asked, wire) == {"brand_new": 1, "temperature": 0.5}
