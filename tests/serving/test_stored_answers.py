@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.served_state import StoredAnswer
+from partstream.serving.answer_store import ChainTooLargeError
 from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
 
 FRAMES = (b'event: a\ndata: {"n":0}\n\n', b'event: b\ndata: {"n":1}\n\n')
@@ -119,6 +120,17 @@ def test_the_oldest_answers_give_way_where_the_file_is_too_large(tmp_path: Path)
 
     run(tmp_path / "a", fill, now=lambda: second[0], most_bytes=500_000)
     assert run(tmp_path / "a", look, now=lambda: second[0]) == [False, False, True]
+
+
+def test_a_chain_that_is_too_large_is_not_read_into_memory(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("", answer("r1"), ())
+        await store.save("", answer("r2", "r1"), ())
+        assert len(await store.chain("", "r1")) == 1
+        with pytest.raises(ChainTooLargeError, match="more than 60 bytes"):
+            await store.chain("", "r2")
+
+    run(tmp_path / "a", use, chain_bytes=60)
 
 
 def test_two_processes_may_share_a_file(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class AnswerRecord(Protocol):
 
     @property
     def frames(self) -> Sequence[bytes] | None:
-        """The frames so far; None once they are more than the limit."""
+        """The frames so far, in a list that grows; None once they are more than the limit."""
         ...
 
     @property

@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
     from partstream.protocols.served_state import StoredAnswer
 
-__all__ = ["AnswerStore", "StoreFailedError"]
+__all__ = ["AnswerStore", "ChainTooLargeError", "StoreFailedError"]
 
 
 class StoreFailedError(PartstreamError):
     """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
+
+
+class ChainTooLargeError(PartstreamError):
+    """An answer continues more than a server takes into its memory."""
 
 
 class AnswerStore(Protocol):
@@ -26,7 +30,11 @@ class AnswerStore(Protocol):
         ...
 
     async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
-        """An answer behind those that it continues, the oldest first, without frames; empty if it is not known."""
+        """An answer behind those that it continues, the oldest first, without frames; empty if it is not known.
+
+        Raises:
+            ChainTooLargeError: They are too many or too large.
+        """
         ...
 
     async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.protocols.served_state import Earlier
 from partstream.serving.access_token import kept_token
-from partstream.serving.answer_store import StoreFailedError
+from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
 from partstream.serving.failures import RequestFailedError
 from partstream.serving.recorded_outlet import RecordedOutlet
 
@@ -172,10 +172,13 @@ async def asked_of_store(question: Awaitable[T]) -> T:
     """What the store answers.
 
     Raises:
-        RequestFailedError: It has too much to do, or its file cannot be read.
+        RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
     """
     try:
         return await question
+    except ChainTooLargeError as error:
+        failure = ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), "previous_response_id")
+        raise RequestFailedError(failure) from error
     except StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
         failure = ServedFailure(

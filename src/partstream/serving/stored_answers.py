@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from partstream.errors import CallerError
 from partstream.json_codec import dumps, loads
 from partstream.protocols.served_state import StoredAnswer
-from partstream.serving.answer_store import StoreFailedError
+from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -35,6 +35,8 @@ LARGEST_STORE: Final = 1024**3
 
 _MOST_WAITING: Final = 1024
 _LONGEST_CHAIN: Final = 10_000
+LARGEST_CHAIN: Final = 64 * 1024 * 1024
+"""In bytes of JSON: more than any model takes."""
 _TIDY_EVERY: Final = 256
 _DAY: Final = 86_400.0
 _BUSY_SECONDS: Final = 5.0
@@ -103,6 +105,7 @@ class SQLiteAnswers:
         days: How long an answer is kept after the last one that continues it.
         most_bytes: The size above which the oldest answers are deleted.
         now: The clock, in seconds since 1970.
+        chain_bytes: The most bytes of JSON that one answer and those that it continues may have.
 
     Raises:
         StoreUnusableError: The file cannot be used.
@@ -114,11 +117,13 @@ class SQLiteAnswers:
         days: float = KEPT_DAYS,
         most_bytes: int = LARGEST_STORE,
         now: Callable[[], float] = time.time,
+        chain_bytes: int = LARGEST_CHAIN,
     ) -> None:
         self._path = path
         self._seconds = days * _DAY
         self._most_bytes = most_bytes
         self._now = now
+        self._chain_bytes = chain_bytes
         self._saved = 0
         self._waiting = 0
         self._connections = threading.local()
@@ -220,7 +225,14 @@ class SQLiteAnswers:
 
     def _chain(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
         values = {"owner": owner, "id": answer_id, "now": self._now(), "most": _LONGEST_CHAIN}
-        return tuple(map(_answer, connection.execute(_READ_CHAIN, values)))
+        found: list[StoredAnswer] = []
+        room = self._chain_bytes
+        for row in connection.execute(_READ_CHAIN, values):
+            room -= len(row[2]) + len(row[3])
+            if room < 0 or len(found) >= _LONGEST_CHAIN:
+                raise ChainTooLargeError(f"the answer continues more than {self._chain_bytes:,} bytes of conversation")
+            found.append(_answer(row))
+        return tuple(found)
 
     def _frames(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
         row = connection.execute(

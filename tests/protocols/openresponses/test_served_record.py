@@ -92,3 +92,13 @@ def test_nothing_that_the_client_said_beside_its_input_is_kept() -> None:
     answer = recorded(request(input="hi", stream=True, safety_identifier="person"))
     assert set(answer.request) == {"input"}
     assert loads(answer.frames[0].split(b"\ndata: ")[1])["type"] == "response.created" if answer.frames else False
+
+
+def test_frames_are_told_apart_once_however_often_somebody_looks() -> None:
+    record = ResponseRecord(100_000)
+    seen = []
+    for frame in frames_of(request(input="hi"), TextPart("a"), TextPart("b"), DONE)[:-1]:
+        record.add(frame)
+        seen.append(record.frames)
+    assert all(one is seen[0] for one in seen)
+    assert len(seen[0] or ()) == len(seen)

@@ -38,6 +38,7 @@ class ResponseRecord:
         self._limit = limit
         self._size = 0
         self._chunks: list[bytes] | None = []
+        self._frames: list[bytes] = []
         self._items: list[Any] | None = None
         self._response: dict[str, Any] | None = None
         self._ended = False
@@ -51,7 +52,12 @@ class ResponseRecord:
     @property
     def frames(self) -> Sequence[bytes] | None:
         """The frames so far; None once they are more than the limit."""
-        return None if self._chunks is None else tuple(frames_in(b"".join(self._chunks)))
+        if self._chunks is None:
+            return None
+        if self._chunks:  # told apart only when somebody looks, and once
+            self._frames += frames_in(b"".join(self._chunks))
+            self._chunks.clear()
+        return self._frames
 
     @property
     def response(self) -> Mapping[str, Any] | None:
@@ -81,7 +87,7 @@ class ResponseRecord:
             return
         # From here only what is needed in case the response has no end of its own.
         self._items = list(_done_items(self.frames or ()))
-        self._chunks = None
+        self._chunks, self._frames = None, []
 
     def take_document(self, document: Mapping[str, Any]) -> None:
         """Takes the response that is sent in place of a stream; an error is none."""

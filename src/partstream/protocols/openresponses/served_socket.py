@@ -30,6 +30,9 @@ __all__ = ["SOCKET", "ResponsesSocket"]
 _CREATE: Final = "response.create"
 _MOST_WAITING: Final = 8
 
+_MOST_REMEMBERED: Final = 64 * 1024 * 1024
+"""The most bytes of a conversation that a socket remembers: more than any model takes."""
+
 _NOT_OF_THE_REQUEST: Final = frozenset({"type", "generate", "stream", "stream_options"})
 """Fields of a message that are no fields of a response's body, or are not the client's to choose here."""
 
@@ -108,8 +111,12 @@ class ResponsesSocket:
         if stored is None or stored.response.get("status") == "failed":
             self._forget()
         else:
-            self._last = whole(earlier.chain, stored)
+            self._remember(whole(earlier.chain, stored))
         self._turn = None
+
+    def _remember(self, answer: StoredAnswer) -> None:
+        is_small = len(dumps(answer.request)) <= _MOST_REMEMBERED
+        self._last = answer if is_small else None
 
     def _forget(self) -> None:
         """Forgets the response that the failed turn continued."""
