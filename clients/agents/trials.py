@@ -81,8 +81,8 @@ def _reading(agent: Agent, folder: Path) -> dict[str, Any]:
 
 def _text(run: Run) -> tuple[bool, str]:
     shown = _TEXT in run.output
-    answered = run.ends == ["answered"] and run.code == 0
-    return shown and answered, _said(run, "shown" if shown else "not shown")
+    is_answered = {*run.ends} == {"answered"} and run.code == 0  # some ask more than the person did, and it is told
+    return shown and is_answered, _said(run, "shown" if shown else "not shown")
 
 
 def _usage(run: Run) -> tuple[bool, str]:

@@ -205,7 +205,15 @@ AGENTS: Final = (
         ("Each session asks once more for its title; this answer is counted too.",),
     ),
     Client("copilot-cli", "Copilot CLI", "npm: @github/copilot", (CHAT, RESPONSES, MESSAGES), _copilot, ("copilot",)),
-    Client("qwen-code", "qwen-code", "npm: @qwen-code/qwen-code", (CHAT,), _qwen, ("qwen",)),
+    Client(
+        "qwen-code",
+        "qwen-code",
+        "npm: @qwen-code/qwen-code",
+        (CHAT,),
+        _qwen,
+        ("qwen",),
+        ("After an answer, it may ask once more what to remember of it; this answer is counted too.",),
+    ),
     Client(
         "gemini-cli",
         "Gemini CLI",
