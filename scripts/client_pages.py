@@ -32,6 +32,11 @@ _SERVER: Final = Server(
 )
 _LANGUAGES: Final = {".toml": "toml", ".json": "json", ".yml": "yaml", ".yaml": "yaml"}
 
+_MORE: Final = (
+    "More: [all clients](../clients.md), [the commands](../command-line.md#telling-a-client), "
+    "[from VS Code to everywhere](../everywhere.md)."
+)
+
 _AGENTS_HEAD: Final = """\
 ## Coding agents
 
@@ -58,10 +63,10 @@ def pages_section() -> list[str]:
 
 def agents_section() -> list[str]:
     """The lines on the coding agents for the page on all clients."""
-    from clients.agents.table import LEFT_OUT  # noqa: PLC0415 - the page on the others does without it
+    from clients.agents.table import AGENTS, LEFT_OUT  # noqa: PLC0415 - the page on the others does without it
 
     faults: list[str] = []
-    results = _results()
+    results = {agent.name: _results()[agent.name] for agent in AGENTS}
     trials = list(dict.fromkeys(t for result in results.values() for seen in result["seen"].values() for t in seen))
     lines = [_AGENTS_HEAD, row(("agent", "over", *trials)), row(("---",) * (len(trials) + 2))]
     for name, result in results.items():
@@ -101,7 +106,7 @@ def _page(client: Client) -> str:
         *_told(client, settings),
         *_seen(client),
         *_notes(client),
-        "More: [all clients](../clients.md), [the commands](../command-line.md#telling-a-client).",
+        _MORE,
     ]
     return "\n".join(lines) + "\n"
 

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import re
 import sys
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from clients.agents.agent import FOLDER, Agent
+from clients.agents.printed import PRINTED
 from clients.agents.running import one_turn, serving
 from clients.agents.scripted_model import FAILURE
 from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS, Run
+from clients.served.packages import FOLDER as SERVED
 
 from partstream.client_settings.table import CLIENTS
 
@@ -106,6 +109,14 @@ def test_an_agent_is_run_with_the_settings_that_connect_writes():
     done = asyncio.run(run())
     works, says = OF_NAME[TOOLS].judge(done)
     assert works, f"{says}\n{done.output}\n{done.errors}"
+
+
+def test_the_pins_of_the_libraries_are_those_that_are_installed():
+    required = (SERVED / "python" / "requirements.in").read_text(encoding="utf-8")
+    manifest = json.loads((SERVED / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    for library in PRINTED:
+        name, _, version = library.package.rpartition(" ")
+        assert manifest.get(name) == version or re.search(rf"^{name}(\[[\w,]+\])?=={version}$", required, re.MULTILINE)
 
 
 def test_every_row_of_the_table_of_agents_fits():

@@ -19,6 +19,7 @@ from servers.runs import COLOURS, try_all
 
 from clients.agents.agent import ENVIRONMENT, FOLDER
 from clients.agents.isolation import ISOLATED, bring_up_loopback, isolate
+from clients.agents.printed import ENVIRONMENTS, PRINTED, TRIAL, Printed, run_printed
 from clients.agents.running import AgentNotRunError, one_turn, serving
 from clients.agents.table import AGENTS
 from clients.agents.trials import TRIALS
@@ -42,17 +43,20 @@ def main(only: tuple[str, ...], is_written: bool) -> None:
         bring_up_loopback()
     else:
         try:
-            ENVIRONMENT.install()
+            for environment in (ENVIRONMENT, *ENVIRONMENTS):
+                environment.install()
         except NotInstalledError as error:
             raise click.ClickException(f"the agents cannot be installed: {error}") from error
         isolate()
         console.print(_NOT_ISOLATED, style="yellow")
-    try_all(AGENTS, only, _result, console, _RESULTS if is_written else None)
+    try_all((*AGENTS, *PRINTED), only, _result, console, _RESULTS if is_written else None)
 
 
-def _result(agent: Agent, console: Console) -> ServerResult:
+def _result(agent: Agent | Printed, console: Console) -> ServerResult:
     console.rule(escape(f"{agent.name} ({agent.package})"))
     date = datetime.now(UTC).date().isoformat()
+    if isinstance(agent, Printed):
+        return ServerResult(agent.package, date, "", asyncio.run(_printed(agent, console)))
     seen = {way: asyncio.run(_tried(agent, wire, console)) for wire, way in agent.ways.items()}
     return ServerResult(agent.package, date, "", seen)
 
@@ -67,6 +71,18 @@ async def _tried(agent: Agent, wire: str, console: Console) -> dict[str, Seen]:
                 runs[trial.plan] = await _run(agent, wire, trial, served)
             seen[trial.name] = one = _judged(agent, wire, trial, runs[trial.plan])
             console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {trial.name:23}", end="")
+            console.print(one.says, markup=False, soft_wrap=True)
+    return seen
+
+
+async def _printed(library: Printed, console: Console) -> dict[str, dict[str, Seen]]:
+    seen = {}
+    async with serving() as served:
+        for wire in library.ways:
+            works, says = await run_printed(library, wire, served)
+            one = judged(says, works=works, fault=None)
+            seen[f"`{wire}`"] = {TRIAL: one}
+            console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {wire:23}", end="")
             console.print(one.says, markup=False, soft_wrap=True)
     return seen
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clients.agents.agent import Agent
     from clients.agents.trials import Trial
 
-__all__ = ["AgentNotRunError", "Served", "one_turn", "serving"]
+__all__ = ["AgentNotRunError", "Served", "environment_of", "one_turn", "partstream", "serving"]
 
 _MODEL_FILE: Final = Path(__file__).with_name("scripted_model.py")
 _TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
@@ -70,7 +70,7 @@ async def serving() -> AsyncIterator[Served]:
             "-m",
             "partstream",
             *command,
-            env=_environment(folder / "server", PARTSTREAM_AGENT_LOG=str(folder / "log")),
+            env=environment_of(folder / "server", PARTSTREAM_AGENT_LOG=str(folder / "log")),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -93,7 +93,7 @@ async def _url(process: asyncio.subprocess.Process) -> str:
     return url
 
 
-def _environment(home: Path, **more: str) -> dict[str, str]:
+def environment_of(home: Path, **more: str) -> dict[str, str]:
     """The environment of a person who has nothing but a home and programs."""
     home.mkdir(exist_ok=True)
     return {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", "LANG": "C.UTF-8", **more}
@@ -111,7 +111,7 @@ async def one_turn(agent: Agent, wire: str, trial: Trial, served: Served) -> Run
         work.mkdir()
         for file, content in FILES.items():
             (work / file).write_text(content, encoding="utf-8")
-        environment = {**_environment(home), **await _connected(agent, wire, served, home), **agent.environment}
+        environment = {**environment_of(home), **await _connected(agent, wire, served, home), **agent.environment}
         plan = json.dumps(trial.plan(agent, work))
         before = len(served.log)
         process = await asyncio.create_subprocess_exec(
@@ -141,21 +141,26 @@ async def _connected(agent: Agent, wire: str, served: Served, home: Path) -> dic
     """Has `partstream connect` write the settings; the variables that it says in addition."""
     asked = ("connect", agent.name, "--wire", wire, "--url", served.url, "--model", MODEL)
     token = ("--token-file", str(served.folder / "token"))
-    said = json.loads(await _partstream(home, *asked, *token, "--json"))
+    said = json.loads(await partstream(home, *asked, *token, "--json"))
     if said["files"]:
-        await _partstream(home, *asked, *token, "--write")
+        await partstream(home, *asked, *token, "--write")
     if said["files"] and said["isEnvironmentEnough"]:
         return {}
     return {name: value if isinstance(value, str) else _TOKEN for name, value in said["environment"].items()}
 
 
-async def _partstream(home: Path, *arguments: str) -> bytes:
+async def partstream(home: Path, *arguments: str) -> bytes:
+    """What a command prints for a person with this home.
+
+    Raises:
+        AgentNotRunError: It fails.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "partstream",
         *arguments,
-        env=_environment(home),
+        env=environment_of(home),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

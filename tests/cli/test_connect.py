@@ -181,7 +181,7 @@ def test_what_is_printed_for_a_library_makes_it_ask_the_server(
             for line in await _printed(f"{exports}\nenv"):
                 variable, _, value = line.partition("=")
                 monkeypatch.setenv(variable, value)
-            program = compile(said["program"], name, "exec")
+            program = compile(said["program"]["text"], name, "exec")
             await asyncio.to_thread(exec, program, {})  # as a person runs it, who closes nothing
             gc.collect()
             assert [one.delivery.status for one in upstream.exchanges[2:]] == [200]

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -287,7 +288,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
             for name, value in settings.environment.items()
         },
         "isEnvironmentEnough": settings.is_environment_enough,
-        "program": None if settings.program is None else settings.program.text,
+        "program": None if settings.program is None else asdict(settings.program),
         "run": _run(client, server),
     }
 

@@ -115,7 +115,8 @@ def _ai_sdk(server: Server, wire: str) -> Settings:
         'import { streamText } from "ai";',
         "",
         f"const partstream = {made};",
-        f'streamText({{ model: partstream({_quoted(server.model)}), prompt: "Hello." }});',
+        f'const {{ textStream }} = streamText({{ model: partstream({_quoted(server.model)}), prompt: "Hello." }});',
+        "for await (const text of textStream) process.stdout.write(text);",
     )
     return Settings(environment=_token(server), program=Program(_JAVASCRIPT, "\n".join(lines) + "\n"))
 
