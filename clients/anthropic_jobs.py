@@ -38,7 +38,9 @@ def _count(request: ReceivedRequest) -> int:
 
 
 def _ids(_request: ReceivedRequest) -> list[str]:
-    return [model.id for model in MODELS]
+    """The ids of all models, and each once more as the model menu of Claude Code wants it (serving facts 3.4)."""
+    ids = [model.id for model in MODELS]
+    return [*ids, *(f"anthropic/{model_id}" for model_id in ids)]
 
 
 def _one(_request: ReceivedRequest) -> list[Any]:

@@ -243,7 +243,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.overflow": _OLLAMA,
     "partstream.upstreams.detection.signs": _OLLAMA,
     "partstream.tokens.counting.files": _GEMINI,
-    "partstream.serving.clients": {"ai-sdk", *_OLLAMA},
+    "partstream.serving.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Clients that are called like a protocol, or like the library of one.
     "partstream.client_settings.agents": {"ai-sdk", *_GEMINI},
     # Another wire of the same servers, with the same errors and files.

@@ -1,14 +1,21 @@
 """Which client asks: what is read of its headers, and what never is."""
 
+import asyncio
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream import chat_model
 from partstream.messages import ChatMessage, RequestOptions, Tool
 from partstream.outputs import Asked
+from partstream.serving.app import app
 from partstream.serving.clients import AnswerKind, ClientClass, RequestClient, client_of
+
+from .asgi import ask
 
 _METADATA = json.dumps({"turn_id": "turn-7", "workspace": "/home/ada/secret-project", "sandbox": "none"})
 _AGENT, _PACKAGE = ClientClass.AGENT, ClientClass.PACKAGE
@@ -71,6 +78,48 @@ _AGENT, _PACKAGE = ClientClass.AGENT, ClientClass.PACKAGE
 )
 def test_a_client_is_named_by_its_headers(headers: dict[str, str], expected: RequestClient) -> None:
     assert client_of(headers) == expected
+
+
+RECORDED = Path(__file__).resolve().parents[1] / "fixtures" / "agents"
+_UUID, _OPENCODE_SESSION = "00000000-0000-4000-8000-000000000001", "ses_00000000000000000000000001"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name", "version", "session", "kind"),
+    [
+        ("codex", "codex", "0.169.0", _UUID, AnswerKind.TURN),
+        ("claude-code", "claude-code", "2.1.330", _UUID, AnswerKind.TURN),
+        ("opencode-chat", "opencode", "1.18.33", _OPENCODE_SESSION, AnswerKind.TURN),
+        ("opencode-chat-title", "opencode", "1.18.33", _OPENCODE_SESSION, AnswerKind.TITLE),
+        ("opencode-messages-title", "opencode", "1.18.33", _OPENCODE_SESSION, AnswerKind.TITLE),
+        ("opencode-responses-title", "opencode", "1.18.33", _OPENCODE_SESSION, AnswerKind.TITLE),
+        ("copilot-cli", "copilot-cli", "", None, AnswerKind.TURN),
+        ("gemini-cli", "gemini-cli", "0.61.0", None, AnswerKind.TURN),
+        ("qwen-code", "qwen-code", "0.24.4", None, AnswerKind.TURN),
+    ],
+)
+def test_the_first_request_of_a_coding_agent_names_its_client_and_session(
+    recorded: str, name: str, version: str, session: str | None, kind: AnswerKind
+) -> None:
+    # The recordings have lengths in the place of prompts; this one begins with these words.
+    text = (RECORDED / f"{recorded}.json").read_text(encoding="utf-8")
+    request = json.loads(
+        text.replace("(2096 characters)", "You are a title generator. You output ONLY a thread title.")
+    )
+    seen: list[Any] = []
+    application = app(parrot)
+    application.on_did_finish_answer(seen.append)
+    path, _, query = request["path"].partition("?")
+    asyncio.run(ask(application, path, request["body"], headers=dict(request["headers"]), query=query))
+    [client] = [one.client for one in seen]
+    assert (client.name, client.version, client.session, client.kind) == (name, version, session, kind)
+    assert client.of_class is ClientClass.AGENT
+    assert (client.turn is not None) is (name == "codex")
+
+
+@chat_model(id="parrot")
+async def parrot(messages: Any, options: Any) -> Any:
+    yield "Hello"
 
 
 def _asked(*messages: ChatMessage, tools: tuple[Tool, ...] = (), **body: object) -> Asked:

@@ -75,6 +75,7 @@ class KnownClient:
         session: The headers of which the first that is sent has its id of the conversation.
         turn: The header whose JSON object has its id of the turn under `turn_id`, or None.
         title: The first words of the system message with which it asks for a title, or None.
+        marked_by: A header that tells it from the package that it asks with, whose user agent it has; or None.
     """
 
     name: str
@@ -83,6 +84,7 @@ class KnownClient:
     session: tuple[str, ...] = ()
     turn: str | None = None
     title: str | None = None
+    marked_by: str | None = None
 
 
 KNOWN_CLIENTS: Final = (
@@ -98,12 +100,22 @@ KNOWN_CLIENTS: Final = (
         ("x-session-id", "x-session-affinity"),
         title="You are a title generator.",
     ),
+    # OpenAI/JS 5.20.1, that of the package in it; version 1.0.102 names neither itself nor its session.
+    KnownClient("copilot-cli", ClientClass.AGENT, "OpenAI/JS", marked_by="x-interaction-type"),
+    # GeminiCLI-tui/0.61.0/MODEL (linux; x64; terminal)
+    KnownClient("gemini-cli", ClientClass.AGENT, r"GeminiCLI(?:-\w+)?"),
+    # QwenCode/0.24.4 (linux; x64)
+    KnownClient("qwen-code", ClientClass.AGENT, "QwenCode"),
     KnownClient("openai-python", ClientClass.PACKAGE, "(?:Async)?OpenAI/Python"),
     KnownClient("openai-node", ClientClass.PACKAGE, "OpenAI/JS"),
     KnownClient("anthropic-python", ClientClass.PACKAGE, "(?:Async)?Anthropic/Python"),
     KnownClient("anthropic-node", ClientClass.PACKAGE, "Anthropic/JS"),
     KnownClient("google-genai", ClientClass.PACKAGE, "google-genai-sdk"),
     KnownClient("ollama-python", ClientClass.PACKAGE, "ollama-python"),
+    KnownClient("ai-sdk", ClientClass.PACKAGE, "ai"),
+    KnownClient("langchain-anthropic", ClientClass.PACKAGE, "langchain-anthropic"),
+    # google-genai-sdk/3.4.0 gl-python/3.11.7 pydantic-ai/2.66.0 over Gemini: there, the package below it is named.
+    KnownClient("pydantic-ai", ClientClass.PACKAGE, "pydantic-ai"),
 )
 """The clients that are known, in the order in which they are tried."""
 
@@ -137,10 +149,11 @@ def client_of(headers: Mapping[str, str], asked: Asked | None = None) -> Request
     user_agent = headers.get("user-agent", "")[:_MOST_USER_AGENT]
     retry = _retry_count(headers.get("x-stainless-retry-count", ""))
     for known, pattern in _AGENTS:
-        if found := pattern.match(user_agent):
+        is_it = known.marked_by is None or known.marked_by in headers
+        if is_it and (found := pattern.match(user_agent)):
             return RequestClient(
                 known.name,
-                found["version"] or "",
+                (found["version"] or "") if known.marked_by is None else "",
                 known.of_class,
                 _first_id(headers, (*known.session, *_SESSION_OF_ANYBODY)),
                 None if known.turn is None else _turn_id(headers, known.turn, asked),
