@@ -191,6 +191,16 @@ def test_a_token_is_made_once_and_shown_once_to_a_person(file, tmp_path, capsys)
             assert kept.secret.reveal() not in printed
 
 
+def test_it_goes_on_when_nobody_reads_its_output_any_more(file):
+    with running(file, "--json") as served:
+        served.until("models")
+        served.process.stdout.close()
+        assert [served.ask().status_code for _ in range(3)] == [200] * 3
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(30) == 0
+        assert served.process.stderr.read() == ""
+
+
 def test_without_a_token_a_program_may_ask_and_a_page_of_a_site_may_not(file):
     with running(file, "--json", "--no-token", PARTSTREAM_SERVE_TOKEN=None) as served:
         assert served.ask(token=None).status_code == 200

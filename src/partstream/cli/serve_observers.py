@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.cli.pipes import echo_while_read
 from partstream.cli.serve_options import variable_of
 from partstream.serving.answer_ledger import open_answer_ledger
 from partstream.serving.answer_log import LogForm, json_line, text_line
@@ -90,7 +91,7 @@ class Observers:
         """Lets them hear of the answers of an application until the block ends, which writes what is left."""
         with ExitStack() as stack:
             if (line := self._line()) is not None:
-                application.on_did_finish_answer(lambda answer: click.echo(line(answer)))
+                application.on_did_finish_answer(lambda answer: echo_while_read(line(answer)))
             if (ledger := open_answer_ledger()) is not None:
                 stack.callback(ledger.close)
                 application.on_did_finish_answer(ledger.observe)

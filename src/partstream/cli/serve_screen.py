@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from partstream.cli.pipes import echo_while_read
 from partstream.serving.listening import shown_host
 
 if TYPE_CHECKING:
@@ -69,28 +70,28 @@ class TextScreen:
 
     def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
         """Says the base URLs, and where the token is."""
-        click.echo(f"Serving on {click.style(start.root, bold=True)} (Ctrl-C stops the server)")
+        echo_while_read(f"Serving on {click.style(start.root, bold=True)} (Ctrl-C stops the server)")
         by_url: dict[str, list[str]] = {}
         for protocol, path in base_paths.items():
             by_url.setdefault(start.root + path, []).append(protocol)
         for url, protocols in by_url.items():
-            click.echo(f"  {url}  {', '.join(protocols)}")
-        click.echo(_said_of_token(start.token))
+            echo_while_read(f"  {url}  {', '.join(protocols)}")
+        echo_while_read(_said_of_token(start.token))
         if start.is_public:
-            click.echo(
+            echo_while_read(
                 "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
             )
-        click.echo("  `partstream connect CLIENT` sets a client up")
+        echo_while_read("  `partstream connect CLIENT` sets a client up")
 
     def listed(self, models: Sequence[str]) -> None:
         """Says the models."""
         more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
-        click.echo(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
+        echo_while_read(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
 
     def reloaded(self, source: str, error: Exception | None) -> None:
         """Says what became of an edit."""
         if error is None:
-            click.echo(f"{source} was loaded again")
+            echo_while_read(f"{source} was loaded again")
         else:
             click.echo(
                 f"{source} cannot be loaded, the version before answers: {type(error).__name__}: {error}", err=True
@@ -138,4 +139,4 @@ class JsonScreen:
 
 
 def _write(**fields: Any) -> None:
-    click.echo(json.dumps(fields, ensure_ascii=False))
+    echo_while_read(json.dumps(fields, ensure_ascii=False))
