@@ -142,10 +142,13 @@ class AnswerMemory:
         """An outlet that keeps the answer to a request."""
 
         async def keep(answer: StoredAnswer | None) -> None:
-            if answer is not None and remembered.is_kept:
-                whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
-                await self._save(owner, whole, list(state.items(whole)))
-            if answer is not None:
+            if answer is None:
+                return
+            try:
+                if remembered.is_kept:
+                    whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
+                    await self._save(owner, whole, list(state.items(whole)))
+            finally:
                 self.running.pop((owner, answer.id), None)
 
         def begin(answer_id: str) -> None:

@@ -1,0 +1,87 @@
+"""WebSockets of the real server on loopback: a refused handshake, and an open turn when the server is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from partstream.serving.app import app
+from partstream.serving.connection_limits import ConnectionLimits
+from partstream.serving.listening import listening_sockets
+from partstream.serving.server import HttpServer
+from partstream.serving.settings import ServingSettings
+from partstream.upstreams.secret import Secret
+from serving.asgi import WAIT
+from serving.test_stored_responses import Silent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+HEADERS = {"authorization": "Bearer a-token-of-the-tests"}
+
+
+@asynccontextmanager
+async def serving(provider: Any) -> AsyncIterator[tuple[asyncio.Event, str]]:
+    sockets = listening_sockets("127.0.0.1", 0, ConnectionLimits().peer_seconds)
+    settings = ServingSettings(token=Secret("a-token-of-the-tests"))
+    server = HttpServer(app(provider, settings), sockets, drain_seconds=0)
+    listening = asyncio.Event()
+    stopped = asyncio.Event()
+    running = asyncio.create_task(server.serve(listening.set))
+    stopping = asyncio.create_task(_stop(server, stopped))
+    try:
+        async with asyncio.timeout(WAIT):
+            await listening.wait()
+            yield stopped, f"ws://127.0.0.1:{sockets[0].getsockname()[1]}/v1/responses"
+    finally:
+        stopped.set()
+        await asyncio.gather(stopping, running)
+
+
+async def _stop(server: HttpServer, when: asyncio.Event) -> None:
+    """Stops the server once: a second time would be at once."""
+    await when.wait()
+    server.stop()
+
+
+def test_a_handshake_without_the_key_gets_its_status_and_its_words() -> None:
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import InvalidStatus
+
+    async def main() -> Any:
+        async with serving(Silent()) as (_, url):
+            with pytest.raises(InvalidStatus) as caught:
+                await connect(url, proxy=None)
+            return caught.value.response
+
+    refused = asyncio.run(main())
+    assert refused.status_code == 401
+    assert json.loads(refused.body)["error"]["code"] == "invalid_api_key"
+    assert refused.headers["x-request-id"]
+
+
+def test_a_turn_that_is_open_when_the_server_is_stopped_ends_with_its_last_event() -> None:
+    from websockets.asyncio.client import connect
+
+    provider = Silent()
+
+    async def main() -> list[Any]:
+        async with serving(provider) as (stopped, url), connect(url, additional_headers=HEADERS, proxy=None) as socket:
+            await socket.send(json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}))
+            events = []
+            async for message in socket:
+                events.append(json.loads(message))
+                if events[-1].get("delta") == "said":
+                    stopped.set()
+                if events[-1]["type"] == "response.incomplete":
+                    break
+            return events
+
+    events = asyncio.run(main())
+    assert events[-1]["type"] == "response.incomplete"
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert provider.cancelled
