@@ -88,6 +88,16 @@ def test_a_pace_in_the_header_goes_before_the_text_and_that_before_the_option():
     assert pace("pace:60000", **{"x-partstream-pace-ms": "0"}) == 0.0
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_no_scenario_makes_the_server_warn(stream, caplog):
+    async def check(upstream, client):
+        for name in SCENARIOS:
+            await client.post("/responses", json=body(f"scenario:{name}", stream=stream))
+
+    run(check)
+    assert not caplog.records
+
+
 def test_without_a_stream_the_answer_is_one_document():
     async def check(upstream, client):
         response = await client.post("/responses", json=body(stream=False))

@@ -6,8 +6,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from partstream.errors import LanguageModelError, UpstreamFailureError
-from partstream.outputs import Asked, Finish
+from partstream.errors import EmptyAnswerError, LanguageModelError, UpstreamFailureError
+from partstream.outputs import Asked, Finish, Outcome
+from partstream.parts import ThinkingPart
 from partstream.provider import DrainingProgress, FinishingProgress
 from partstream.serving.models import CataloguedModel, served_model
 from partstream.testing.replaying import CURRENT, noting_bugs
@@ -93,14 +94,24 @@ def _own(finish: Finish) -> Finish:
 
 
 async def _report(outputs: Outputs, progress: Progress, token: CancellationToken) -> None:
+    """Gives an answer.
+
+    Raises:
+        EmptyAnswerError: Nothing that a person sees was in it. Some scenarios are so on purpose: the application shall
+            not warn of a provider that has forgotten its answer.
+    """
     draining = progress if isinstance(progress, DrainingProgress) else None
+    is_empty = True
     for output in outputs:
         if token.is_cancellation_requested:
             return
         if isinstance(output, Finish):
             if isinstance(progress, FinishingProgress):
                 progress.finish(_own(output))
+            if is_empty and output.outcome is Outcome.COMPLETED:
+                raise EmptyAnswerError(None)
             return
+        is_empty &= isinstance(output, ThinkingPart)
         progress.report(output)
         if draining is not None:
             await draining.drain()
