@@ -43,6 +43,14 @@ def test_the_list_is_one_document_with_aliases_for_clients_of_messages(base: str
     assert usual["models"] == messages["models"]
 
 
+def test_clients_of_google_get_their_list_below_each_of_its_versions() -> None:
+    application = app(Driven(hello, model_id="acme/large"))
+    for path in ("/v1beta/models", "/v1/models"):
+        listed = asyncio.run(ask(application, path, headers={"x-goog-api-key": "k"})).json
+        assert [one["name"] for one in listed["models"]] == ["models/acme/large"]
+    assert "models" in asyncio.run(ask(application, "/v1beta/models")).json
+
+
 @pytest.mark.parametrize("headers", [{}, VERSION], ids=["openai", "anthropic"])
 @pytest.mark.parametrize("name", ["acme%2Flarge", "acme/large"])
 def test_one_model_is_found_with_its_slash_encoded_or_not(name: str, headers: dict[str, str]) -> None:

@@ -79,8 +79,13 @@ def _count(_request: WireRequest, _models: Sequence[ServedModel], tokens: int) -
     return 200, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
 
 
+def _is_meant(headers: Mapping[str, str]) -> bool:
+    """Google's clients say so in every request: at `/v1/models`, others ask for another list."""
+    return "x-goog-api-client" in headers or "x-goog-api-key" in headers
+
+
 DOCUMENTS: Final = (
-    ServedDocument("GET", "/models", _list),
-    ServedDocument("GET", _ONE, _one),
+    ServedDocument("GET", "/models", _list, _is_meant),
+    ServedDocument("GET", _ONE, _one, _is_meant),
     ServedDocument("POST", _COUNT, _count, counts=_counted),
 )
