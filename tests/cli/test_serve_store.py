@@ -1,6 +1,6 @@
 """`partstream serve` keeps the responses that clients ask to store, also over a restart, unless it is told not to."""
 
-import signal
+import asyncio
 import stat
 from pathlib import Path
 
@@ -11,24 +11,32 @@ from click.testing import CliRunner
 from cli.test_serve import TOKEN, running
 from partstream.cli.serve import command
 from partstream.cli.serve_store import opened_store
+from partstream.serving.app import app
+from partstream.serving.demo_provider import DemoProvider
+from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
+from partstream.upstreams.secret import Secret
+from serving.asgi import ask
 
 HEADERS = {"authorization": f"Bearer {TOKEN}"}
 
 
-def _create(url: str, **body: str) -> httpx2.Response:
-    headers, asked = HEADERS, {"model": "demo", **body}
-    return httpx2.post(f"{url}/v1/responses", json=asked, headers=headers, trust_env=False, timeout=30)
+def test_a_stored_response_is_continued_by_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "serve-responses.sqlite"
 
+    async def before() -> str:
+        store = SQLiteAnswers(file)
+        settings = ServingSettings(token=Secret(TOKEN), store=store)
+        body = {"model": "demo", "input": "Remember: slate."}
+        first = await ask(app(DemoProvider(), settings), "/v1/responses", body, headers=HEADERS)
+        await store.close()
+        return str(first.json["id"])
 
-def test_a_stored_response_is_continued_after_a_restart(tmp_path: Path) -> None:
-    data = str(tmp_path / "data")
-    with running("--demo", "--json", PARTSTREAM_DATA=data) as served:
-        first = _create(served.url, input="Remember: slate.").json()
-        served.end(signal.SIGINT)
-    with running("--demo", "--json", PARTSTREAM_DATA=data) as served:
-        assert _create(served.url, input="And now?", previous_response_id=first["id"]).status_code == 200
-    file = tmp_path / "data" / "serve-responses.sqlite"
+    body = {"model": "demo", "input": "And now?", "previous_response_id": asyncio.run(before())}
+    with running("--demo", "--json", PARTSTREAM_DATA=str(tmp_path)) as served:
+        url = f"{served.url}/v1/responses"
+        second = httpx2.post(url, json=body, headers=HEADERS, trust_env=False, timeout=30)
+    assert second.status_code == 200
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
