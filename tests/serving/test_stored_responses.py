@@ -348,3 +348,14 @@ def test_a_summary_needs_a_model(tmp_path: Path) -> None:
     body = {"input": "hi"}
     refused = serve(tmp_path, lambda one: ask(one, f"{RESPONSES}/compact", body, headers=USERS["ann"]))
     assert (refused.status, refused.json["error"]["param"]) == (400, "model")
+
+
+def test_what_is_remembered_is_not_said_to_have_no_place(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def use(application: ServingApp) -> None:
+        first = (await create(application, input="a", store=True)).json
+        await create(application, input="b", store=True, previous_response_id=first["id"])
+        await create(application, input="c", tools=[{"type": "web_search"}])
+
+    caplog.set_level("INFO", "partstream.serving")
+    serve(tmp_path, use)
+    assert [line.split(": ", 1)[1] for line in caplog.messages if "no place" in line] == ["{'tools[].web_search': 1}"]

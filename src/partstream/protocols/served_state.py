@@ -172,6 +172,7 @@ class ServedState:
         unknown: The error for an id that is not known, or not known to the caller.
         unstreamed: The error for a stream that was not kept.
         routes: The routes of stored answers.
+        fields: The fields of a request that are understood here, so that no reader has to have a place for them.
     """
 
     refuse: Callable[[WireRequest], None]
@@ -185,3 +186,4 @@ class ServedState:
     unknown: Callable[[str], RefusedRequestError]
     unstreamed: Callable[[str], RefusedRequestError]
     routes: tuple[StoredRoute, ...]
+    fields: frozenset[str]

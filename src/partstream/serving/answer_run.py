@@ -27,7 +27,7 @@ from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
     from partstream.outputs import Asked
-    from partstream.protocols.served_state import Earlier, StoredAnswer, Wanted
+    from partstream.protocols.served_state import Earlier, ServedState, StoredAnswer, Wanted
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.answer import AnswerEnd
     from partstream.serving.endpoints import Endpoint
@@ -120,7 +120,7 @@ class AnswerRun:
         remembered = await memory.remembered(endpoint.writes.state, wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
         self._asked = asked = endpoint.reads.read(remembered.asks)
-        _say_unmapped(asked, self._request.request_id)
+        _say_unmapped(asked, endpoint.writes.state, self._request.request_id)
         rules = self._state.rules
         if rules.admit is not None:
             rules.admit(endpoint, wire, asked)
@@ -276,10 +276,13 @@ def _in_words_of(wire: str, asked: Asked) -> Asked:
     return replace(asked, options=replace(options, model_options={**options.model_options, ASKED_IN: wire}))
 
 
-def _say_unmapped(asked: Asked, request_id: str) -> None:
+def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> None:
     """Says in the log what of a request has no place here: the names and how often, never a value."""
-    if asked.unmapped:
-        counts = {name: value if type(value) is int else 1 for name, value in asked.unmapped.items()}
+    understood = frozenset() if state is None else state.fields
+    counts = {
+        name: value if type(value) is int else 1 for name, value in asked.unmapped.items() if name not in understood
+    }
+    if counts:
         _logger.info("request %s holds what has no place here: %s", request_id, counts)
 
 

@@ -23,4 +23,5 @@ STATE: Final = ServedState(
     unknown=unknown,
     unstreamed=unstreamed,
     routes=ROUTES,
+    fields=frozenset({"previous_response_id", "store"}),
 )
