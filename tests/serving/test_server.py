@@ -206,14 +206,8 @@ def test_an_idle_connection_does_not_delay_the_end():
     run(test)
 
 
-SMALL = ConnectionLimits(
-    connections=2,
-    request_head_bytes=1024,
-    request_head_seconds=0.05,
-    slow_body_seconds=0.05,
-    waiting_requests=3,
-    closing_seconds=1,
-)
+FEW = ConnectionLimits(connections=2, request_head_bytes=1024, waiting_requests=3, closing_seconds=1)
+SHORT = ConnectionLimits(request_head_seconds=0.05, slow_body_seconds=0.05, closing_seconds=1)
 
 
 NO_REQUESTS = [
@@ -233,11 +227,24 @@ NO_REQUESTS = [
     (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2000, b"431"),
     (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2000 + b"\r\n\r\n", b"431"),
     (b"GET /" + b"x" * 2000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"431"),
-    (b"POST / HT", b"408"),
-    (b"POST / HTTP/1.1\r\nHost: x\r\nX:", b"408"),
-    (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx", b"408"),
-    (b"", b"408"),
 ]
+
+
+UNFINISHED = [
+    b"POST / HT",
+    b"POST / HTTP/1.1\r\nHost: x\r\nX:",
+    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx",
+    b"",
+]
+
+
+def test_what_does_not_arrive_in_time_gets_408_and_the_connection_is_closed():
+    async def test(served):
+        for data in UNFINISHED:
+            assert (await served.exchange(data)).split(b" ")[1] == b"408", data
+        assert served.application.bodies == []
+
+    run(test, limits=SHORT)
 
 
 def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
@@ -248,7 +255,7 @@ def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
             assert received.count(b"HTTP/1.1 ") == 1, "one answer, and nothing behind it"
         assert served.application.bodies == []
 
-    run(test, limits=SMALL)
+    run(test, limits=FEW)
 
 
 def test_a_connection_that_sends_its_second_head_slowly_is_closed_too():
@@ -256,7 +263,7 @@ def test_a_connection_that_sends_its_second_head_slowly_is_closed_too():
         received = await served.exchange(GET + b"GET /who")
         assert [line.split(b" ")[1] for line in received.split(b"HTTP/1.1")[1:3]] == [b"200", b"408"]
 
-    run(test, limits=SMALL)
+    run(test, limits=SHORT)
 
 
 def test_a_body_that_keeps_coming_may_take_longer():
@@ -285,7 +292,7 @@ def test_a_client_that_sends_more_requests_than_it_waits_for_answers_is_refused(
         assert len(served.application.bodies) == 1
         served.application.may_end.set()
 
-    run(test, limits=SMALL)
+    run(test, limits=FEW)
 
 
 def test_one_connection_too_many_gets_503():
@@ -298,7 +305,7 @@ def test_one_connection_too_many_gets_503():
         for _, writer in held:
             writer.close()
 
-    run(test, limits=SMALL)
+    run(test, limits=FEW)
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has no such option")
