@@ -246,6 +246,10 @@ class TokenAccounting:
             self._learn(estimate, actual)
         self._ledger.flush()
 
+    def has_learned_limit(self, model: CountedModel) -> bool:
+        """Whether a limit of a model was learned here; one that another process has learned does not count."""
+        return self._ledger.has_kept_limit(self._upstream, model.id)
+
     def took(self, model: CountedModel, input_tokens: int) -> bool:
         """Records that the model accepted an input of `input_tokens`; returns whether its learned limit was lower.
 

@@ -131,8 +131,14 @@ class RequestTokens:
         )
 
     def _check_limit(self, input_tokens: int) -> None:
-        """Lifts the limit of a model that took more: its local server was loaded with a larger context."""
-        if self._accounting.took(self._model, input_tokens):
+        """Lifts the limit of a model that took more: its local server was loaded with a larger context.
+
+        The model is advertised with the limit that was learned, here or by another process. So an input below what is
+        advertised lifts none but one that was learned here meanwhile, and the file of the ledger is not read for it:
+        all other answers would wait for that.
+        """
+        may_be_lower = input_tokens > self._model.max_input_tokens or self._accounting.has_learned_limit(self._model)
+        if may_be_lower and self._accounting.took(self._model, input_tokens):
             _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
             self._on_limit_change()
 

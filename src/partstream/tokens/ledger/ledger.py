@@ -146,6 +146,10 @@ class Ledger:
         if self._worker is not None:
             self._worker.keep_limit(upstream, model, row)
 
+    def has_kept_limit(self, upstream: str, model: str) -> bool:
+        """Whether this ledger itself was told a limit of a model; does not read the file."""
+        return model in self._limits.get(upstream, {})
+
     def forget_limit(self, upstream: str, model: str) -> None:
         """Forgets the limit that an upstream reported for a model: it turned out to be wrong."""
         self._limits.get(upstream, {}).pop(model, None)
