@@ -20,7 +20,7 @@ from partstream.provider import LanguageModelChatInformation, LanguageModelChatP
 from partstream.serving.app import ServingApp, app
 from protocols.ai_sdk.streams import FOREIGN, OWN
 from protocols.ai_sdk.streams import parameters as streams_of_the_sdk
-from serving.asgi import ask
+from serving.asgi import Call, ask
 from serving.wires import WIRES, Wire
 
 if TYPE_CHECKING:
@@ -75,20 +75,22 @@ def _answers(place: int) -> list[tuple[str, list[StreamOutput]]]:
 @pytest.mark.skipif(not any(path.exists() for path, _ in OF_SERVERS), reason=f"no recordings in {recordings.FOLDER}")
 @pytest.mark.parametrize(("place", "wire"), [*enumerate(WIRES)], ids=[wire.name for wire in WIRES])
 def test_a_recorded_answer_survives_being_served(place: int, wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
-    """In a stream, and in one document."""
+    """In a stream; of each wire, a share of them in one document too, which `test_round_trips.py` has of all."""
     caplog.set_level(logging.CRITICAL)  # answers of thinking alone show nothing in VS Code, which the server says
 
     async def serve_all() -> None:
         provider = Recorded()
         application = app(provider)
-        for path, outputs in _answers(place):
+        for number, (path, outputs) in enumerate(_answers(place)):
             provider.answer = outputs
-            await _assert_survives(wire, application, outputs, path)
+            streamed = await _assert_survives(wire, application, outputs, path)
+            if number % len(WIRES) == place:
+                await _compare_document(wire, application, outputs, streamed)
 
     asyncio.run(serve_all())
 
 
-async def _assert_survives(wire: Wire, application: ServingApp, outputs: list[StreamOutput], path: str) -> None:
+async def _assert_survives(wire: Wire, application: ServingApp, outputs: list[StreamOutput], path: str) -> Call:
     assert wire.protocol.loses is not None
     losses = wire.protocol.loses()
     wanted = response_form(outputs, losses.response)
@@ -97,19 +99,25 @@ async def _assert_survives(wire: Wire, application: ServingApp, outputs: list[St
         wanted = replace(wanted, response_id=None)
     arguments, more = wire.asking("recorded")
     streamed = await ask(application, *arguments, **more)
-    arguments, more = wire.asking("recorded", stream=False)
-    document = await ask(application, *arguments, **more)
-    if wanted.error is not None:
-        assert (streamed.status >= 400) is not _has_begun(outputs), path
-        assert document.status >= 400, path
+    assert (streamed.status >= 400) is (wanted.error is not None and not _has_begun(outputs)), path
     if streamed.status == 200:
         read = read_answer(wire.protocol, streamed.body, EVERYTHING)
         _assert_same(response_form(read, losses.response), wanted, outputs, path)
+    return streamed
+
+
+async def _compare_document(wire: Wire, application: ServingApp, outputs: list[StreamOutput], streamed: Call) -> None:
+    """The answer in one document says what its stream says."""
+    assert wire.protocol.loses is not None
+    losses = wire.protocol.loses()
+    arguments, more = wire.asking("recorded", stream=False)
+    document = await ask(application, *arguments, **more)
+    assert (document.status >= 400) is (response_form(outputs).error is not None)
     if document.status == 200:
         both = (*losses.document, *losses.response)  # these two replies have identifiers of their own
         of_stream = response_form(read_answer(wire.protocol, streamed.body, EVERYTHING), both)
         said = response_form(read_document(wire.protocol, document.body, EVERYTHING), both)
-        _assert_same(replace(said, response_id=None), replace(of_stream, response_id=None), outputs, path)
+        _assert_same(replace(said, response_id=None), replace(of_stream, response_id=None), outputs, "document")
 
 
 def _has_begun(outputs: Sequence[StreamOutput]) -> bool:
