@@ -70,7 +70,7 @@ class TextScreen:
 
     def started(self, start: Start, base_paths: Mapping[str, str]) -> None:
         """Says the base URLs, and where the token is."""
-        echo_while_read(f"Serving on {click.style(start.root, bold=True)} (Ctrl-C stops the server)")
+        echo_while_read(f"Serving on {start.root} (Ctrl-C stops the server)")
         by_url: dict[str, list[str]] = {}
         for protocol, path in base_paths.items():
             by_url.setdefault(start.root + path, []).append(protocol)
