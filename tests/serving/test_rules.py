@@ -95,3 +95,11 @@ def test_a_provider_may_count_a_request_as_a_whole():
 def test_the_price_of_a_model_is_told_for_one_token():
     (model,) = asyncio.run(ask(server(), "/v1/models")).json["data"]
     assert model["pricing"] == {"input": "0.000003", "output": "0.000000015"}
+
+
+@pytest.mark.parametrize("body", [{"previous_response_id": "resp_of_another_server"}, {"background": True}])
+def test_a_server_that_remembers_nothing_answers_requests_as_they_stand(body):
+    asked = {"model": "text", "input": "Hi", "store": True, **body}
+    plain = asyncio.run(ask(server(parrot, remembers=False), "/v1/responses", asked))
+    assert (plain.status, plain.json["store"]) == (200, True)
+    assert asyncio.run(ask(server(parrot), "/v1/responses", asked)).status == 400

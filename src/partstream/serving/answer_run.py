@@ -117,10 +117,10 @@ class AnswerRun:
             PartstreamError: The request is refused; nothing was delivered.
         """
         endpoint, memory = self.endpoint, self._state.memory
-        remembered = await memory.remembered(endpoint.writes.state, wire, self.caller.name, self._recall)
+        remembered = await memory.remembered(self._state.remembering(endpoint), wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
         self._asked = asked = endpoint.reads.read(remembered.asks)
-        _say_unmapped(asked, endpoint.writes.state, self._request.request_id)
+        _say_unmapped(asked, self._state.remembering(endpoint), self._request.request_id)
         rules = self._state.rules
         if rules.admit is not None:
             rules.admit(endpoint, wire, asked)
@@ -141,7 +141,7 @@ class AnswerRun:
             endpoint.writes.stopped,
             self._trace,
             is_kept=recorded is not None,
-            has_own_ids=endpoint.writes.state is not None,
+            has_own_ids=self._state.remembering(endpoint) is not None,
             thinking=self._thinking_memory(),
         )
         if recorded is not None:
@@ -157,7 +157,7 @@ class AnswerRun:
 
     def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: Asked) -> RecordedOutlet | None:
         """The outlet of an answer that the store or a socket remembers."""
-        state = self.endpoint.writes.state
+        state = self._state.remembering(self.endpoint)
         if state is None or not (remembered.is_kept or self._recall is not None):
             return None
         return self._state.memory.recorded(state, remembered, self.caller.name, outgoing, is_stream=asked.stream)

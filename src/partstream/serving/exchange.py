@@ -130,7 +130,7 @@ class Exchange:
         )
         tokens = 0
         if document.counts is not None:
-            memory, state = self._state.memory, self._endpoint.writes.state
+            memory, state = self._state.memory, self._state.remembering(self._endpoint)
             asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
             tokens = await counted_request(await self._state.catalogue.find(asked.model), asked, CancellationToken())
         models = tuple(map(served_model, (await self._state.catalogue.models()).values()))

@@ -23,9 +23,12 @@ class ServingRules:
         admit: Called with every request for an answer, before a provider is: where it came, the request, and what it
             asks for. To refuse it, it raises what :func:`partstream.serving.failures.failure_of` knows.
         identify: Makes what identifies the reply to a request; None for the id of the request and the time.
+        remembers: Whether requests may refer to earlier answers. Otherwise they are answered as they stand, whatever
+            ids they name.
         corrects_paths: Whether a path is understood that has `/v1` once too often or not at all.
     """
 
     admit: Callable[[Endpoint, WireRequest, Asked], object] | None = None
     identify: Callable[[WireRequest], Reply] | None = None
+    remembers: bool = True
     corrects_paths: bool = True

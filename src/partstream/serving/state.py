@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from partstream.protocols.protocol import Protocol
+    from partstream.protocols.served_state import ServedState
     from partstream.provider import LanguageModelChatProvider
     from partstream.serving.answer import RunningAnswer
     from partstream.serving.authentication import Authenticator, Caller
@@ -112,6 +113,10 @@ class ServerState:
     def open_answers(self) -> int:
         """How many answers run."""
         return len(self._answers)
+
+    def remembering(self, endpoint: Endpoint) -> ServedState | None:
+        """What is remembered of the answers of an endpoint; None for nothing."""
+        return endpoint.writes.state if self.rules.remembers else None
 
     def authenticated(self, headers: Mapping[str, str]) -> Caller:
         """Who asks, by the headers of a request.

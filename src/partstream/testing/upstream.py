@@ -100,7 +100,7 @@ class ReplayUpstream:
             ReplayProvider(),
             ServingSettings(token=None if token is None else Secret(token), **_PATIENT),
             [one for name, one in known.items() if protocols is None or name in protocols],
-            ServingRules(admit=admission.admit, identify=reply_of, corrects_paths=False),
+            ServingRules(admit=admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
         )
         self._exchanges = Exchanges(_SECRET_HEADERS)
         self._application = ReplayLayer(serving, self._exchanges)
