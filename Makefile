@@ -143,10 +143,10 @@ servers: setup ## Try Partstream against model servers that nobody here wrote
 
 # Each client is installed at its pinned version, and asks on loopback; what it showed goes into
 # clients/served/results.json and clients/results.json, and from there into docs/clients.md. ONLY="openai-node" asks with
-# one.
+# one, in one of the three parts.
 .PHONY: clients served-clients replayed-clients
 
-clients: served-clients replayed-clients ## Ask partstream serve and the replay upstream with official clients
+clients: served-clients agents-clients replayed-clients ## Ask with all clients: official packages, coding agents
 
 served-clients: setup ## Ask partstream serve with official clients
 	$(BIN)/python -m clients.served $(if $(ONLY),--only "$(ONLY)")
