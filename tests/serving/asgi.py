@@ -81,11 +81,11 @@ def call(
     root_path: str = "",
     http_version: str = "1.1",
     reads: bool = True,
-    breaks: bool = False,
+    breaks: Exception | None = None,
     chunks: list[bytes] | None = None,
 ) -> Call:
     """Begins a request; `reads` says whether the client reads at all until its event `reading` is set, and `breaks`
-    whether the server raises from `send` as ASGI 2.4 says."""
+    what the server raises from `send`: OSError when the client has left, as ASGI 2.4 says."""
     data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     pieces = [data] if chunks is None else chunks
     scope = {
@@ -119,8 +119,8 @@ def call(
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        if breaks and message["type"] == "http.response.body":
-            raise OSError("gone")
+        if breaks is not None and message["type"] == "http.response.body":
+            raise breaks
         messages.append(dict(message))
         changed.set()
         if message["type"] == "http.response.body":

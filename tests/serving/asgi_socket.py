@@ -14,10 +14,12 @@ class Socket:
 
     Attributes:
         sent: All that the application sent, in order.
+        is_broken: Whether the server raises from `send`, because the client has left.
     """
 
     def __init__(self, application: Any, path: str, headers: dict[str, str] | None = None) -> None:
         self.sent: list[dict[str, Any]] = []
+        self.is_broken = False
         self._incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         scope = {
@@ -34,6 +36,8 @@ class Socket:
         self.task = asyncio.get_running_loop().create_task(application(scope, self._incoming.get, self._send))
 
     async def _send(self, message: Any) -> None:
+        if self.is_broken:
+            raise OSError("gone")
         self.sent.append(dict(message))
         self._outgoing.put_nowait(message)
 

@@ -120,10 +120,27 @@ def test_a_server_that_raises_when_a_client_has_left_tells_it_too():
         provider, seen = Driven(answer), []
         application = app(provider)
         application.on_did_finish_answer(seen.append)
-        request = call(application, CHAT, body(), breaks=True)
+        request = call(application, CHAT, body(), breaks=OSError("gone"))
         await request.end()
         assert provider.events == ["begun", "cancelled", "returned"]
         assert [one.is_cancelled for one in seen] == [True]
+
+    asyncio.run(run())
+
+
+def test_a_server_that_fails_in_the_middle_of_an_answer_cancels_the_provider():
+    async def answer(progress, token):
+        progress.report(TextPart("one"))
+        await silent(progress, token)
+
+    async def run():
+        provider = Driven(answer)
+        application = app(provider)
+        with pytest.raises(RuntimeError, match="no such message"):
+            await call(application, CHAT, body(), breaks=RuntimeError("no such message")).end()
+        await within(provider.returned.wait())
+        assert provider.events == ["begun", "cancelled", "returned"]
+        assert application.open_answers == 0
 
     asyncio.run(run())
 

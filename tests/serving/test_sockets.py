@@ -9,13 +9,15 @@ import pytest
 
 from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, Outcome
+from partstream.parts import TextPart
 from partstream.serving.app import ServingApp, app
 from partstream.serving.demo_provider import DemoProvider
 from partstream.serving.settings import ServingSettings
 from partstream.serving.stored_answers import SQLiteAnswers
 from partstream.upstreams.secret import Secret
-from serving.asgi import ask
+from serving.asgi import WAIT, ask
 from serving.asgi_socket import Socket
+from serving.providers import Driven, silent
 from serving.test_stored_responses import Silent, echo, text
 
 PATH = "/v1/responses"
@@ -158,8 +160,6 @@ class Fails(DemoProvider):
 
 
 def test_a_failure_before_the_first_part_is_an_error_and_a_later_one_ends_the_response() -> None:
-    from partstream.parts import TextPart
-
     [refused] = talk(lambda socket, _: socket.turn(input="a"), Fails(()))
     assert (refused["type"], refused["status"] >= 400) == ("error", True)
     events = talk(lambda socket, _: socket.turn(input="a"), Fails((TextPart("half"),)))
@@ -177,6 +177,27 @@ def test_a_client_that_leaves_cancels_the_provider() -> None:
 
     talk(use, provider)
     assert provider.cancelled
+
+
+def test_a_server_that_raises_when_a_client_has_left_cancels_the_provider_and_asks_no_other() -> None:
+    async def answer(progress: Any, token: Any) -> None:
+        progress.report(TextPart("one"))
+        await silent(progress, token)
+
+    provider, seen = Driven(answer, model_id="demo"), []
+
+    async def use(socket: Socket, application: ServingApp) -> None:
+        application.on_did_finish_answer(seen.append)
+        socket.is_broken = True
+        socket.create(input="a", store=False)
+        socket.create(input="b", store=False)
+        async with asyncio.timeout(WAIT):
+            await socket.task
+        assert application.open_answers == 0
+
+    talk(use, provider)
+    assert provider.events == ["begun", "cancelled", "returned"]
+    assert [one.is_cancelled for one in seen] == [True]
 
 
 def test_a_socket_that_has_been_open_for_too_long_is_told_so_between_answers() -> None:

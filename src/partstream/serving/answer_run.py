@@ -149,7 +149,7 @@ class AnswerRun:
         self._state.admit(answer)
         try:
             await self._run(answer, reply, outgoing, model, client_leaves, recorded, generates=generates)
-        except asyncio.CancelledError:
+        except BaseException:  # nobody would cancel the provider any more
             answer.kill()
             raise
         finally:

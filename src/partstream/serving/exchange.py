@@ -19,15 +19,14 @@ from partstream.serving.answer_run import AnswerRun
 from partstream.serving.counting import counted_request
 from partstream.serving.failures import RequestFailedError, failure_of
 from partstream.serving.models import served_model
-from partstream.serving.outgoing import Head
 from partstream.serving.replies import json_headers, stream_headers
 from partstream.serving.request_body import RequestBody
-from partstream.serving.requests import ClientLeftError, json_object
+from partstream.serving.requests import ClientLeftError, json_object, leaving
 from partstream.serving.routes import NoRouteError
 from partstream.serving.stored_replies import FrameReplay, stored_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, MutableMapping
+    from collections.abc import Awaitable
 
     from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
@@ -41,9 +40,6 @@ __all__ = ["Exchange"]
 _logger = logging.getLogger("partstream.serving")
 
 _CLOSE: Final = ("connection", "close")
-_CHALLENGE: Final = ("www-authenticate", "Bearer")
-_CLIENT_LEFT: Final = 499
-"""What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
 
 
 class Exchange:
@@ -60,7 +56,7 @@ class Exchange:
         self._state = state
         self._request = request
         self._receive = receive
-        self._send = _leaving(send)
+        self._send = leaving(send)
         self._body = RequestBody(request, receive, state.settings)
         self._endpoint = state.routes.nearest(request.path)
         self._run = AnswerRun(state, self._endpoint, request)
@@ -193,18 +189,6 @@ class Exchange:
         said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
         await self._reply(said.status, dumps(said.body), *said.headers, *headers)
         return said.status
-
-
-def _leaving(send: Send) -> Send:
-    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
-
-    async def send_on(message: MutableMapping[str, Any]) -> None:
-        try:
-            await send(message)
-        except OSError as error:
-            raise ClientLeftError("the client left before its reply was whole") from error
-
-    return send_on
 
 
 def _refusal(error: Exception) -> tuple[Any, ...]:

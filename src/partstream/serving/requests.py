@@ -20,6 +20,7 @@ __all__ = [
     "Send",
     "headers_of",
     "json_object",
+    "leaving",
     "path_of",
     "request_of",
 ]
@@ -30,7 +31,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class ClientLeftError(PartstreamError):
-    """The client closed its connection before its request was read."""
+    """The client closed its connection before its request was read, or before its reply was whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,18 @@ def request_of(scope: Scope, request_id: str) -> HTTPRequest:
     query = scope.get("query_string", b"").decode("latin-1")
     has_connection = str(scope.get("http_version", "1.1")).startswith("1")
     return HTTPRequest(scope.get("method", "GET"), path_of(scope), query, headers_of(scope), request_id, has_connection)
+
+
+def leaving(send: Send) -> Send:
+    """The same, where a server raises OSError because the client has left (ASGI 2.4)."""
+
+    async def send_on(message: MutableMapping[str, Any]) -> None:
+        try:
+            await send(message)
+        except OSError as error:
+            raise ClientLeftError("the client left before its reply was whole") from error
+
+    return send_on
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,7 @@ from partstream.protocols.served_state import Earlier
 from partstream.serving.answer_run import AnswerRun
 from partstream.serving.authentication import NOBODY
 from partstream.serving.failures import RequestFailedError, failure_of
-from partstream.serving.requests import ClientLeftError
+from partstream.serving.requests import ClientLeftError, leaving
 from partstream.serving.routes import NoRouteError
 
 if TYPE_CHECKING:
@@ -59,13 +60,17 @@ class SocketExchange:
         self._request = request
         self._can_refuse = _REFUSES in (scope.get("extensions") or {})
         self._receive = receive
-        self._send = send
+        self._send = leaving(send)
         self._left = asyncio.Event()
         self._news = asyncio.Event()
         self._turn = _Turn()
 
     async def serve(self) -> None:
         """Accepts the socket, or refuses it, and answers what is said on it until it is closed."""
+        with suppress(ClientLeftError):
+            await self._serve()
+
+    async def _serve(self) -> None:
         await self._receive()
         try:
             endpoint, caller = self._admitted()
@@ -84,8 +89,6 @@ class SocketExchange:
         reading = asyncio.get_running_loop().create_task(self._read(conversation))
         try:
             await self._answer(conversation, endpoint, caller)
-        except (ClientLeftError, OSError):
-            return
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
@@ -137,11 +140,12 @@ class SocketExchange:
                 text, data = message.get("text"), message.get("bytes")
                 said = text if text is not None else data or b""
                 if len(said) > self._state.settings.body_bytes:
+                    self._left.set()  # nothing may be sent behind the frame that closes
                     await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
                     return
                 await self._say(conversation.receive(said))
                 self._news.set()
-        except OSError:
+        except ClientLeftError:
             return
         finally:
             self._left.set()
@@ -205,7 +209,11 @@ class SocketExchange:
             self._turn.status = head.status
         if self._left.is_set():
             raise ClientLeftError("the client left before its reply was whole")
-        await self._say(self._turn.messages(data, last=last))
+        try:
+            await self._say(self._turn.messages(data, last=last))
+        except ClientLeftError:
+            self._left.set()  # the server tells of it here first: requests that wait are for nobody
+            raise
 
 
 def _encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
