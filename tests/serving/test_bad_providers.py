@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from partstream import chat_model
+from partstream.contract.rules import RULES
 from partstream.errors import EmptyAnswerError, LanguageModelError, LanguageModelErrorCode
+from partstream.json_codec import loads
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ToolCallPart
 from partstream.serving.app import app
@@ -104,6 +106,24 @@ def test_a_provider_that_reports_from_its_own_thread_is_answered_in_its_order(wi
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_the_request_id_in_a_failure_is_the_one_of_the_headers_and_of_the_log(stream: bool):
+    async def answer(progress, token):
+        raise ValueError
+
+    async def run():
+        seen = []
+        application = app({"bad": Driven(answer)})
+        application.on_did_finish_answer(lambda one: seen.append(one.request_id))
+        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "stream": stream}
+        replies = [await ask(application, "/v1/messages", body) for _ in range(2)]
+        told = [loads(reply.body)["request_id"] for reply in replies]
+        assert told == [reply.headers["request-id"] for reply in replies] == seen
+        assert len(set(told)) == 2
+
+    asyncio.run(run())
+
+
 def test_a_part_that_breaks_the_contract_is_left_out_counted_and_logged_without_the_prompt(caplog):
     async def answer(progress, token):
         progress.report("no part")
@@ -122,6 +142,7 @@ def test_a_part_that_breaks_the_contract_is_left_out_counted_and_logged_without_
         assert finish.outcome is Outcome.COMPLETED
         assert seen[0].violations == 2
         assert caplog.text.count("broke the rule") == 1
+        assert RULES["part.known-class"].text in caplog.text
         assert "test_bad_providers.py:" in caplog.text
         assert PROMPT not in caplog.text
 

@@ -338,4 +338,6 @@ class RunningAnswer:
         self._violations[violation.rule.id] += 1
         place = "" if violation.place is None else f" at {violation.place}"
         if self._violations[violation.rule.id] == 1:
-            _logger.warning("the provider %s broke the rule %s%s", self._name, violation.rule.id, place)
+            # What was reported instead is left out: it may hold what a person wrote.
+            said = "the provider %s broke the rule %s%s: %s"
+            _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)

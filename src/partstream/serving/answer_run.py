@@ -131,7 +131,7 @@ class AnswerRun:
         usual = Reply(self._request.request_id, int(self._time), raw_reasoning=self._settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = StreamReply if asked.stream else DocumentReply
-        reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet)
+        reply: AnswerReply = kind(endpoint.writes, asked, identity, outlet, self._request.request_id)
         answer = RunningAnswer(
             model,
             _in_words_of(endpoint.protocol.name, asked),

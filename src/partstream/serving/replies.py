@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from partstream.json_codec import dumps
@@ -65,15 +66,23 @@ class StreamReply:
         asked: The request.
         reply: What identifies the reply.
         outlet: Where the bytes go.
+        request_id: The id of the request, which a failure tells where its wire has a place for it.
         form: How the events stand in the bytes; None for the stream of an HTTP reply.
     """
 
-    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_reply", "_send", "_writer", "_writes")
+    __slots__ = ("_begun", "_bytes", "_form", "_outlet", "_request_id", "_send", "_writer", "_writes")
 
     def __init__(
-        self, writes: WriteResponse, asked: Asked, reply: Reply, outlet: Outlet, form: StreamForm | None = None
+        self,
+        writes: WriteResponse,
+        asked: Asked,
+        reply: Reply,
+        outlet: Outlet,
+        request_id: str,
+        form: StreamForm | None = None,
     ) -> None:
         self._writes = writes
+        self._request_id = request_id
         self._form = form or writes.stream_form(asked)
         self._writer = writes.open(asked, reply)
         self._bytes = AnswerBytes(self._writer, self._form)
@@ -97,7 +106,7 @@ class StreamReply:
     def finish(self, finish: Finish) -> None:
         """Writes the end: as an event, or as an HTTP status if the answer failed before its first part."""
         if not self._begun and finish.outcome in _FAILED and finish.error is not None:
-            send_failure(self._writes, failure_of(finish.error), self._outlet)
+            self._fail(finish.error)
             return
         data = self._bytes.write(finish)
         if not self._begun:
@@ -109,7 +118,7 @@ class StreamReply:
         if self._begun:
             self._outlet.end()
         else:
-            send_failure(self._writes, failure_of(error), self._outlet)
+            self._fail(error)
 
     def open(self) -> None:
         """Sends the head, with a comment that carries it through proxies."""
@@ -127,6 +136,9 @@ class StreamReply:
         if self._begun and isinstance(self._writer, IdleWriter):
             self._send(self._bytes.idle(self._writer))
 
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
+
     def _begin(self) -> None:
         self._begun = True
         self._outlet.start(Head(200, stream_headers(self._form.content_type)))
@@ -140,12 +152,14 @@ class DocumentReply:
         asked: The request.
         reply: What identifies the reply.
         outlet: Where the bytes go.
+        request_id: The id of the request, which a failure tells where its wire has a place for it.
     """
 
-    __slots__ = ("_events", "_outlet", "_writer", "_writes")
+    __slots__ = ("_events", "_outlet", "_request_id", "_writer", "_writes")
 
-    def __init__(self, writes: WriteResponse, asked: Asked, reply: Reply, outlet: Outlet) -> None:
+    def __init__(self, writes: WriteResponse, asked: Asked, reply: Reply, outlet: Outlet, request_id: str) -> None:
         self._writes = writes
+        self._request_id = request_id
         self._writer = writes.open(asked, reply)
         self._events: list[WireEvent] = []
         self._outlet = outlet
@@ -162,7 +176,7 @@ class DocumentReply:
     def finish(self, finish: Finish) -> None:
         """Writes the document, or the failure."""
         if finish.outcome in _FAILED and finish.error is not None:
-            send_failure(self._writes, failure_of(finish.error), self._outlet)
+            self._fail(finish.error)
             return
         self._events += self._writer.write(finish)
         status, document = self._writes.document(self._events)
@@ -172,7 +186,7 @@ class DocumentReply:
 
     def break_off(self, error: Exception) -> None:
         """Tells of the failure in place of the document."""
-        send_failure(self._writes, failure_of(error), self._outlet)
+        self._fail(error)
 
     def open(self) -> None:
         """Does nothing: the status of a document waits for its end."""
@@ -182,6 +196,9 @@ class DocumentReply:
 
     def idle(self) -> None:
         """Does nothing: JSON has no place for it."""
+
+    def _fail(self, error: Exception) -> None:
+        send_failure(self._writes, replace(failure_of(error), request_id=self._request_id), self._outlet)
 
 
 def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
