@@ -205,7 +205,9 @@ def _pick(
 
 def _named(module: ModuleType, name: str, source: str) -> LanguageModelChatProvider | type[LanguageModelChatProvider]:
     if not hasattr(module, name):
-        raise ProviderNotFoundError(source, f"no attribute {name!r}", "a LanguageModelChatProvider")
+        there = ", ".join(sorted(other for other, value in vars(module).items() if _is_provider(value)))
+        expected = f"a LanguageModelChatProvider, such as {there}" if there else "a LanguageModelChatProvider"
+        raise ProviderNotFoundError(source, f"no attribute {name!r}", expected)
     value = getattr(module, name)
     if isinstance(value, LanguageModelChatProvider) or _is_provider_class(value):
         found: LanguageModelChatProvider | type[LanguageModelChatProvider] = value

@@ -53,7 +53,13 @@ def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_p
             missing = await call("connect", "codex", "--url", url, "--token-file", str(file), "--model", "nothing")
             assert missing.code == 2
             assert "expected one that the server lists: text" in " ".join(missing.errors.split())
-            assert TOKEN not in first.output + first.errors + missing.errors
+            file.write_text("another-token")
+            refused = await call("connect", "codex", "--url", url, "--token-file", str(file))
+            assert refused.code == 3
+            assert f"The token is the one in {file}; --token-file names the file of another" in refused.errors
+            unknown = await call("connect", "codex", "--url", url, PARTSTREAM_DATA=str(tmp_path / "new"))
+            assert "No token was found; --token-file names the file" in unknown.errors
+            assert TOKEN not in first.output + first.errors + missing.errors + refused.errors
 
     run(test())
 
@@ -79,7 +85,11 @@ def test_for_a_server_that_asks_for_no_token_none_is_looked_for():
         (("codex", "--url", CLOSED), 3, "partstream serve"),
         (("codx",), 2, "perhaps codex"),
         (("codex", "--wire", "chat", "--model", "m"), 2, "that Codex CLI speaks: responses, websocket"),
-        (("codex", "--url", "127.0.0.1:80", "--model", "m"), 2, "expected an address"),
+        (
+            ("codex", "--url", "127.0.0.1:80", "--model", "m"),
+            2,
+            "got 127.0.0.1:80 without http://, expected an address",
+        ),
         (("codex", "--url", "http://user:a-word@host", "--model", "m"), 2, "expected an address"),
         (("openai", "--write", "--model", "m", "--url", CLOSED), 2, "has no file for these settings"),
         (("codex", "--token-file", "/nowhere", "--model", "m", "--url", CLOSED), 2, "/nowhere"),

@@ -191,6 +191,12 @@ def test_a_token_is_made_once_and_shown_once_to_a_person(file, tmp_path, capsys)
             assert kept.secret.reveal() not in printed
 
 
+@pytest.mark.parametrize(("port", "says"), [(8642, "CLIENT` sets"), (9000, "CLIENT --url http://127.0.0.1:9000` sets")])
+def test_the_command_that_sets_a_client_up_names_the_address_where_it_is_not_the_usual_one(port, says, capsys):
+    TextScreen().started(Start("127.0.0.1", port, None, is_public=False), {"chat-completions": "/v1"})
+    assert says in capsys.readouterr().out
+
+
 def test_it_goes_on_when_nobody_reads_its_output_any_more(file):
     with running(file, "--json") as served:
         served.until("models")
@@ -261,10 +267,19 @@ REFUSED = {
     ),
     "a number out of bounds": (("FILE", "--drain-seconds", "-1"), {}, "--drain-seconds"),
     "a number of the environment out of bounds": (("FILE",), {"PARTSTREAM_SERVE_BODY_BYTES": "1"}, "--body-bytes"),
-    "nothing to serve": ((), {}, "no base URL"),
+    "nothing to serve": (
+        (),
+        {},
+        "nothing to serve: give a file such as my_model.py, or --demo, or name a model server (no base URL: set",
+    ),
+    "a name that the file has not": (
+        ("FILE:budgie",),
+        {},
+        "no attribute 'budgie', expected a LanguageModelChatProvider, such as",
+    ),
     "a profile that nobody knows": (("--profile", "nobody"), {}, "nobody"),
     "an address of nobody": (("FILE", "--host", "no.such.host.invalid"), {}, "cannot listen on no.such.host.invalid"),
-    "a port in use": (("FILE", "--port", "TAKEN"), {}, "cannot listen on 127.0.0.1"),
+    "a port in use": (("FILE", "--port", "TAKEN"), {}, "--port names another, and 0 any free one"),
 }
 
 
@@ -278,7 +293,7 @@ def test_what_cannot_be_served_is_said_before_anything_listens(case, file):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        names = {"FILE": str(file), "TAKEN": str(taken.getsockname()[1])}
+        names = {"FILE": str(file), "FILE:budgie": f"{file}:budgie", "TAKEN": str(taken.getsockname()[1])}
         ended = asyncio.run(_refused([names.get(one, one) for one in arguments], environment))
     assert ended.code == 2
     assert expected in ended.errors.replace("\n", " ")

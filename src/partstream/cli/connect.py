@@ -21,7 +21,7 @@ from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError
 from partstream.client_settings.server import Server, TokenPlace
 from partstream.client_settings.table import CLIENTS
-from partstream.errors import CallerError, LanguageModelError
+from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.json_codec import dumps
 from partstream.serving.access_token import TOKEN_VARIABLE, given_token, kept_token_file
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from partstream.client_settings.client import Client, FileSettings, Settings
     from partstream.models.records import ModelRecord
+    from partstream.serving.access_token import AccessToken
     from partstream.upstreams.secret import Secret
 
 __all__ = ["command"]
@@ -138,7 +139,9 @@ def _root(url: str) -> str:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise click.UsageError(f"--url: got something else, expected an address such as {_URL}, without a name in it")
+        # With an @ in it, it may hold a password.
+        got = f"{shown_name(url)} without http://" if "://" not in url and "@" not in url else "something else"
+        raise click.UsageError(f"--url: got {got}, expected an address such as {_URL}, without a name in it")
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
@@ -170,15 +173,21 @@ def _server(
             _check_model(model_id)
             _note(f"Note: {root} did not tell its models, so {model_id} was not looked for: {error.message}")
             return Server(root, model_id, place)
-        _note(
-            f"{error.message}\nStart a server by `partstream serve FILE`, name another by --url, or a model by --model."
-        )
+        _note(f"{error.message}\n{_way_out(error, token)}")
         sys.exit(ExitCode.FAILED)
     if token is None:  # it has answered nevertheless
         place = TokenPlace(TOKEN_VARIABLE, is_needed=False)
     record = _chosen(records, model_id, may_ask_person=may_ask_person)
     _check_model(record.id)
     return _with_limits(Server(root, record.id, place), record)
+
+
+def _way_out(error: LanguageModelError, token: AccessToken | None) -> str:
+    """What a person may do if the server does not tell its models."""
+    if error.code != LanguageModelErrorCode.NO_PERMISSIONS:
+        return "Start a server by `partstream serve FILE`, name another by --url, or a model by --model."
+    got = "No token was found" if token is None else f"The token is the one in {token.where}"
+    return f"{got}; --token-file names the file of another, --url another server."
 
 
 async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:

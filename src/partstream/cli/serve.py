@@ -26,7 +26,14 @@ from partstream.serving.access_token import (
     kept_token,
 )
 from partstream.serving.connection_limits import ConnectionLimits
-from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, allow_files, is_loopback_address, listening_sockets
+from partstream.serving.listening import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    CannotListenError,
+    allow_files,
+    is_loopback_address,
+    listening_sockets,
+)
 from partstream.serving.local_callers import local_program
 from partstream.serving.settings import ServingSettings
 
@@ -124,6 +131,9 @@ def command(
         _check_extra()
         observers = Observers.of_options(log, metrics, otlp, as_json=as_json)
         sockets = listening_sockets(host, port, limits.peer_seconds)
+    except CannotListenError as error:
+        way = f"; {option_of('port')} names another, and 0 any free one" if error.is_in_use else ""
+        raise click.UsageError(f"{error}{way}") from error
     except CallerError as error:
         raise click.UsageError(str(error)) from error
     allow_files(2 * limits.connections)  # one for a client, one for the server behind a provider
@@ -172,9 +182,24 @@ def _providers(
         providers.add_source(source, on_load=on_load)
     if demo:
         providers.add_demo()
-    if profiles or not providers.by_name:
-        providers.add_upstreams(profiles or (None,))
+    if profiles:
+        providers.add_upstreams(profiles)
+    elif not providers.by_name:
+        _add_server_of_settings(providers)
     return providers
+
+
+def _add_server_of_settings(providers: ServedProviders) -> None:
+    """Adds the server that the settings name.
+
+    Raises:
+        UsageError: They name none.
+    """
+    try:
+        providers.add_upstreams((None,))
+    except click.UsageError as error:
+        ways = "give a file such as my_model.py, or --demo, or name a model server"
+        raise click.UsageError(f"nothing to serve: {ways} ({error.message})") from error
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from partstream.cli.pipes import echo_while_read
-from partstream.serving.listening import shown_host
+from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["JsonScreen", "Screen", "Start", "TextScreen"]
 
 _MOST_MODELS = 12
+_USUAL_URL = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
+"""Where `partstream connect` looks by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class TextScreen:
             echo_while_read(
                 "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
             )
-        echo_while_read("  `partstream connect CLIENT` sets a client up")
+        other = "" if start.root == _USUAL_URL else f" --url {start.root}"
+        echo_while_read(f"  `partstream connect CLIENT{other}` sets a client up")
 
     def listed(self, models: Sequence[str]) -> None:
         """Says the models."""

@@ -98,12 +98,18 @@ def _ways_to_a_server(configuration: Configuration) -> str:
     names = ", ".join(map(shown_name, configuration.profiles))
     ways = [
         *([f"name a profile by --profile ({names})"] if names else []),
-        "give --base-url",
+        *(["give --base-url"] if _has_option("--base-url") else []),
         "set PARTSTREAM_BASE_URL",
         f"set baseUrl in {configuration.file}",
         *([] if names else ["add a server by `partstream add`"]),
     ]
     return ", or ".join(ways)
+
+
+def _has_option(name: str) -> bool:
+    """Whether the command that runs has an option."""
+    context = click.get_current_context(silent=True)
+    return context is None or any(name in option.opts for option in context.command.params)
 
 
 def configuration_of(

@@ -41,7 +41,8 @@ class UnknownModelError(LanguageModelError):
         shown = model_id if len(model_id) <= _LONGEST_ID else f"{model_id[:_LONGEST_ID]}..."
         more = f" and {len(known) - _MOST_MODELS} more" if len(known) > _MOST_MODELS else ""
         have = ", ".join(known[:_MOST_MODELS]) or "none"
-        super().__init__(f"unknown model {shown!r}; known models: {have}{more}", LanguageModelErrorCode.NOT_FOUND)
+        got = f"unknown model {shown!r}" if model_id else "no model is named"
+        super().__init__(f"{got}; known models: {have}{more}", LanguageModelErrorCode.NOT_FOUND)
         self.model_id = model_id
         self.known = known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 import sys
@@ -37,13 +38,15 @@ class CannotListenError(CallerError):
         host: The host name or address.
         port: The port.
         reason: What the system says.
+        is_in_use: Whether another program has the port.
     """
 
-    def __init__(self, host: str, port: int, reason: str) -> None:
+    def __init__(self, host: str, port: int, reason: str, *, is_in_use: bool = False) -> None:
         super().__init__(f"cannot listen on {shown_host(host)}:{port}: {reason}")
         self.host = host
         self.port = port
         self.reason = reason
+        self.is_in_use = is_in_use
 
 
 def is_loopback_address(host: str) -> bool:
@@ -83,7 +86,8 @@ def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.
                 listener.bind((address[0], taken, *address[2:]))
                 listener.listen(_WAITING_CONNECTIONS)
             except OSError as error:
-                raise CannotListenError(host, taken, error.strerror or str(error)) from error
+                is_in_use = error.errno == errno.EADDRINUSE
+                raise CannotListenError(host, taken, error.strerror or str(error), is_in_use=is_in_use) from error
             listener.setblocking(False)
             opened.append(listener)
         undo.pop_all()
