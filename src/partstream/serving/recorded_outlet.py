@@ -101,9 +101,9 @@ class RecordedOutlet:
         await self._outlet.drain()
 
     async def _keep(self, data: bytes) -> None:
-        if self._is_good:
-            self.stored = self._record.stored(self._own)
         try:
+            if self._is_good:
+                self.stored = self._record.stored(self._own)
             await self._on_end(self.stored)
         finally:
             self._outlet.end(data)
@@ -128,11 +128,11 @@ class RecordedOutlet:
         await asyncio.wait({self._ending})
         return self.stored
 
-    async def changed(self) -> None:
-        """Waits for further bytes, or the end."""
+    def changed(self) -> asyncio.Future[None]:
+        """Is done with the next bytes after this call, or with the end."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        await waiter
+        return waiter
 
     @property
     def is_over(self) -> bool:

@@ -46,8 +46,8 @@ class FrameReplay:
         left = asyncio.ensure_future(client_leaves())
         try:
             while self._running is not None and not self._running.is_over:
+                changed = self._running.changed()  # before the look: what comes while a client is slow counts too
                 await self._deliver(deliver, self._running.frames or ())
-                changed = asyncio.ensure_future(self._running.changed())
                 await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
                 changed.cancel()
                 if left.done():
