@@ -1,6 +1,7 @@
 """Stored answers: kept by their owner's name for a bounded time and size, and found after a restart."""
 
 import asyncio
+import sqlite3
 import stat
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.served_state import StoredAnswer
-from partstream.serving.answer_store import ChainTooLargeError
+from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
 from partstream.serving.stored_answers import SQLiteAnswers, StoreUnusableError
 
 FRAMES = (b'event: a\ndata: {"n":0}\n\n', b'event: b\ndata: {"n":1}\n\n')
@@ -120,6 +121,59 @@ def test_the_oldest_answers_give_way_where_the_file_is_too_large(tmp_path: Path)
 
     run(tmp_path / "a", fill, now=lambda: second[0], most_bytes=500_000)
     assert run(tmp_path / "a", look, now=lambda: second[0]) == [False, False, True]
+
+
+def test_large_answers_never_make_the_file_much_larger_than_it_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+
+    async def use(store: SQLiteAnswers) -> list[bool]:
+        for number in range(60):
+            await store.save("", StoredAnswer(f"r{number}", None, {"input": "x" * 50_000}, {}), ())
+        return [bool(await store.chain("", name)) for name in ("r0", "r59")]
+
+    assert run(path, use, most_bytes=1_000_000) == [False, True]
+    assert path.stat().st_size < 1_500_000
+
+
+def test_an_id_that_is_no_text_of_unicode_leads_to_nothing(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("", answer("r1"), ["i\ud800"])
+        broken = "r\ud800"
+        found = [await store.chain("", broken), await store.frames("", broken), await store.answers_with("", [broken])]
+        return [*found, await store.delete("", broken), len(await store.answers_with("", ["i\ud800"]))]
+
+    assert run(tmp_path / "a", use) == [(), None, (), False, 1]
+
+
+def test_items_of_too_many_or_too_large_answers_are_not_read_into_memory(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> Any:
+        for name in ("r1", "r2"):
+            await store.save("", answer(name), [f"i of {name}"])
+        assert len(await store.answers_with("", ["i of r1"])) == 1
+        with pytest.raises(ChainTooLargeError, match="more than 60 bytes"):
+            await store.answers_with("", ["i of r1", "i of r2"])
+        with pytest.raises(ChainTooLargeError, match="names 10,001 items"):
+            await store.answers_with("", [str(number) for number in range(10_001)])
+
+    run(tmp_path / "a", use, chain_bytes=60)
+
+
+def test_a_write_that_sqlite_takes_back_itself_is_named_and_the_next_one_works(tmp_path: Path) -> None:
+    async def use(store: SQLiteAnswers) -> int:
+        with pytest.raises(StoreFailedError, match="the disk is full"):
+            await store.save("", answer("r1"), ())
+        await store.save("", answer("r2"), ())
+        return len(await store.chain("", "r2"))
+
+    path = tmp_path / "a"
+    run(path, lambda store: store.close())
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON answers WHEN new.id = 'r1'"
+            " BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END"
+        )
+    connection.close()
+    assert run(path, use) == 1
 
 
 def test_a_chain_that_is_too_large_is_not_read_into_memory(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class AnswerMemory:
                 earlier = replace(earlier, chain=chain)
         missing = [one for one in wanted.item_ids if one not in earlier.items]
         if missing:
-            answers = await asked_of_store(store.answers_with(owner, missing))
+            answers = await asked_of_store(store.answers_with(owner, missing), "input")
             items: dict[str, Mapping[str, Any]] = {}
             for answer in answers:
                 items |= state.items(answer)
@@ -146,8 +146,8 @@ class AnswerMemory:
                 return
             try:
                 if remembered.is_kept:
-                    whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
-                    await self._save(owner, whole, list(state.items(whole)))
+                    chain = remembered.earlier.chain if remembered.is_local else None
+                    await self._save(owner, answer if chain is None else state.whole(chain, answer), state)
             finally:
                 self.running.pop((owner, answer.id), None)
 
@@ -160,19 +160,24 @@ class AnswerMemory:
         )
         return recorded
 
-    async def _save(self, owner: str, answer: StoredAnswer, item_ids: list[str]) -> None:
+    async def _save(self, owner: str, answer: StoredAnswer, state: ServedState) -> None:
         """Keeps an answer; one that cannot be kept reaches its client all the same."""
         if self.store is None:
             return
         try:
             async with asyncio.timeout(_SAVE_SECONDS):
-                await self.store.save(owner, answer, item_ids)
-        except (StoreFailedError, TimeoutError) as error:
-            _logger.error("an answer could not be stored: %s", str(error) or type(error).__name__)  # noqa: TRY400 - the message says it
+                await self.store.save(owner, answer, list(state.items(answer)))
+        except Exception as error:
+            why = str(error) if isinstance(error, StoreFailedError) else type(error).__name__  # no word of a prompt
+            _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
 
 
-async def asked_of_store(question: Awaitable[T]) -> T:
+async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
     """What the store answers.
+
+    Args:
+        question: What it is asked.
+        param: The field of the request that names what is looked for.
 
     Raises:
         RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
@@ -180,7 +185,7 @@ async def asked_of_store(question: Awaitable[T]) -> T:
     try:
         return await question
     except ChainTooLargeError as error:
-        failure = ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), "previous_response_id")
+        failure = ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)
         raise RequestFailedError(failure) from error
     except StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400

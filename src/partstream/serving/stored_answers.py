@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.errors import CallerError
 from partstream.json_codec import dumps, loads
+from partstream.numbers import storable_text
 from partstream.protocols.served_state import StoredAnswer
 from partstream.serving.answer_store import ChainTooLargeError, StoreFailedError
 
@@ -38,6 +39,8 @@ _LONGEST_CHAIN: Final = 10_000
 LARGEST_CHAIN: Final = 64 * 1024 * 1024
 """In bytes of JSON: more than any model takes."""
 _TIDY_EVERY: Final = 256
+"""Answers, unless they have grown the file by a part of its limit before."""
+_TIDY_PART: Final = 16
 _DAY: Final = 86_400.0
 _BUSY_SECONDS: Final = 5.0
 _FORM: Final = 1
@@ -125,6 +128,7 @@ class SQLiteAnswers:
         self._now = now
         self._chain_bytes = chain_bytes
         self._saved = 0
+        self._grown = 0
         self._waiting = 0
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -213,18 +217,19 @@ class SQLiteAnswers:
         row = (owner, answer.id, answer.previous_id, end, dumps(answer.request), dumps(answer.response), frames)
         with _transaction(connection):
             connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            connection.executemany(
-                "INSERT OR REPLACE INTO items VALUES (?, ?, ?)", [(owner, one, answer.id) for one in item_ids]
-            )
+            items = [(owner, storable_text(one), answer.id) for one in item_ids]
+            connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", items)
             if answer.previous_id is not None:
                 values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
                 connection.execute(_LAST_AS_LONG, values)
         self._saved += 1
-        if self._saved % _TIDY_EVERY == 0:
+        self._grown += sum(len(one) for one in row if isinstance(one, bytes))
+        if self._saved >= _TIDY_EVERY or self._grown >= self._most_bytes // _TIDY_PART:
+            self._saved = self._grown = 0
             self._tidy(connection)
 
     def _chain(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
-        values = {"owner": owner, "id": answer_id, "now": self._now(), "most": _LONGEST_CHAIN}
+        values = {"owner": owner, "id": storable_text(answer_id), "now": self._now(), "most": _LONGEST_CHAIN}
         found: list[StoredAnswer] = []
         room = self._chain_bytes
         for row in connection.execute(_READ_CHAIN, values):
@@ -236,38 +241,48 @@ class SQLiteAnswers:
 
     def _frames(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
         row = connection.execute(
-            "SELECT frames FROM answers WHERE owner = ? AND id = ? AND expires_at > ?", (owner, answer_id, self._now())
+            "SELECT frames FROM answers WHERE owner = ? AND id = ? AND expires_at > ?",
+            (owner, storable_text(answer_id), self._now()),
         ).fetchone()
         if row is None or row[0] is None:
             return None
         return tuple(frame + b"\n\n" for frame in zlib.decompress(row[0]).split(b"\n\n")[:-1])
 
     def _answers_with(
-        self, connection: sqlite3.Connection, owner: str, item_ids: Iterable[str]
+        self, connection: sqlite3.Connection, owner: str, item_ids: Collection[str]
     ) -> tuple[StoredAnswer, ...]:
+        if len(item_ids) > _LONGEST_CHAIN:
+            raise ChainTooLargeError(f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}")
         found: dict[str, StoredAnswer] = {}
+        room = self._chain_bytes
         for item_id in item_ids:
             rows = connection.execute(
                 "SELECT one.id, one.previous_id, one.request, one.response FROM items"
                 " JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id"
                 " WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1",
-                (owner, item_id, self._now()),
+                (owner, storable_text(item_id), self._now()),
             )
-            found |= {row[0]: _answer(row) for row in rows if row[0] not in found}
+            for row in rows:
+                if row[0] not in found:
+                    room -= len(row[2]) + len(row[3])
+                    if room < 0:
+                        raise ChainTooLargeError(f"the input names items of more than {self._chain_bytes:,} bytes")
+                    found[row[0]] = _answer(row)
         return tuple(found.values())
 
     def _delete(self, connection: sqlite3.Connection, owner: str, answer_id: str) -> bool:
+        key = (owner, storable_text(answer_id))
         with _transaction(connection):
-            connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", (owner, answer_id))
-            done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", (owner, answer_id))
+            connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", key)
+            done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
         return done.rowcount > 0
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
         """Deletes what is over, and while the file is too large a tenth of the rest, the oldest first."""
         with _transaction(connection):
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
-            if _used_bytes(connection) > self._most_bytes:
-                connection.execute(_DELETE_TENTH)
+            while _used_bytes(connection) > self._most_bytes and connection.execute(_DELETE_TENTH).rowcount:
+                pass
             connection.execute(
                 "DELETE FROM items WHERE NOT EXISTS"
                 " (SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)"
@@ -284,7 +299,12 @@ class _transaction:  # noqa: N801 - used as a function
         self._connection.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
+                self._connection.execute("ROLLBACK")
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
