@@ -546,6 +546,11 @@ def test_no_more_of_a_refused_body_is_taken_than_helps_a_client(pieces, headers,
     asyncio.run(run())
 
 
+def test_a_declared_size_that_is_no_number_of_bytes_changes_nothing():
+    reply = asyncio.run(ask(app(Driven(silent)), CHAT, {}, headers={"content-length": "9" * 5000}))
+    assert (reply.status, reply.json["error"]["param"]) == (400, "messages")
+
+
 def test_a_body_that_does_not_come_is_refused_in_time():
     async def run():
         request = call(app(Driven(silent), ServingSettings(body_seconds=0.01)), CHAT, chunks=[])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from partstream.parts import TextPart
 from partstream.serving.app import ServingApp, app
 from partstream.serving.authentication import Caller
 from partstream.serving.demo_provider import DemoProvider
@@ -59,6 +60,19 @@ def events(reply: Call) -> list[dict[str, Any]]:
 def text(response: dict[str, Any]) -> str:
     [message] = [item for item in response["output"] if item["type"] == "message"]
     return message["content"][0]["text"]
+
+
+class Paused(DemoProvider):
+    """Says a word, and another one when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goes_on = asyncio.Event()
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token) -> None:  # type: ignore[no-untyped-def]
+        progress.report(TextPart("one"))
+        await self.goes_on.wait()
+        progress.report(TextPart("two"))
 
 
 @chat_model(id="demo", name="Echo")
@@ -179,6 +193,58 @@ def test_a_stream_is_resumed_with_the_same_events_and_numbers(tmp_path: Path) ->
     assert whole.headers["content-type"] == made.headers["content-type"]
     assert events(rest) == events(made)[5:]
     assert rest.body.endswith(b"data: [DONE]\n\n")
+
+
+def test_a_slow_client_that_resumes_a_stream_gets_the_end_that_came_meanwhile(tmp_path: Path) -> None:
+    async def use(application: ServingApp) -> Any:
+        first = call(application, RESPONSES, {"model": "demo", "input": "a", "stream": True}, headers=USERS["ann"])
+        await first.until(lambda: b"one" in first.body)
+        path = f"{RESPONSES}/{events(first)[0]['response']['id']}"
+        resumed = call(application, path, query="stream=true", headers=USERS["ann"], reads=False)
+        await resumed.until(lambda: len(resumed.messages) == 2)
+        provider.goes_on.set()
+        await first.end()
+        resumed.reading.set()
+        return first, await resumed.end()
+
+    provider = Paused()
+    first, resumed = serve(tmp_path, use, provider)
+    assert resumed.body == first.body
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "param"),
+    [
+        ({"previous_response_id": "r\ud800"}, 400, "previous_response_id"),
+        ({"input": [{"type": "item_reference", "id": "r\ud800"}]}, 404, "input[0].id"),
+        ({"input": [{"type": "function_call_output", "call_id": [], "output": ""}]}, 400, "input[0].call_id"),
+        ({"input": ["a", {"type": "function_call", "call_id": {}, "name": "n"}]}, 400, "input[0]"),
+    ],
+)
+def test_an_id_that_no_answer_can_have_is_the_clients_mistake(
+    tmp_path: Path, body: dict[str, Any], status: int, param: str
+) -> None:
+    async def use(application: ServingApp) -> Call:
+        first = (await create(application, input="a")).json
+        return await create(application, **{"input": "b", "previous_response_id": first["id"], **body})
+
+    reply = serve(tmp_path, use, echo)
+    assert (reply.status, reply.json["error"]["param"]) == (status, param)
+
+
+def test_an_answer_that_cannot_be_stored_reaches_its_client_and_the_log_has_no_word_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def use(application: ServingApp) -> Call:
+        store = application.settings.store
+        assert store is not None
+        await store.close()
+        return await create(application, input="a secret")
+
+    reply = serve(tmp_path, use, echo)
+    assert text(reply.json) == "user: a secret"
+    assert [one.getMessage() for one in caplog.records] == ["an answer could not be stored: RuntimeError"]
+    assert "secret" not in caplog.text
 
 
 def test_a_stream_cannot_be_resumed_that_was_none(tmp_path: Path) -> None:

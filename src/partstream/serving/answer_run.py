@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.conversation.chat_request import ASKED_IN
+from partstream.errors import PartstreamError
 from partstream.outputs import Reply
 from partstream.serving.answer import RunningAnswer
 from partstream.serving.authentication import NOBODY
@@ -119,7 +120,7 @@ class AnswerRun:
         endpoint, memory = self.endpoint, self._state.memory
         remembered = await memory.remembered(self._state.remembering(endpoint), wire, self.caller.name, self._recall)
         self.earlier = remembered.earlier
-        self._asked = asked = endpoint.reads.read(remembered.asks)
+        self._asked = asked = self._read(remembered)
         _say_unmapped(asked, self._state.remembering(endpoint), self._request.request_id)
         rules = self._state.rules
         if rules.admit is not None:
@@ -154,6 +155,16 @@ class AnswerRun:
             raise
         finally:
             self._state.dismiss(answer)
+
+    def _read(self, remembered: Remembered) -> Asked:
+        """What is asked. An error names a place in the request as it came, not behind what it continues."""
+        reads = self.endpoint.reads
+        try:
+            return reads.read(remembered.asks)
+        except PartstreamError:
+            if remembered.earlier.chain:
+                reads.read(remembered.own)
+            raise
 
     def _recorded(self, remembered: Remembered, outgoing: Outgoing, asked: Asked) -> RecordedOutlet | None:
         """The outlet of an answer that the store or a socket remembers."""

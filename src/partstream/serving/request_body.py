@@ -18,6 +18,8 @@ __all__ = ["RequestBody"]
 _CLOSE: Final = ("connection", "close")
 _DISCARDED: Final = 4
 """How many times the largest body is thrown away before a client that still sends is cut off."""
+_LONGEST_NUMBER: Final = 18
+"""The most digits of a declared size that are read; the bytes themselves are counted in any case."""
 _PAUSE_SECONDS: Final = 1.0
 """How long a client may pause in a body that is thrown away."""
 
@@ -48,7 +50,7 @@ class RequestBody:
             ClientLeftError: The client left before it was whole.
         """
         declared = self._request.headers.get("content-length", "")
-        if declared.isdecimal():
+        if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
             self._check_size(int(declared))
         body = bytearray()
         try:

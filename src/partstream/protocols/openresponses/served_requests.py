@@ -140,12 +140,17 @@ def _said(chain: Iterable[StoredAnswer]) -> list[Any]:
 
 
 def _refuse_lonely_outputs(items: Iterable[Any], before: Iterable[Any]) -> None:
-    """Refuses outputs of calls that neither the responses before nor the request hold."""
-    calls = {item.get("call_id") for item in (*before, *items) if _is(item, "function_call")}
+    """Refuses outputs of calls that neither the responses before nor the request hold.
+
+    An id that is no text is left to the reader of items, which says so.
+    """
+    calls = [item.get("call_id") for item in (*before, *items) if _is(item, "function_call")]
+    known = {one for one in calls if isinstance(one, str)}
     for place, item in enumerate(items):
-        if _is(item, "function_call_output") and item.get("call_id") not in calls:
+        call_id = item.get("call_id") if _is(item, "function_call_output") else None
+        if isinstance(call_id, str) and call_id not in known:
             raise RefusedRequestError(
-                f"No tool call found for function call output with call_id {item.get('call_id')}.",
+                f"No tool call found for function call output with call_id {call_id}.",
                 f"input[{place}].call_id",
             )
 
