@@ -66,7 +66,7 @@ def test_the_ledger_keeps_usage_and_cost_by_the_digest_of_the_conversation(tmp_p
 
 def test_the_log_says_what_is_expected_and_where_the_number_comes_from(caplog):
     with caplog.at_level(logging.INFO):
-        _tokens().before_sending()
+        _tokens().log_expected()
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert "(estimated, factor 1.000)" in record.getMessage()

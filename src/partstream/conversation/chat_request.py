@@ -37,7 +37,7 @@ class ChatRequest:
         settings: How to write the request.
         reasoning_is_refused: Whether the current turn may have reasoning that the turns do not hold, because the server
             refused to take it back, or missed some of it.
-        input_tokens: The expected tokens of the prompt, or None where nobody counted.
+        input_tokens: The expected tokens of the prompt, or None where nobody counted, or the protocol needs no number.
         asked_in: The wire whose words the options are in; empty for those of the server that is asked.
     """
 

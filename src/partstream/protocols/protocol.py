@@ -272,6 +272,9 @@ class WriteRequest:
             that window is advertised. None for a wire on which no request sets one.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
+        fits_answers: Whether a request says how long its answer may be by the tokens that it is expected to have, see
+            :attr:`partstream.conversation.chat_request.ChatRequest.input_tokens`. They are estimated before it is sent
+            then; a request that does not say so is sent meanwhile.
     """
 
     write: Callable[[ChatRequest], WireRequest]
@@ -296,6 +299,7 @@ class WriteRequest:
     models_path: str = "/models"
     choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
     loads_models: bool = False
+    fits_answers: bool = False
 
     def authorizer(
         self, settings: RequestSettings, server: KnownServer | None

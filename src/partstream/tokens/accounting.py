@@ -23,10 +23,10 @@ from partstream.tokens.ledger.digests import text_digest, tools_digest
 from partstream.tokens.ledger.kept_usage import note_usage
 from partstream.tokens.ledger.known_messages import KnownMessages
 from partstream.tokens.ledger.ledger import Ledger
-from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow
+from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow, UsageRow, WantedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from partstream.messages import Tool
     from partstream.tokens.counting.counters import Counters
@@ -163,18 +163,48 @@ class TokenAccounting:
     def estimate_request(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> RequestEstimate:
-        """The tokens of a request: the reported total of its longest known beginning, plus the items after it."""
+        """The tokens of a request: the reported total of its longest known beginning, plus the items after it.
+
+        Waits for the ledger's file, a limited time, where that has to be read.
+        """
+        estimating = self._estimating(model, messages, tools)
+        while True:
+            try:
+                next(estimating)
+            except StopIteration as end:
+                estimate: RequestEstimate = end.value
+                return estimate
+
+    async def read_and_estimate(
+        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+    ) -> RequestEstimate:
+        """The same as :meth:`estimate_request`, but the event loop runs on while the ledger's file is read."""
+        estimating = self._estimating(model, messages, tools)
+        while True:
+            try:
+                wanted = next(estimating)
+            except StopIteration as end:
+                estimate: RequestEstimate = end.value
+                return estimate
+            await self._ledger.read_ahead(wanted)
+
+    def _estimating(
+        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool]
+    ) -> Generator[WantedRows, None, RequestEstimate]:
+        """Estimates a request, and yields the rows of the ledger before it needs them."""
         scope = self._scope(model.family)
-        correction = self._correction(scope)
         digests = [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)
         of_tools = tools_digest(tools)
-        length, total = self._known_beginning(scope, prefixes, of_tools)
+        yield WantedRows(families=self._corrections.families(scope.family, scope.name))
+        correction = self._correction(scope)
+        length, total = yield from self._known_beginning(scope, prefixes, of_tools)
         things: list[tuple[Digest, _Thing]] = []
         has_other_tools = total is None or total.tools != of_tools
         if has_other_tools:
             things.append((of_tools, tuple(tools)))
         things += zip(digests[length:], messages[length:], strict=True)
+        yield WantedRows(counts=[digest for digest, _ in things] + ([total.tools] if total is not None else []))
         items = self._items(scope, correction, things)
         base = 0.0 if total is None else float(total.reported)
         if total is not None and has_other_tools:
@@ -324,7 +354,9 @@ class TokenAccounting:
         before, now = (estimate_of(row, correction) for row in (old, tools.row))
         return before, tools._replace(tokens=now)
 
-    def _known_beginning(self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest) -> tuple[int, TotalRow | None]:
+    def _known_beginning(
+        self, scope: _Scope, prefixes: Sequence[Digest], tools: Digest
+    ) -> Generator[WantedRows, None, tuple[int, TotalRow | None]]:
         """The length of the longest beginning with a reported total, and the total; preferably one with these tools.
 
         Searches from the end, where the beginning usually ends, in ever longer pieces.
@@ -333,6 +365,7 @@ class TokenAccounting:
         end, piece = len(prefixes), _FIRST_PIECE
         while end > 0:
             start = max(end - piece, 0)
+            yield WantedRows(totals=prefixes[start:end])
             rows = self._ledger.totals(prefixes[start:end])
             for length in range(end, start, -1):
                 for row in reversed(rows[prefixes[length - 1]].get(scope.name, ())):

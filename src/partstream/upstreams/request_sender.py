@@ -14,7 +14,7 @@ from partstream.conversation.preparation import prepare
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamError
-from partstream.outputs import FileMode
+from partstream.outputs import FileMode, Finish
 from partstream.parts import DataPart
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.overflow import Overflow, says_nothing
@@ -62,6 +62,7 @@ class _Request:
         prepared: The request in no protocol's words.
         tokens: What is known of its tokens.
         model: The model.
+        fits_answer: Whether the request says by its expected tokens how long the answer may be.
     """
 
     question: Question
@@ -69,10 +70,12 @@ class _Request:
     prepared: Preparation
     tokens: RequestTokens
     model: LanguageModelChatInformation
+    fits_answer: bool
 
     def asked(self, carried: Carried) -> ChatRequest:
-        """The request with at most the state in `carried`, and with the tokens that are known of it by now."""
-        return replace(self.prepared.request(carried), input_tokens=self.tokens.expected)
+        """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
+        asked = self.prepared.request(carried)
+        return replace(asked, input_tokens=self.tokens.expected) if self.fits_answer else asked
 
 
 class RequestSender:
@@ -127,19 +130,27 @@ class RequestSender:
     async def _send(self, model: LanguageModelChatInformation, question: Question) -> None:
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
-        if request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM:
-            asked = request.asked(carried)
-            request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
-        request.tokens.before_sending()
+        is_counted = request.prepared.whole.settings.count_tokens is CountTokens.UPSTREAM
+        if is_counted or request.fits_answer:
+            await self._estimate_first(request, carried, is_counted=is_counted)
         refused_before = self._refused.of(model.id)
         if refused_before:
             unset = self._completed(RequestSettings(), model)
             self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
         first = Sending(carried, refused_before)
-        answered = await send_without_what_is_refused(
-            question, partial(self._attempt, request), first, partial(self._less_of, request)
-        )
+        async with request.tokens.estimated_beside():
+            answered = await send_without_what_is_refused(
+                question, partial(self._attempt, request), first, partial(self._less_of, request)
+            )
         self._refused.keep(model.id, answered.left_out)
+
+    async def _estimate_first(self, request: _Request, carried: Carried, *, is_counted: bool) -> None:
+        """Estimates the tokens before the request is sent, and has the upstream count them if that is wanted."""
+        await request.tokens.estimate()
+        if is_counted:
+            asked = request.asked(carried)
+            request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
+        request.tokens.log_expected()
 
     def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
         """How the request is sent without what an error refuses."""
@@ -155,7 +166,7 @@ class RequestSender:
         rules = self._upstream.conversation_rules(settings, model.id)
         prepared = prepare(origin, question.messages, question.options, settings, prefix, rules)
         self._say(prepared.notes)
-        return _Request(question, origin, prepared, self._tokens(model, question), model)
+        return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
 
     def _completed(self, settings: RequestSettings, model: LanguageModelChatInformation) -> RequestSettings:
         known = replace(settings, capabilities=self._capabilities(model.id))
@@ -172,8 +183,9 @@ class RequestSender:
         state = AnswerState(request.origin, request.prepared.names)
         report = AnswerReport(request.question, state, request.tokens, stores=asked.settings.stores)
         try:
-            await self._stream(asked, sending.left_out, report, request.question)
+            await self._stream(asked, sending.left_out, report, request)
         except UpstreamError as error:
+            await request.tokens.settled()
             overflow = self._upstream.errors.overflow(error)
             if overflow is None and says_nothing(error) and request.tokens.is_nearly_full:
                 overflow = Overflow()  # Cerebras refuses what is too long without a word
@@ -182,8 +194,9 @@ class RequestSender:
             raise request.tokens.refused(error, overflow) from error
 
     async def _stream(
-        self, asked: ChatRequest, left_out: frozenset[str], report: AnswerReport, question: Question
+        self, asked: ChatRequest, left_out: frozenset[str], report: AnswerReport, request: _Request
     ) -> None:
+        question = request.question
         exchange = Exchange(
             written(self._upstream, asked, left_out),
             self._protocol,
@@ -201,6 +214,8 @@ class RequestSender:
                         return
                     if fetches and isinstance(output, DataPart) and is_linked(output):
                         output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
+                    if isinstance(output, Finish):
+                        await request.tokens.settled()  # the end says how far the estimate was off
                     report.hand_on(output)
                 await question.progress.drain()
 

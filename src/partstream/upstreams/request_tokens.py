@@ -1,8 +1,10 @@
-"""The tokens of one request: the estimate before it is sent, and what its answer or refusal teaches."""
+"""The tokens of one request: the estimate of them, and what its answer or refusal teaches."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +14,7 @@ from partstream.upstreams.costs import cost_of
 from partstream.usage import usage_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from partstream.errors import UpstreamError
     from partstream.messages import ChatMessage, RequestOptions
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from partstream.protocols.overflow import Overflow
     from partstream.provider import LanguageModelChatInformation
     from partstream.tokens import TokenCount
-    from partstream.tokens.accounting import TokenAccounting
+    from partstream.tokens.accounting import RequestEstimate, TokenAccounting
     from partstream.usage import Usage
 
 __all__ = ["NEARLY_FULL", "RequestTokens"]
@@ -36,6 +38,9 @@ _logger = logging.getLogger("partstream.upstreams")
 
 class RequestTokens:
     """The known tokens of one request.
+
+    Whoever sends it makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so
+    that no answer waits for the ledger's file. Otherwise it is made when it is first needed.
 
     Args:
         accounting: What counts and learns.
@@ -59,23 +64,59 @@ class RequestTokens:
         self._model = model
         self._pricing = pricing
         self._on_limit_change = on_limit_change
-        self._estimate = accounting.estimate_request(model, messages, options.tools)
+        self._messages = messages
+        self._tools = options.tools
+        self._estimate: RequestEstimate | None = None
+        self._estimating: asyncio.Task[None] | None = None
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
+
+    async def estimate(self) -> None:
+        """Estimates the tokens; other answers go on while the ledger's file is read."""
+        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools)
+
+    @asynccontextmanager
+    async def estimated_beside(self) -> AsyncIterator[None]:
+        """Estimates the tokens beside the block, unless they are estimated: a request need not wait for the number."""
+        if self._estimate is not None:
+            yield
+            return
+        estimating = self._estimating = asyncio.create_task(self._estimate_and_log())
+        try:
+            yield
+        finally:
+            estimating.cancel()
+            if estimating.done() and not estimating.cancelled():
+                estimating.exception()  # raised by `settled`, unless the request failed before that
+
+    async def settled(self) -> None:
+        """Waits for the estimate that is made beside the request."""
+        if self._estimating is not None:
+            await self._estimating
+
+    async def _estimate_and_log(self) -> None:
+        await self.estimate()
+        self.log_expected()
+
+    @property
+    def _made(self) -> RequestEstimate:
+        if self._estimate is None:
+            self._estimate = self._accounting.estimate_request(self._model, self._messages, self._tools)
+        return self._estimate
 
     @property
     def expected(self) -> int:
         """The tokens that the request is expected to have."""
-        return self._estimate.total.tokens
+        return self._made.total.tokens
 
     @property
     def is_nearly_full(self) -> bool:
         """Whether the expected tokens come near the model's limit, or exceed it."""
-        return self._estimate.total.tokens >= NEARLY_FULL * self._model.max_input_tokens
+        return self._made.total.tokens >= NEARLY_FULL * self._model.max_input_tokens
 
-    def before_sending(self) -> None:
+    def log_expected(self) -> None:
         """Logs the expected tokens; as a warning if they come near the model's limit or exceed it."""
-        total, limit = self._estimate.total, self._model.max_input_tokens
+        total, limit = self._made.total, self._model.max_input_tokens
         if self.is_nearly_full:
             _logger.warning(
                 "the request to %s has %s tokens (%s), of %s that it takes; sent all the same",
@@ -93,7 +134,7 @@ class RequestTokens:
     def counted(self, count: TokenCount | None) -> None:
         """Replaces the estimate by the upstream's own count; None changes nothing."""
         if count is not None:
-            self._estimate = replace(self._estimate, total=count)
+            self._estimate = replace(self._made, total=count)
 
     def answered(self, finish: Finish) -> DataPart | None:
         """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
@@ -109,7 +150,7 @@ class RequestTokens:
             used = finish.usage
             self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
         before = self._accounting.factor(self._model.family)
-        self._accounting.answered(self._estimate, finish.usage, conversation=self._conversation, cost=cost)
+        self._accounting.answered(self._made, finish.usage, conversation=self._conversation, cost=cost)
         self._say_how_good(finish.usage, before)
         return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
 
@@ -118,7 +159,7 @@ class RequestTokens:
         if usage is None or usage.input_tokens is None:
             _logger.info("%s reported no tokens of the request", self._model.id)
             return
-        total = self._estimate.total
+        total = self._made.total
         _logger.info(
             "%s took %d tokens where %d were expected (%s), and gave %s; factor %.3f, before %.3f",
             self._model.id,
@@ -150,7 +191,7 @@ class RequestTokens:
             overflow: The numbers that it names.
         """
         limit = overflow.limit or self._limit_without_a_number(overflow)
-        self._accounting.overflowed(self._estimate, limit=limit, actual=overflow.count)
+        self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
         self._on_limit_change()
         return ContextLengthExceededError(
             self._model.name,
@@ -168,4 +209,4 @@ class RequestTokens:
         if not overflow.speaks_of_tokens:
             return None
         known = self._model.max_input_tokens
-        return max(known // 2, min(known, int(self._estimate.total.tokens * NEARLY_FULL)))
+        return max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))

@@ -187,4 +187,5 @@ WRITE_REQUEST: Final = WriteRequest(
     resume=resume,
     count=COUNT,
     empty_request=NO_FIELDS,
+    fits_answers=True,
 )

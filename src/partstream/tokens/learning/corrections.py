@@ -59,6 +59,10 @@ class Corrections:
             self._announced.setdefault((family, scope), correction)
         return known[1]
 
+    def families(self, family: str, scope: str) -> tuple[str, ...]:
+        """The owners of all samples that a correction is made of."""
+        return (family, *_keys(scope), *_keys(self._upstream))
+
     def learn(self, family: str, scope: str, residue: Residue) -> None:
         """Learns from an answer, and notifies all who share the ledger."""
         is_exact = residue.counted > 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from partstream.events import EventEmitter
 from partstream.tokens.ledger.calibration import WINDOW
 from partstream.tokens.ledger.file import default_data_folder
+from partstream.tokens.ledger.rows import WantedRows
 from partstream.tokens.ledger.worker import LedgerWorker
 
 if TYPE_CHECKING:
@@ -71,6 +72,29 @@ class Ledger:
         self._samples: dict[str, tuple[Sample, ...]] = {}
         self._limits: dict[str, dict[str, LimitRow]] = {}
         self.did_learn: EventEmitter[str] = EventEmitter()
+
+    async def read_ahead(self, wanted: WantedRows) -> None:
+        """Reads rows that are not in memory, so that those who need them next need not wait for the file.
+
+        The event loop runs on meanwhile. What cannot be read in time stays unknown, see :meth:`counts`.
+        """
+        if self._worker is None:
+            return
+        missing = WantedRows(
+            self._counts.missing(wanted.counts),
+            self._totals.missing(wanted.totals),
+            [family for family in wanted.families if family not in self._samples],
+        )
+        if not (missing.counts or missing.totals or missing.families):
+            return
+        read = await self._worker.find(missing)
+        if read is None:
+            return
+        # Others may have kept newer rows meanwhile: only what is still missing is taken from the file.
+        self._counts.fill(self._counts.missing(missing.counts), read.counts)
+        self._totals.fill(self._totals.missing(missing.totals), read.totals)
+        for family, samples in read.samples.items():
+            self._samples.setdefault(family, tuple(samples))
 
     # ---- counts of messages ----
 
@@ -220,6 +244,10 @@ class _Memory(Generic[Row]):
                 self._rows.move_to_end(digest)
                 found[digest] = rows
         return found, list(missing)
+
+    def missing(self, digests: Iterable[Digest]) -> list[Digest]:
+        """The digests that are not in memory, each once."""
+        return [digest for digest in dict.fromkeys(digests) if digest not in self._rows]
 
     def fill(
         self, asked: Iterable[Digest], read: Mapping[Digest, Mapping[str, Row]]

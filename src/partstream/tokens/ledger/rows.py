@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from partstream.tokens.counting.count import CountSource
+    from partstream.tokens.ledger.calibration import Sample
     from partstream.tokens.ledger.digests import Digest
 
-__all__ = ["AnswerRow", "CountRow", "LimitRow", "TotalRow", "UsageRow"]
+__all__ = ["AnswerRow", "CountRow", "FoundRows", "LimitRow", "TotalRow", "UsageRow", "WantedRows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +110,33 @@ class AnswerRow:
     kind: str
     retry: int
     is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """Rows that are about to be needed.
+
+    Attributes:
+        counts: The digests of messages, texts or tools whose counts are needed.
+        totals: The digests of beginnings of conversations whose reported totals are needed.
+        families: The families, or other owners of samples, whose samples are needed.
+    """
+
+    counts: Sequence[Digest] = ()
+    totals: Sequence[Digest] = ()
+    families: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """The rows that the file has of those that were wanted.
+
+    Attributes:
+        counts: The counts, by digest and scope.
+        totals: The totals, by digest and scope; a row for each set of tools.
+        samples: The newest samples by family, the oldest of them first.
+    """
+
+    counts: Mapping[Digest, Mapping[str, CountRow]]
+    totals: Mapping[Digest, Mapping[str, tuple[TotalRow, ...]]]
+    samples: Mapping[str, Sequence[Sample]]

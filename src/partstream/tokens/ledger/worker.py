@@ -1,11 +1,13 @@
 """The thread that uses the ledger's file, so that a slow disk never delays an answer.
 
 Callers wait for reads, but never long: a warm lookup of a thousand messages takes a few milliseconds, and after a read
-that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended. Nobody waits for writes.
+that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended. A read that is awaited holds
+nobody else up, whatever the thread still writes before it. Nobody waits for writes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -13,13 +15,14 @@ import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.numbers import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.tokens.counting.count import CountSource
 from partstream.tokens.ledger.calibration import WINDOW, Sample
 from partstream.tokens.ledger.file import LedgerFile
-from partstream.tokens.ledger.rows import CountRow, LimitRow, TotalRow
+from partstream.tokens.ledger.rows import CountRow, FoundRows, LimitRow, TotalRow
 from partstream.tokens.ledger.schema import (
     FORGET_LIMIT,
     HAS_REFUSALS,
@@ -41,12 +44,12 @@ from partstream.tokens.ledger.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from partstream.tokens.ledger.digests import Digest
     from partstream.tokens.ledger.file import Statement
-    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.ledger.rows import UsageRow, WantedRows
 
 __all__ = ["PATIENCE", "LedgerWorker"]
 
@@ -61,6 +64,7 @@ _LAST_PATIENCE: Final = 2.0
 _DAY: Final = 86_400
 
 Result = TypeVar("Result")
+_Row: TypeAlias = tuple[Any, ...]
 
 
 class LedgerWorker:
@@ -85,36 +89,50 @@ class LedgerWorker:
 
     # ---- reading ----
 
+    async def find(self, wanted: WantedRows) -> FoundRows | None:
+        """All rows that are wanted, in one read; the event loop runs on meanwhile."""
+        reading = self._begun(partial(_wanted_rows, wanted=wanted))
+        if reading is None:
+            return None
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not waiter.done():
+                waiter.set_result(None)
+
+        def read(_: object) -> None:
+            with suppress(RuntimeError):  # the event loop was closed before the read ended
+                loop.call_soon_threadsafe(wake)
+
+        reading.add_done_callback(read)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await waiter
+        except TimeoutError:
+            self._late = reading
+            return None
+        counts, totals, samples = reading.result()
+        self._touch(TOUCH_COUNT, counts)
+        self._touch(TOUCH_TOTAL, totals)
+        return FoundRows(
+            _counts_of(counts), _totals_of(totals), {family: _samples_of(rows) for family, rows in samples.items()}
+        )
+
     def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, CountRow]] | None:
         """The counts of messages, by digest and scope."""
         rows = self._read_of(READ_COUNTS, TOUCH_COUNT, digests)
-        if rows is None:
-            return None
-        found: dict[Digest, dict[str, CountRow]] = {}
-        for digest, scope, version, counted, source, reported, is_alone, size, _ in rows:
-            if _is_sound(counted, reported, size) and counted is not None and source in _SOURCES:
-                row = CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
-                found.setdefault(digest, {})[scope] = row
-        return found
+        return None if rows is None else _counts_of(rows)
 
     def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]] | None:
         """The reported totals of beginnings of conversations, by digest and scope."""
         rows = self._read_of(READ_TOTALS, TOUCH_TOTAL, digests)
-        if rows is None:
-            return None
-        found: dict[Digest, dict[str, tuple[TotalRow, ...]]] = {}
-        for digest, scope, tools, tools_tokens, reported, _ in rows:
-            if _is_number(tools_tokens) and _is_number(reported) and isinstance(tools, bytes):
-                scopes = found.setdefault(digest, {})
-                scopes[scope] = (*scopes.get(scope, ()), TotalRow(tools, tools_tokens, int(reported)))
-        return found
+        return None if rows is None else _totals_of(rows)
 
     def samples(self, family: str) -> list[Sample] | None:
         """The newest samples of a family, oldest of them first."""
-        rows = self._read(lambda file: file.read(READ_SAMPLES, (storable_text(family), WINDOW)))
-        if rows is None:
-            return None
-        return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
+        rows = self._read(lambda file: _sample_rows(file, family))
+        return None if rows is None else _samples_of(rows)
 
     def limits(self, upstream: str) -> dict[str, LimitRow] | None:
         """The limits of an upstream's models, by their ids."""
@@ -209,28 +227,76 @@ class LedgerWorker:
 
     # ---- internals ----
 
-    def _read(self, action: Callable[[LedgerFile], Result]) -> Result | None:
-        """Runs an action in the thread and waits for its result, unless an earlier read is still running."""
+    def _begun(self, action: Callable[[LedgerFile], Result]) -> Future[Result] | None:
+        """Has the thread run an action; None while an earlier read is late, or once the ledger is closed."""
         if not self._end.alive or (self._late is not None and not self._late.done()):
             return None
         self._late = None
-        reading = self._thread.submit(action, self._file)
+        return self._thread.submit(action, self._file)
+
+    def _read(self, action: Callable[[LedgerFile], Result]) -> Result | None:
+        """Runs an action in the thread and waits for its result, unless an earlier read is still running."""
+        reading = self._begun(action)
+        if reading is None:
+            return None
         try:
             return reading.result(PATIENCE)
         except WaitTimeoutError:
             self._late = reading
             return None
 
-    def _read_of(self, sql: str, touch: str, digests: Sequence[Digest]) -> list[tuple[Any, ...]] | None:
+    def _read_of(self, sql: str, touch: str, digests: Sequence[Digest]) -> list[_Row] | None:
         """The rows of digests; the next write marks those as used today that were not used today."""
-        rows = self._read(lambda file: [row for part in _parts(digests) for row in file.read(_places(sql, part), part)])
-        today = _today()
-        if old := {row[0] for row in rows or () if row[-1] != today}:
-            self._new.append((touch, [(today, digest) for digest in old]))
+        rows = self._read(lambda file: _rows_of(file, sql, digests))
+        self._touch(touch, rows or ())
         return rows
+
+    def _touch(self, touch: str, rows: Iterable[_Row]) -> None:
+        today = _today()
+        if old := {row[0] for row in rows if row[-1] != today}:
+            self._new.append((touch, [(today, digest) for digest in old]))
 
 
 _SOURCES: Final = frozenset(source.value for source in CountSource)
+
+
+def _rows_of(file: LedgerFile, sql: str, digests: Sequence[Digest]) -> list[_Row]:
+    return [row for part in _parts(digests) for row in file.read(_places(sql, part), part)]
+
+
+def _sample_rows(file: LedgerFile, family: str) -> list[_Row]:
+    return file.read(READ_SAMPLES, (storable_text(family), WINDOW))
+
+
+def _wanted_rows(file: LedgerFile, wanted: WantedRows) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
+    """Reads in the thread; makes nothing of the rows, which would hold the interpreter."""
+    return (
+        _rows_of(file, READ_COUNTS, wanted.counts),
+        _rows_of(file, READ_TOTALS, wanted.totals),
+        {family: _sample_rows(file, family) for family in wanted.families},
+    )
+
+
+def _counts_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, CountRow]]:
+    found: dict[Digest, dict[str, CountRow]] = {}
+    for digest, scope, version, counted, source, reported, is_alone, size, _ in rows:
+        if _is_sound(counted, reported, size) and counted is not None and source in _SOURCES:
+            row = CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
+            found.setdefault(digest, {})[scope] = row
+    return found
+
+
+def _totals_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]]:
+    found: dict[Digest, dict[str, tuple[TotalRow, ...]]] = {}
+    for digest, scope, tools, tools_tokens, reported, _ in rows:
+        if _is_number(tools_tokens) and _is_number(reported) and isinstance(tools, bytes):
+            scopes = found.setdefault(digest, {})
+            scopes[scope] = (*scopes.get(scope, ()), TotalRow(tools, tools_tokens, int(reported)))
+    return found
+
+
+def _samples_of(rows: Sequence[_Row]) -> list[Sample]:
+    return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
 
 
 def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
