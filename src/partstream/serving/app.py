@@ -112,7 +112,7 @@ class ServingApp:
     @property
     def on_did_finish_answer(self) -> Event[AnswerObservation]:
         """Fires once for each request that asked for an answer, when its reply is over."""
-        return self._state.finished.event
+        return self._state.on_did_finish_answer
 
     def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
         """Puts a page at a path, such as `/metrics`; it is read with `GET`, and with the key unless it is open.

@@ -20,6 +20,7 @@ from partstream.serving.thinking_memory import ThinkingMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from partstream.events import Disposable
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.served_state import ServedState
     from partstream.provider import LanguageModelChatProvider
@@ -71,7 +72,6 @@ class ServerState:
         catalogue: The models.
         memory: What it remembers of its answers.
         thinking: The state of thinking that clients of some wires cannot give back.
-        finished: Fires once for each request that asked for an answer.
         requests: How many requests are being read or answered.
         is_draining: Whether new answers are refused.
         pages: What the owner has put at further paths, by path.
@@ -99,7 +99,7 @@ class ServerState:
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
         self.thinking = ThinkingMemory(settings.thinking_bytes)
         self._authenticate = _authenticator(settings, endpoints.values())
-        self.finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0
         self.is_draining = False
         self.pages: dict[str, Page] = {}
@@ -172,14 +172,15 @@ class ServerState:
         if not self._answers:
             self._idle.set()
 
+    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
+        """Tells a listener once of each request that asked for an answer; if one fails, the others are told."""
+        return self._finished.event(_unfailing(listener))
+
     def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
         """Tells everybody who counts answers of one that is over, and ends its trace."""
-        try:
-            self.finished.fire(observation)
-            if trace is not None:
-                trace.finish(observation)
-        except Exception:
-            _logger.exception("a listener of finished answers failed")
+        self._finished.fire(observation)
+        if trace is not None:
+            _unfailing(trace.finish)(observation)
 
     async def drain(self, seconds: float) -> None:
         """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
@@ -199,6 +200,18 @@ class ServerState:
         """Ends each answer that runs with its wire's terminal event."""
         for answer in tuple(self._answers):
             answer.stop()
+
+
+def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
+    """The same listener; the log says when it fails."""
+
+    def tell(observation: AnswerObservation) -> None:
+        try:
+            listener(observation)
+        except Exception:
+            _logger.exception("a listener of finished answers failed")
+
+    return tell
 
 
 def _authenticator(settings: ServingSettings, endpoints: Iterable[Endpoint]) -> Authenticator:
