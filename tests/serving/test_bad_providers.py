@@ -16,7 +16,7 @@ from partstream.parts import DataPart, TextPart, ToolCallPart
 from partstream.serving.app import app
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage, usage_part
 from serving.asgi import ask
-from serving.providers import Driven
+from serving.providers import Driven, silent
 from serving.wires import WIRES, Wire
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
@@ -122,6 +122,19 @@ def test_the_request_id_in_a_failure_is_the_one_of_the_headers_and_of_the_log(st
         assert len(set(told)) == 2
 
     asyncio.run(run())
+
+
+def test_a_provider_that_never_counts_a_request_is_not_waited_for(monkeypatch, caplog):
+    monkeypatch.setattr("partstream.serving.counting.COUNT_SECONDS", 0.01)
+
+    class Uncounting(Driven):
+        async def provide_request_token_count(self, model, messages, options, token):
+            await asyncio.Event().wait()
+
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    reply = asyncio.run(ask(app(Uncounting(silent)), "/v1/messages/count_tokens", body))
+    assert (reply.status, reply.json["input_tokens"] > 0) == (200, True)
+    assert "did not count within" in caplog.text
 
 
 def test_a_part_that_breaks_the_contract_is_left_out_counted_and_logged_without_the_prompt(caplog):

@@ -47,7 +47,13 @@ async def counted_request(model: CataloguedModel, asked: Asked, token: Cancellat
     """The tokens of a request: as the provider counts it, else of its messages as it counts those, and of its tools."""
     provider = model.provider
     if isinstance(provider, RequestCounter):
-        return await provider.provide_request_token_count(model.information, asked.messages, asked.options, token)
+        try:
+            async with asyncio.timeout(COUNT_SECONDS):
+                return await provider.provide_request_token_count(
+                    model.information, asked.messages, asked.options, token
+                )
+        except TimeoutError:
+            _logger.warning("the provider %s did not count within %g s", model.provider_name, COUNT_SECONDS)
     around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
     return around + sum(await _count_all(model, asked.messages, token))
 
