@@ -49,6 +49,10 @@ _logger = logging.getLogger("partstream.serving")
 _CLIENT_LEFT: Final = 499
 """What observations say of a reply that nobody waited for; never sent. The number is nginx' own."""
 
+_MOST_NAMES: Final = 20
+_LONGEST_NAME: Final = 80
+"""Names that the log shows of what has no place here, and their characters: a client has made some of them up."""
+
 Deliver: TypeAlias = Callable[[Head | None, bytes, bool], Awaitable[None]]
 """Hands over the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
 
@@ -290,11 +294,12 @@ def _in_words_of(wire: str, asked: Asked) -> Asked:
 def _say_unmapped(asked: Asked, state: ServedState | None, request_id: str) -> None:
     """Says in the log what of a request has no place here: the names and how often, never a value."""
     understood = frozenset() if state is None else state.fields
-    counts = {
-        name: value if type(value) is int else 1 for name, value in asked.unmapped.items() if name not in understood
-    }
-    if counts:
-        _logger.info("request %s holds what has no place here: %s", request_id, counts)
+    names = [name for name in asked.unmapped if name not in understood]
+    if names:
+        values = {name[:_LONGEST_NAME]: asked.unmapped[name] for name in names[:_MOST_NAMES]}
+        counts = {name: value if type(value) is int else 1 for name, value in values.items()}
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        _logger.info("request %s holds what has no place here: %s%s", request_id, counts, more)
 
 
 def _cost(end: AnswerEnd) -> float | None:
