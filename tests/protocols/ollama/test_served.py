@@ -192,7 +192,7 @@ def test_the_models_and_what_they_can_do_are_listed() -> None:
     assert [one["model"] for one in listed] == [model.id for model in SERVED_MODELS]
     shown = _served("/show", model=SERVED_MODELS[0].id)
     assert shown["capabilities"] == listed[0]["capabilities"]
-    assert shown["model_info"]["replay.context_length"] > 0
+    assert shown["model_info"]["partstream.context_length"] > 0
     assert _served("/ps") == {"models": []}
     assert _served("/version")["version"]
 

@@ -18,7 +18,7 @@ __all__ = ["DOCUMENTS", "VERSION"]
 
 VERSION: Final = "0.15.0"
 """What clients may gate features on."""
-_FAMILY: Final = "replay"
+_FAMILY: Final = "partstream"
 _NOT_FOUND: Final = 404
 _LONG_AGO: Final = "2026-01-01T00:00:00Z"
 
