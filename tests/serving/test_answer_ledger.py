@@ -80,6 +80,17 @@ def test_answers_stand_beside_what_older_versions_have_written(tmp_path: Path) -
         assert connection.execute("SELECT count(*) FROM usage").fetchone() == (1,)
 
 
+def test_a_request_for_which_no_provider_was_asked_is_not_entered(tmp_path: Path) -> None:
+    refused = {"provider": "", "outcome": None, "usage": None}
+    _enter(
+        tmp_path,
+        an_answer(**refused, status=401, model="", error="unauthenticated"),
+        an_answer(**refused, status=404, model="nope", error="model_not_found"),
+        an_answer(request_id="req_2"),
+    )
+    assert _rows(tmp_path, "request") == [("req_2",)]
+
+
 def test_a_ledger_that_is_switched_off_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARTSTREAM_LEDGER", "false")
     assert open_answer_ledger(tmp_path) is None

@@ -62,8 +62,13 @@ class AnswerLedger:
         self._end = weakref.finalize(self, _close, self._thread, self._file)
 
     def observe(self, answer: AnswerObservation) -> None:
-        """Enters an answer that is over; returns at once."""
-        if not self._end.alive:
+        """Enters an answer that is over; returns at once.
+
+        A request for which no provider was asked took nothing. If it were entered, whoever has no token could fill the
+        table, from which the oldest answers go.
+        """
+        is_answer = answer.outcome is not None or bool(answer.provider)
+        if not (self._end.alive and is_answer):
             return
         self._rows.add(_parameters(answer))
         if self._rows.is_idle:
