@@ -8,9 +8,12 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from partstream.serving.app import app
 from partstream.serving.connection_limits import ConnectionLimits
 from partstream.serving.listening import CannotListenError, allow_files, is_loopback_address, listening_sockets
 from partstream.serving.server import HttpServer, StoppedAtOnceError
+from serving.providers import Driven, silent
+from serving.served import served
 
 GET = b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -360,3 +363,23 @@ def test_loopback_is_told_by_the_address(host, expected):
     if ":" in host and not socket.has_ipv6:
         pytest.skip("no IPv6 here")
     assert is_loopback_address(host) is expected
+
+
+@pytest.mark.parametrize("requests", [1, 2, 3])
+def test_a_client_that_leaves_cancels_the_answer_that_runs_whatever_waits_behind_it(requests):
+    provider = Driven(silent)
+    application = app(provider)
+    body = b'{"model":"m","messages":[{"role":"user","content":"Hi"}]}'
+    request = b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+    async def run():
+        async with served(application) as url, asyncio.timeout(10):
+            _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+            writer.write(request * requests)
+            await provider.begun.wait()
+            writer.close()
+            await provider.returned.wait()
+
+    asyncio.run(run())
+    assert provider.events == ["begun", "cancelled", "returned"]
+    assert application.open_answers == 0

@@ -82,6 +82,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._head_bytes = 0
         self._body_bytes = 0
         self._refused = HTTPStatus.BAD_REQUEST
+        self._answered: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or refuses it where there are too many."""
@@ -95,6 +96,9 @@ class BoundedConnection(HttpToolsProtocol):
         """Ends everything that waits for the client."""
         self._clock.stop()
         super().connection_lost(exc)
+        if self._answered is not None:  # uvicorn tells the request that came last, and it may still wait
+            self._answered.disconnected = True
+            self._answered.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Reads bytes of heads and bodies."""
@@ -130,6 +134,16 @@ class BoundedConnection(HttpToolsProtocol):
         self._is_in_head, self._body_bytes = False, 0
         self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()
+        if self.pipeline:
+            self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
+        else:
+            self._answered = self.cycle
+
+    def on_response_complete(self) -> None:
+        """Begins the next answer, if its request waits."""
+        if self.pipeline:
+            self._answered = self.pipeline[-1][0]
+        super().on_response_complete()
 
     def on_body(self, body: bytes) -> None:
         """Takes a piece of a body."""
