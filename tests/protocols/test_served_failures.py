@@ -205,7 +205,8 @@ def test_ollama_says_one_sentence() -> None:
 def test_headers_say_when_and_whether_to_ask_again(name: str) -> None:
     writes = _writes(name)
     assert writes.failed(ServedFailure(RATE, "Wait.", retry_after=1.2)).headers == (("retry-after", "2"),)
-    assert writes.failed(ServedFailure(SPENT, "No money.")).headers == (("x-should-retry", "false"),)
+    for kind in (SPENT, UNAUTHENTICATED, FORBIDDEN):
+        assert writes.failed(ServedFailure(kind, "It stays so.")).headers == (("x-should-retry", "false"),)
     assert writes.failed(ServedFailure(BUG, "A bug.")).headers == ()
 
 

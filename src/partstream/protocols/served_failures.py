@@ -65,6 +65,10 @@ STATUSES: Final[Mapping[FailureKind, int]] = MappingProxyType(
 )
 """The HTTP status of a failure on a wire that has no status of its own for it."""
 
+_STAYS_SO: Final = frozenset({FailureKind.SPENT_BUDGET, FailureKind.UNAUTHENTICATED, FailureKind.FORBIDDEN})
+"""Failures that official clients are told not to ask about again. Claude Code 2.1.330 does so for minutes after 401
+where it is not told (tried)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServedFailure:
@@ -110,7 +114,7 @@ class FailedReply:
 
 def retry_headers(failure: ServedFailure) -> tuple[tuple[str, str], ...]:
     """The headers by which official clients decide whether they ask again (serving facts 1.3)."""
-    if failure.kind is FailureKind.SPENT_BUDGET:
+    if failure.kind in _STAYS_SO:
         return (("x-should-retry", "false"),)
     if failure.retry_after is None:
         return ()
