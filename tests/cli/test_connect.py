@@ -4,8 +4,10 @@ import asyncio
 import gc
 import json
 import os
+import tomllib
 from pathlib import Path
 
+import httpx2
 import pytest
 from commands import call, run
 
@@ -45,6 +47,10 @@ def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_p
             assert 'model = "text"' in first.output
             assert f'auth = {{ command = "cat", args = ["{file}"] }}' in first.output
             assert "the first of" in first.errors
+            catalogue = tomllib.loads(first.output.partition("# then")[0])["model_providers"]["partstream"]
+            async with httpx2.AsyncClient(trust_env=False, headers={"authorization": f"Bearer {TOKEN}"}) as client:
+                listed = (await client.get(f"{catalogue['model_catalog_url']}&client_version=0.169.0")).json()
+            assert (listed["models"], listed["data"][0]["id"]) == ([], "text")
 
             named = await call("connect", "codex", "--url", f"{url}/v1", "--token-file", str(file), "--model", "tools")
             assert 'model = "tools"' in named.output
@@ -72,6 +78,7 @@ def test_for_a_server_that_asks_for_no_token_none_is_looked_for():
             codex = await call("connect", "codex", *asked)
             assert "env_key" not in codex.output
             assert "auth" not in codex.output
+            assert "model_catalog_url" not in codex.output
             assert "asks for no token" in codex.errors
             assert '"apiKey": "none"' in (await call("connect", "opencode", *asked)).output
             assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked)).output

@@ -81,6 +81,13 @@ def test_codex_gets_instructions_because_it_takes_them_in_place_of_its_own() -> 
     assert all(len(entry["base_instructions"]) > 500 for entry in _listed("openresponses")["models"])
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_list_without_entries_for_codex_leaves_it_its_own_instructions(wire: str) -> None:
+    left_out = _listed(wire, "models=none&client_version=0.169.0")
+    assert left_out == _listed(wire) | {"models": []}
+    assert [entry["slug"] for entry in _listed(wire, "client_version=0.169.0")["models"]] == IDS
+
+
 def test_clients_of_messages_see_each_model_once_more_under_an_id_that_claude_code_shows() -> None:
     entries = _listed("anthropic-messages")["data"]
     assert [one["id"] for one in entries] == [*IDS, "anthropic/acme/large", "anthropic/small"]

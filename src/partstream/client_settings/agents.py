@@ -30,6 +30,11 @@ _USUAL_WINDOW: Final = 128_000
 _USUAL_OUTPUT: Final = 16_384
 """Tokens, for clients that have to be told a number where no server tells one."""
 
+_REFUSALS: Final = (
+    "A token that the server refuses is status 401; a key that the provider's own server refuses, and a policy that "
+    "forbids the request, are status 403."
+)
+
 _CODEX: Final = UserFile(".codex", ("config.toml",), "CODEX_HOME")
 _CLAUDE: Final = UserFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")
 _OPENCODE: Final = UserFile(".config", ("opencode/opencode.json", "opencode/opencode.jsonc"), "XDG_CONFIG_HOME")
@@ -51,7 +56,7 @@ _OPENCODE_PACKAGES: Final = {
 
 def _codex(server: Server, wire: str) -> Settings:
     provider: dict[str, Any] = {"name": "Partstream", "base_url": server.v1, "wire_api": "responses"}
-    provider |= _codex_key(server.token)
+    provider |= _codex_key(server)
     if wire == WEBSOCKET:
         provider["supports_websockets"] = True
     values: dict[Key, Any] = {("model",): server.model, ("model_provider",): _PROVIDER}
@@ -61,13 +66,22 @@ def _codex(server: Server, wire: str) -> Settings:
     return Settings((FileSettings(_CODEX, TomlFile(), values),))
 
 
-def _codex_key(token: TokenPlace) -> dict[str, Any]:
+def _codex_key(server: Server) -> dict[str, Any]:
+    """Where Codex finds the token. Only where a command says it, Codex asks for a list of models.
+
+    From an entry of that list it takes the instructions in place of its own, so it is told to ask for none (tried with
+    0.169.0; see `partstream.protocols.codex_models`).
+    """
+    token = server.token
     if not token.is_needed:
         return {}
     if token.file is None:
         return {"env_key": token.variable}
     program, *arguments = token.command
-    return {"auth": {"command": program, "args": arguments}}
+    return {
+        "auth": {"command": program, "args": arguments},
+        "model_catalog_url": f"{server.v1}/models?models=none",
+    }
 
 
 def _claude(server: Server, _wire: str) -> Settings:
@@ -180,6 +194,15 @@ AGENTS: Final = (
         ("codex",),
         (
             "Codex knows no limits of the model unless the server tells its context window.",
+            (
+                "Codex says that it found no metadata of the model, and works with its own instructions: "
+                "`model_catalog_url` asks for a list without models, because from an entry Codex would take shorter "
+                "instructions in place of its own. `model_reasoning_effort` in its file sets the effort."
+            ),
+            (
+                f"{_REFUSALS} Codex asks again all the same, for about ten seconds: five times, and eleven times after "
+                "401 where a command says the token. Then it shows the server's message."
+            ),
             "`--wire websocket` keeps one connection for a session, and sends only what is new in a turn.",
         ),
     ),
@@ -193,6 +216,10 @@ AGENTS: Final = (
         (
             "The three default models are set too: Claude Code asks the small one for titles and summaries.",
             "What `--write` puts there reads the token by a command; a saved login stays, and is not used.",
+            (
+                f"{_REFUSALS} Where a command says the token, Claude Code asks again all the same, up to ten times "
+                "with longer and longer pauses, for minutes. Where `ANTHROPIC_AUTH_TOKEN` holds it, it ends at once."
+            ),
         ),
     ),
     Client(

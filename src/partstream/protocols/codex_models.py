@@ -2,7 +2,9 @@
 
 Source: `ModelInfo` of Codex (`protocol/src/openai_models.rs`), tried with Codex CLI 0.169.0: one entry that lacks a
 field that it requires, and it takes nothing of the list. What it reads of a model that it does not know otherwise is
-the context window, the efforts and whether images may be sent.
+the context window, the efforts and whether images may be sent. With them it takes the instructions of the entry in
+place of its own, which are ten times as long and fit its tools: no form of an entry leaves it those. A list without
+entries does, so a client may ask for one.
 """
 
 from __future__ import annotations
@@ -10,9 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from partstream.protocols.served_documents import ServedModel
 
-__all__ = ["codex_model"]
+__all__ = ["codex_models"]
+
+_FIELD: Final = "models"
+"""The field of the list, and the parameter of the query that may ask for none of its entries."""
+_NONE: Final = "none"
 
 _EFFORTS: Final = {
     "low": "Thinks little and answers soon",
@@ -64,7 +72,18 @@ Say briefly what you changed, in which files, how you checked it, and what is le
 leaves a model without any (tried)."""
 
 
-def codex_model(model: ServedModel, place: int) -> dict[str, Any]:
+def codex_models(models: Sequence[ServedModel], query: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """The field of the list with its entries, and without any where the query says `models=none`.
+
+    Args:
+        models: The models, in the order in which Codex offers them.
+        query: The parameters of the query.
+    """
+    is_left_out = query.get(_FIELD) == _NONE
+    return {_FIELD: [] if is_left_out else [_entry(model, place) for place, model in enumerate(models)]}
+
+
+def _entry(model: ServedModel, place: int) -> dict[str, Any]:
     """An entry of the list.
 
     Args:

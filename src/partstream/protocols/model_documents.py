@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
-from partstream.protocols.codex_models import codex_model
+from partstream.protocols.codex_models import codex_models
 from partstream.protocols.model_paths import MODEL, model_in_path
 from partstream.protocols.refused import RefusedRequestError
 from partstream.protocols.served_documents import ServedDocument
@@ -60,14 +60,15 @@ class ModelDocuments:
     def listed(self, request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
         """One page of the models, behind the one that `after_id` names or before the one of `before_id`."""
         entries = self._entries(models)
-        page, has_more = _page_of(entries, _query(request), self._page)
+        query = _query(request)
+        page, has_more = _page_of(entries, query, self._page)
         return 200, {
             "object": "list",
             "data": page,
             "has_more": has_more,
             "first_id": page[0]["id"] if page else None,
             "last_id": page[-1]["id"] if page else None,
-            "models": [codex_model(model, place) for place, model in enumerate(models)],
+            **codex_models(models, query),
             "etag": "",
         }
 
