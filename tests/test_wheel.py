@@ -112,5 +112,5 @@ def test_without_the_extra_it_says_what_installs_it(installed: Path, tmp_path: P
         timeout=SECONDS,
         check=False,
     )
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "pip install 'partstream[serve]'" in ended.stderr

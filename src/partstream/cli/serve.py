@@ -116,6 +116,7 @@ def command(
     """
     screen: Screen = JsonScreen() if as_json else TextScreen()
     try:
+        _check_extra()  # first: a token that is made and never shown helps nobody
         is_public = not is_loopback_address(host)
         token = _token(token_file, no_token=no_token, is_public=is_public)
         limits = ConnectionLimits(**_given(numbers, ConnectionLimits))
@@ -128,7 +129,6 @@ def command(
             **_given(numbers, ServingSettings),
         )
         providers = _providers(sources, profiles, demo, screen.reloaded if reloads else None)
-        _check_extra()
         observers = Observers.of_options(log, metrics, otlp, as_json=as_json)
         sockets = listening_sockets(host, port, limits.peer_seconds)
     except CannotListenError as error:
@@ -216,14 +216,14 @@ def _check_extra() -> None:
     """Refuses to start without what the extra `serve` installs.
 
     Raises:
-        ClickException: Something is missing.
+        UsageError: Something is missing.
     """
     try:
         import partstream.serving.server  # noqa: F401, PLC0415 - takes 0.1 s, and is not there without the extra
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
             raise
-        raise click.ClickException(
+        raise click.UsageError(
             f"{error.name} is missing, which `partstream serve` needs: pip install 'partstream[serve]'"
         ) from error
 
