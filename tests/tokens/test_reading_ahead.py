@@ -13,7 +13,7 @@ from partstream.tokens import CountSource
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import worker
 from partstream.tokens.ledger.ledger import Ledger
-from partstream.tokens.ledger.rows import CountRow, WantedRows
+from partstream.tokens.ledger.rows import CountRow, FoundRows, WantedRows
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, settle
 
 OTHER_TOOLS = (Tool("look", "Looks something up"),)
@@ -74,6 +74,26 @@ def test_the_estimate_is_the_one_that_waits_for_the_file(
     with accounting_in(tmp_path) as one, accounting_in(tmp_path) as other:
         expected = one.estimate_request(MODEL, messages, tools)
         assert asyncio.run(other.read_and_estimate(MODEL, messages, tools)) == expected
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_file_is_read_once_for_a_short_conversation(
+    known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if known:
+        with accounting_in(tmp_path) as before:
+            answer(before, 777)
+    reads: list[WantedRows] = []
+    find = worker.LedgerWorker.find
+
+    async def watched(self: worker.LedgerWorker, wanted: WantedRows) -> FoundRows | None:
+        reads.append(wanted)
+        return await find(self, wanted)
+
+    monkeypatch.setattr(worker.LedgerWorker, "find", watched)
+    with accounting_in(tmp_path) as after:
+        asyncio.run(after.read_and_estimate(MODEL, [*CONVERSATION, ChatMessage.user("And now?")]))
+    assert len(reads) == 1
 
 
 def test_what_was_read_ahead_is_not_read_again(tmp_path: Path) -> None:

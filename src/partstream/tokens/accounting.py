@@ -196,7 +196,12 @@ class TokenAccounting:
         digests = [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)
         of_tools = tools_digest(tools)
-        yield WantedRows(families=self._corrections.families(scope.family, scope.name))
+        # Mostly all that is needed, in one read: the last messages are the new ones.
+        yield WantedRows(
+            counts=[of_tools, *digests[-_FIRST_PIECE:]],
+            totals=prefixes[-_FIRST_PIECE:],
+            families=self._corrections.families(scope.family, scope.name),
+        )
         correction = self._correction(scope)
         length, total = yield from self._known_beginning(scope, prefixes, of_tools)
         things: list[tuple[Digest, _Thing]] = []
