@@ -25,8 +25,11 @@ from serving.wires import WIRES, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 EVERYTHING = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
+Asking = tuple[tuple[str, Any], dict[str, Any]]
+"""What :meth:`Wire.asking` gives."""
 MODEL = LanguageModelChatInformation("recorded", "Recorded", "recorded", "1", 1000, 1000)
 
 SERVERS = ("openresponses", "chat_completions", "anthropic_messages", "gemini")
@@ -60,14 +63,23 @@ class Recorded(LanguageModelChatProvider):
         return 1
 
 
-@cache
 def _answers(place: int) -> list[tuple[str, list[StreamOutput]]]:
     """The recorded answers for a wire: those of model servers, and of the AI SDK a share, for its versions recorded the
     same scenarios."""
-    shared = [one for number, one in enumerate(OF_THE_SDK) if number % len(WIRES) == place]
-    found = [(path, spoken) for path, spoken in (*OF_SERVERS, *shared) if path.exists()]
+    return [*_of_servers(), *_read(OF_THE_SDK[place :: len(WIRES)])]
+
+
+@cache
+def _of_servers() -> list[tuple[str, list[StreamOutput]]]:
+    """Read once for all wires: that takes as long as to serve them over one."""
+    return _read(OF_SERVERS)
+
+
+def _read(found: Sequence[tuple[Path, Any]]) -> list[tuple[str, list[StreamOutput]]]:
     return [
-        (str(path), list(read_recording(path.read_bytes(), str(path), spoken, EVERYTHING))) for path, spoken in found
+        (str(path), list(read_recording(path.read_bytes(), str(path), spoken, EVERYTHING)))
+        for path, spoken in found
+        if path.exists()
     ]
 
 
@@ -81,23 +93,26 @@ def test_a_recorded_answer_survives_being_served(place: int, wire: Wire, caplog:
     async def serve_all() -> None:
         provider = Recorded()
         application = app(provider)
+        asking = wire.asking("recorded")
         for number, (path, outputs) in enumerate(_answers(place)):
             provider.answer = outputs
-            streamed = await _assert_survives(wire, application, outputs, path)
+            streamed = await _assert_survives(wire, application, asking, outputs, path)
             if number % len(WIRES) == place:
                 await _compare_document(wire, application, outputs, streamed)
 
     asyncio.run(serve_all())
 
 
-async def _assert_survives(wire: Wire, application: ServingApp, outputs: list[StreamOutput], path: str) -> Call:
+async def _assert_survives(
+    wire: Wire, application: ServingApp, asking: Asking, outputs: list[StreamOutput], path: str
+) -> Call:
     assert wire.protocol.loses is not None
     losses = wire.protocol.loses()
     wanted = response_form(outputs, losses.response)
     assert wire.protocol.write_response is not None
     if wire.protocol.write_response().state is not None:  # it names its answers itself: facts on serving 1.2, point 4
         wanted = replace(wanted, response_id=None)
-    arguments, more = wire.asking("recorded")
+    arguments, more = asking
     streamed = await ask(application, *arguments, **more)
     assert (streamed.status >= 400) is (wanted.error is not None and not _has_begun(outputs)), path
     if streamed.status == 200:
@@ -136,5 +151,5 @@ def _assert_same(got: ResponseForm, wanted: ResponseForm, outputs: Sequence[Stre
 
 def test_a_failure_before_the_first_part_is_a_status_and_one_behind_it_an_event() -> None:
     """Whatever recordings there are, some have failed in both ways."""
-    failed = [_has_begun(outputs) for _, outputs in _answers(0) if response_form(outputs).error is not None]
+    failed = [_has_begun(outputs) for _, outputs in _of_servers() if response_form(outputs).error is not None]
     assert not failed or set(failed) == {True, False}

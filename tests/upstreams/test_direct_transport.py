@@ -219,6 +219,7 @@ def test_an_answer_that_nobody_reads_makes_the_server_wait() -> None:
             await peer.write(piece)
             wrote += 1
         await peer.write(b"0\r\n\r\n")
+        await peer.reader.read()  # the connection is aborted behind this: not before the client has read all
 
     async def test() -> None:
         async with serving(serve) as (port, _), _client() as client:
