@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
-WAIT = 10.0
+WAIT = 30.0
 """Seconds that anything may take."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -117,16 +118,22 @@ async def _hypercorn(application: Any) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def _granian(application: Any) -> AsyncIterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = GranianServer(application, port=port, interface="asgi", log_enabled=False, websockets=False)
-    task = asyncio.create_task(server.serve())
-    await _until_open(port)
-    try:
-        yield port
-    finally:
-        server.stop()
-        await task
+    with socket.socket() as kept:
+        # Granian takes a number and no socket. On Linux it shares the port, which stays taken for everybody else.
+        if is_shared := sys.platform == "linux":
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        kept.bind(("127.0.0.1", 0))
+        port = kept.getsockname()[1]
+        if not is_shared:
+            kept.close()
+        server = GranianServer(application, port=port, interface="asgi", log_enabled=False, websockets=False)
+        task = asyncio.create_task(server.serve())
+        await _until_open(port)
+        try:
+            yield port
+        finally:
+            server.stop()
+            await task
 
 
 async def _until_open(port: int) -> None:

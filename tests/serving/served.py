@@ -24,10 +24,10 @@ async def served(application: ServingApp) -> AsyncIterator[str]:
     listening = asyncio.Event()
     running = asyncio.create_task(server.serve(listening.set))
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await listening.wait()
         yield f"http://127.0.0.1:{port}"
     finally:
         server.stop()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await running

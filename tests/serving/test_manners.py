@@ -215,7 +215,7 @@ def test_a_client_that_takes_nothing_is_given_up_when_the_answer_has_taken_too_l
 
     async def run():
         provider = Driven(answer)
-        application = app(provider, ServingSettings(answer_seconds=0.01, stop_seconds=0.01))
+        application = app(provider, ServingSettings(answer_seconds=0.05, stop_seconds=0.01))
         request = call(application, CHAT, body(), reads=False)
         await request.end()
         assert provider.events == ["begun", "cancelled", "returned"]
@@ -598,7 +598,7 @@ def test_one_request_more_than_may_be_open_is_refused_before_its_body_is_read():
 def test_an_answer_that_takes_too_long_is_ended():
     async def run():
         provider = Driven(silent)
-        request = await ask(app(provider, ServingSettings(answer_seconds=0.01)), CHAT, body())
+        request = await ask(app(provider, ServingSettings(answer_seconds=0.05)), CHAT, body())
         assert request.status == 504
         assert provider.events == ["begun", "cancelled", "returned"]
 

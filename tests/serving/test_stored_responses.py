@@ -342,7 +342,7 @@ def test_a_document_whose_client_leaves_is_kept_too_but_not_without_store(tmp_pa
         for stored in (True, False):
             body = {"model": "demo", "input": f"stored {stored}", "store": stored}
             running = call(application, RESPONSES, body, headers=USERS["ann"])
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while not application.open_answers:
                     await asyncio.sleep(0)
             running.leave()
