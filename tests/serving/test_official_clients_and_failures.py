@@ -61,10 +61,8 @@ async def _ask(provider: Driven, wire: str, stream: bool) -> Any:
     from openai import APIError, AsyncOpenAI
 
     async with served(app(provider)) as url:
-        client: Any = AsyncAnthropic(base_url=url, api_key="k")
-        if wire != "messages":
-            client = AsyncOpenAI(base_url=f"{url}/v1", api_key="k")
-        async with client:
+        kind, base_url = (AsyncAnthropic, url) if wire == "messages" else (AsyncOpenAI, f"{url}/v1")
+        async with kind(base_url=base_url, api_key="k") as client:
             with pytest.raises((AnthropicError, APIError)) as caught:
                 await ASKING[wire](client, stream)
     return caught.value
