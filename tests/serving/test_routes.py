@@ -98,7 +98,14 @@ def test_what_is_not_there_is_told_with_what_is(method, path, allowed):
     with pytest.raises(NoRouteError) as refused:
         _found(method, path)
     assert refused.value.allowed == allowed
-    assert (", ".join(allowed) or "/v1/models/{model}:answer") in str(refused.value)
+    assert (", ".join(allowed) or "expected /v1/say") in str(refused.value)
+
+
+def test_where_nothing_is_alike_the_paths_are_told_where_models_answer():
+    with pytest.raises(NoRouteError) as refused:
+        _found("GET", "/")
+    expected = "got path /, expected /v1/say, /v1/models/{model}:stream, /v1/models/{model}:answer"
+    assert str(refused.value) == expected
 
 
 def test_the_corners_get_the_path_with_the_model_and_the_base_path_where_it_was_asked():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import CallerError
@@ -20,6 +21,8 @@ __all__ = ["NoRouteError", "Route", "Routes"]
 _USUAL_BASE: Final = "/v1"
 _LONGEST_PATH: Final = 200
 """The most characters of a path in a message."""
+_MOST_ALIKE: Final = 3
+"""The most paths in a message that a client may have meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,8 @@ class Routes:
         """
         fitting = self._at(path)
         if not fitting:
-            known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
-            raise NoRouteError(f"got path {path[:_LONGEST_PATH]}, expected one of {', '.join(known)}")
+            shown = path[:_LONGEST_PATH]
+            raise NoRouteError(f"got path {shown}, expected {', '.join(self._alike(shown))}")
         closest = max(literal_size(one.path) for one in fitting)
         there = [one for one in fitting if literal_size(one.path) == closest]
         answering = [one for one in there if one.method == method]
@@ -108,6 +111,11 @@ class Routes:
             raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
         meant = [one for one in answering if one.is_meant(headers)]
         return min(meant or answering, key=lambda one: one.is_for_everybody)
+
+    def _alike(self, path: str) -> list[str]:
+        """The paths that a client may have meant: those that look like it, or else those where models answer."""
+        known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
+        return get_close_matches(path, known, _MOST_ALIKE) or [one.path for one in self._endpoints]
 
     def _at(self, path: str) -> list[Route]:
         """All that stands at a path; what stands at this very path counts before every pattern that fits it."""
