@@ -17,6 +17,8 @@ from commands import call, terminal
 
 from partstream.cli.serve_screen import JsonScreen, Start, TextScreen
 from partstream.serving.access_token import kept_token
+from partstream.serving.demo_provider import DemoProvider
+from serving.hosted import hosted
 
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these
 MODEL = """
@@ -236,9 +238,10 @@ def test_several_sources_are_served_together_under_names_that_differ(file, tmp_p
 
 def test_the_server_of_a_profile_is_served_over_every_wire(tmp_path):
     settings = tmp_path / "partstream.toml"
-    with running("--demo", "--json") as upstream:
+    with hosted(DemoProvider()) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}/v1"
         settings.write_text(
-            f"""[profiles.work]\nbaseUrl = "{upstream.url}/v1"\nprotocol = "openresponses"\napiKeyEnv = "WORK_KEY"\n"""
+            f"""[profiles.work]\nbaseUrl = "{url}"\nprotocol = "openresponses"\napiKeyEnv = "WORK_KEY"\n"""
         )
         with running("--profile", "work", "--json", PARTSTREAM_CONFIG=str(settings), WORK_KEY=TOKEN) as served:
             body = {"model": "demo", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
