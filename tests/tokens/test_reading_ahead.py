@@ -160,3 +160,19 @@ def test_nobody_has_to_wait_for_a_read_to_its_end(tmp_path: Path, monkeypatch: p
             asyncio.run(leave(accounting))
         settle(accounting)
         assert expect(accounting).total.source is CountSource.ESTIMATED
+
+
+def test_however_slow_the_file_is_one_write_waits_and_takes_all_rows(tmp_path: Path) -> None:
+    digests = [bytes([number]) * 16 for number in range(50)]
+    with accounting_in(tmp_path) as accounting:
+        kept = accounting._ledger._worker
+        assert kept is not None
+        with _held(accounting._ledger) as released:
+            for digest in digests:
+                kept.keep_counts("o200k", {digest: ROW})
+                kept.flush()
+            assert kept._thread._work_queue.qsize() == 1
+            released.set()
+        found = asyncio.run(kept.find(WantedRows(counts=digests, totals=(), families=())))
+    assert found is not None
+    assert set(found.counts) == set(digests)

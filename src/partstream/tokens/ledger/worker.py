@@ -12,6 +12,7 @@ import logging
 import secrets
 import time
 import weakref
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
@@ -84,6 +85,8 @@ class LedgerWorker:
         self._file = LedgerFile(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-ledger")
         self._new: list[Statement] = []
+        self._unwritten: deque[Statement] = deque()
+        self._write: Future[None] | None = None
         self._late: Future[Any] | None = None
         self._end = weakref.finalize(self, _close, self._thread, self._file)
 
@@ -215,8 +218,11 @@ class LedgerWorker:
     def flush(self) -> None:
         """Writes all new rows in the background, in one transaction."""
         if self._new and self._end.alive:
-            new, self._new = self._new, []
-            self._thread.submit(_write, self._file, new)
+            self._unwritten.extend(self._new)
+            self._new = []
+            # A write that has not begun takes these too: one transaction for all, however slow the disk is.
+            if self._write is None or self._write.running() or self._write.done():
+                self._write = self._thread.submit(_write, self._file, self._unwritten)
 
     def close(self) -> None:
         """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
@@ -310,8 +316,9 @@ def _close(thread: ThreadPoolExecutor, file: LedgerFile) -> Future[None] | None:
     return closing
 
 
-def _write(file: LedgerFile, statements: Sequence[Statement]) -> None:
-    """Writes in the thread, where nobody would see an error."""
+def _write(file: LedgerFile, unwritten: deque[Statement]) -> None:
+    """Writes in the thread, where nobody would see an error, all that waits until then."""
+    statements = [unwritten.popleft() for _ in range(len(unwritten))]
     try:
         file.write(statements)
     except Exception:
