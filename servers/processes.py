@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["NotStartedError", "free_port", "running"]
+__all__ = ["NotStartedError", "end_group", "free_port", "running"]
 
 _LONGEST_START: Final = 90
 """Seconds; LiteLLM's proxy takes about fifteen on two cores."""
@@ -67,7 +67,7 @@ def running(
             _wait_until_ready(process, f"http://127.0.0.1:{port}{ready_path}", log)
             yield
         finally:
-            _end(process)
+            end_group(process)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
@@ -95,7 +95,7 @@ def _last_line(log: Path) -> str:
     return lines[-1] if lines else "it printed nothing"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """Ends the whole group: first asks, then kills."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):

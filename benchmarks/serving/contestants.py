@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from servers.environments import PythonEnvironment
+from servers.processes import free_port
 
-from benchmarks.serving.processes import ROOT, Process, free_port, started
+from benchmarks.serving.processes import ROOT, Process, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from servers.environments import NotInstalledError
+from servers.processes import NotStartedError
 
 from benchmarks.serving.contestants import CONTESTANTS, SERVERS
-from benchmarks.serving.processes import Load, NotStartedError
+from benchmarks.serving.processes import Load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

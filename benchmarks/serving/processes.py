@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,26 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from servers.processes import NotStartedError, end_group
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Load", "NotStartedError", "Process", "free_port", "started"]
+__all__ = ["Load", "Process", "started"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _LONGEST_START: Final = 120
-_LONGEST_END: Final = 15
-
-
-class NotStartedError(Exception):
-    """A server ended, or did not answer in time."""
-
-
-def free_port() -> int:
-    """A port of loopback that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +107,7 @@ def started(
                 time.sleep(0.005)
             yield Process(port, time.monotonic() - began, process.pid)
         finally:
-            _end(process)
+            end_group(process)
 
 
 def _answers(port: int, ready: bytes) -> bool:
@@ -129,15 +117,6 @@ def _answers(port: int, ready: bytes) -> bool:
             return b" 200 " in connection.recv(64)
     except OSError:
         return False
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_LONGEST_END)
-            return
 
 
 class Load:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from benchmarks.serving.contestants import CONTESTANTS, OURS, RESPONSES, Contestant
 from benchmarks.serving.page import RESULTS, page
-from benchmarks.serving.processes import Load, free_port, started
+from benchmarks.serving.processes import Load, started
 from benchmarks.serving.ready_made import application
+from servers.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
