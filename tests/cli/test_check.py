@@ -77,10 +77,12 @@ def test_many_violations_of_one_rule_are_counted_and_the_first_few_shown():
     assert "and 7 more" in _check("-", "--tool", "list", events=[CREATED, *calls, COMPLETED]).output
 
 
-@pytest.mark.parametrize(("events", "outcome"), [([CREATED, TEXT], "truncated"), ([CREATED, TEXT, FAILED], "failed")])
-def test_a_broken_upstream_is_said_clearly_but_breaks_no_rule(events, outcome):
-    code, report, rows = _report(events=events)
-    assert (code, report["outcome"]) == (3, outcome)
+@pytest.mark.parametrize(
+    ("events", "outcome", "code"), [([CREATED, TEXT], "truncated", 4), ([CREATED, TEXT, FAILED], "failed", 3)]
+)
+def test_a_broken_upstream_is_said_clearly_but_breaks_no_rule(events, outcome, code):
+    ended, report, rows = _report(events=events)
+    assert (ended, report["outcome"], report["nothing_to_judge"]) == (code, outcome, False)
     assert report["error"]["message"]
     assert rows["failure.language-model-error"]["verdict"] == "kept"
     assert rows["stream.visible-part"]["verdict"] == "not judged"

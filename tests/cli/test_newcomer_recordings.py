@@ -52,7 +52,7 @@ def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder
     assert cut.startswith(f"truncated {folder}/cut.jsonl: 1 TextPart; the stream ended before")
     assert "a stream of Bedrock Converse, which this version does not read" in converse
     assert messages.startswith(f"broken    {folder}/messages.jsonl: no parts; stream.visible-part (1×)")
-    assert summary == "5 files: 1 kept, 2 broken, 1 failed or truncated, 1 not read."
+    assert summary == "5 files: 1 kept, 2 broken, 1 truncated, 1 not read."
     assert result.exit_code == 1
 
 
@@ -60,7 +60,7 @@ def test_check_says_one_line_for_each_of_many_files_and_how_many_are_fine(folder
     ("names", "code"),
     [
         (["good.jsonl", "good.jsonl"], 0),
-        (["good.jsonl", "cut.jsonl"], 3),
+        (["good.jsonl", "cut.jsonl"], 4),
         (["converse.jsonl", "cut.jsonl", "good.jsonl"], 2),
         (["converse.jsonl", "cut.jsonl", "empty.jsonl"], 1),
     ],
@@ -125,9 +125,9 @@ def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: P
     assert "nothing in it is an event of openresponses" in result.output
 
 
-def test_check_and_replay_end_alike_for_a_stream_without_an_end(folder: Path):
+def test_check_and_replay_end_with_a_code_of_its_own_for_a_stream_without_an_end(folder: Path):
     check, replay = _run("check", folder / "cut.jsonl"), _run("replay", folder / "cut.jsonl")
-    assert (check.exit_code, replay.exit_code) == (3, 3)
+    assert (check.exit_code, replay.exit_code) == (4, 4)
     assert "the stream ended before the response was complete" in check.output
     assert "the stream ended before the response was complete" in replay.output
 
@@ -136,11 +136,16 @@ def test_a_stream_that_breaks_before_its_first_part_has_nothing_to_judge(tmp_pat
     path = tmp_path / "cut.jsonl"
     path.write_bytes(_lines([CREATED]))
     result = _run("check", path)
-    assert result.exit_code == 3
+    assert result.exit_code == 4
     assert "Nothing to judge: the stream holds no part." in result.output
     assert "Contract kept" not in result.output
-    rows = json.loads(_run("check", "--json", path).output)["rules"]
-    assert {row["verdict"] for row in rows if row["id"] != "failure.language-model-error"} == {"not judged"}
+    report = json.loads(_run("check", "--json", path).output)
+    assert report["nothing_to_judge"] is True
+    assert {row["verdict"] for row in report["rules"] if row["id"] != "failure.language-model-error"} == {"not judged"}
+    first, second, summary = _run("check", path, path).output.splitlines()
+    assert first == second
+    assert first.startswith(f"truncated {path}: nothing to judge; the stream ended before")
+    assert summary == "2 files: 2 truncated."
 
 
 WRONG = {

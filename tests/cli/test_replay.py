@@ -124,7 +124,7 @@ ENDS: dict[str, tuple[list[dict[str, Any]], str, int, dict[str, str | None] | No
     "truncated": (
         _events("text")[:8],
         "truncated",
-        3,
+        4,
         {"code": "truncated_stream", "message": "the stream ended before the response was complete (state OPEN)"},
     ),
 }

@@ -71,7 +71,7 @@ class _LazyGroup(click.Group):
 
 _EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 a broken rule or a problem was found; 2 a wrong option, setting or file; 3 a server or a "
-    "stream failed; 130 Ctrl-C; 141 nobody reads the output any more."
+    "stream failed; 4 a recorded stream has no end; 130 Ctrl-C; 141 nobody reads the output any more."
 )
 
 

@@ -19,7 +19,7 @@ from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.judging import Judgement, Verdict, judge
 from partstream.cli.pipes import drop_output
-from partstream.cli.recordings import UnreadableRecordingError, protocol_option, read_file
+from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option, read_file
 from partstream.cli.rendering import printable
 from partstream.contract import RULES, Rule
 from partstream.protocols.recording import RecordingError
@@ -42,6 +42,7 @@ _EXIT_STYLES: Final = {
     ExitCode.FOUND: "bold red",
     ExitCode.UNUSABLE: "bold red",
     ExitCode.FAILED: "yellow",
+    ExitCode.TRUNCATED: "yellow",
 }
 
 
@@ -79,7 +80,7 @@ def command(
     events, and either form in gzip, are read too. One file is reported rule by rule, several with a line for each.
 
     The exit code is 0 if every MUST is kept, 1 if one is broken, 2 if a file cannot be read or is of no known protocol,
-    and 3 if the stream itself failed or has no end, so that less than all was judged. For several files it is the
+    3 if the stream itself failed and 4 if it has no end, so that less than all was judged. For several files it is the
     lowest of theirs that is not 0. A recording does not hold the request: name the request's tools with --tool to have
     tool names checked.
     """
@@ -126,9 +127,7 @@ def _report(
 
 
 def _exit_code(judgement: Judgement) -> ExitCode:
-    if not judgement.kept:
-        return ExitCode.FOUND
-    return ExitCode.FINE if judgement.finish.error is None else ExitCode.FAILED
+    return exit_code_of(judgement.finish) if judgement.kept else ExitCode.FOUND
 
 
 def _word(judgement: Judgement) -> str:
@@ -138,7 +137,7 @@ def _word(judgement: Judgement) -> str:
 
 
 def _in_short(judgement: Judgement) -> str:
-    said = [_parts(judgement)]
+    said = ["nothing to judge" if judgement.is_vacuous else _parts(judgement)]
     said += [f"{rule.id} ({count}×)" for rule, count in judgement.broken]
     if judgement.finish.error is not None:
         said.append(str(judgement.finish.error))
@@ -153,7 +152,8 @@ def _print_line(code: ExitCode, word: str, file: str, says: str) -> None:
 _COUNTED: Final = {
     ExitCode.FINE: "kept",
     ExitCode.FOUND: "broken",
-    ExitCode.FAILED: "failed or truncated",
+    ExitCode.FAILED: "failed",
+    ExitCode.TRUNCATED: "truncated",
     ExitCode.UNUSABLE: "not read",
 }
 
@@ -168,6 +168,7 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
     return {
         "file": file,
         "kept": judgement.kept,
+        "nothing_to_judge": judgement.is_vacuous,
         "outcome": judgement.finish.outcome,
         "error": None if error is None else {"type": type(error).__name__, "message": str(error)},
         "parts": dict(judgement.parts),

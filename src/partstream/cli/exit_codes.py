@@ -17,7 +17,9 @@ class ExitCode(IntEnum):
     UNUSABLE = 2
     """It cannot start: a wrong option, a setting or a file of no use, a recording of no known protocol."""
     FAILED = 3
-    """A model server or a recorded stream failed: an error, no connection, a stream without an end."""
+    """A model server or a recorded stream failed: an error, no connection, an answer without text."""
+    TRUNCATED = 4
+    """A recorded stream has no end: whoever recorded it lost the rest, or the server died."""
     INTERRUPTED = 130
     """Ctrl-C, as shells report it."""
     NO_READER = 141

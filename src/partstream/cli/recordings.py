@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.exit_codes import ExitCode
+from partstream.outputs import Outcome
 from partstream.protocols.recording import RecordingError
 from partstream.protocols.registry import PROTOCOLS
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["UnreadableRecordingError", "protocol_option", "read_file"]
+    from partstream.outputs import Finish
+
+__all__ = ["UnreadableRecordingError", "exit_code_of", "protocol_option", "read_file"]
 
 
 _PIECE: Final = 65536  # bytes
@@ -35,6 +38,13 @@ def protocol_option(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(sorted(PROTOCOLS)),
         help="Protocol of the recording. Default: told from its events.",
     )(function)
+
+
+def exit_code_of(finish: Finish) -> ExitCode:
+    """What the end of a recorded stream is for a script: a failure that was recorded is no end that is missing."""
+    if finish.error is None:
+        return ExitCode.FINE
+    return ExitCode.TRUNCATED if finish.outcome is Outcome.TRUNCATED else ExitCode.FAILED
 
 
 def _next_piece() -> bytes:

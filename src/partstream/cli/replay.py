@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.exit_codes import ExitCode
-from partstream.cli.recordings import UnreadableRecordingError, protocol_option, read_file
+from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option, read_file
 from partstream.cli.rendering import StreamRenderer, printable
 from partstream.errors import (
     EventTooLargeError,
@@ -81,8 +80,8 @@ def command(
     FILE holds one event per line (.jsonl), the bytes of an event stream (.sse), or any other form of a known protocol;
     use - to read standard input.
 
-    The exit code is 0 for a completed or incomplete response, 3 for a failed or truncated one, and 2 if the file cannot
-    be read or nothing in it is understood. docs/command-line.md describes the JSON.
+    The exit code is 0 for a completed or incomplete response, 3 for a failed one, 4 for one without an end, and 2 if
+    the file cannot be read or nothing in it is understood. docs/command-line.md describes the JSON.
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
@@ -91,7 +90,7 @@ def command(
         finish = show(outputs)
     except RecordingError as error:
         raise UnreadableRecordingError(printable(str(error))) from error
-    sys.exit(ExitCode.FINE if finish.error is None else ExitCode.FAILED)
+    sys.exit(exit_code_of(finish))
 
 
 def _print_text(outputs: Iterable[StreamOutput]) -> Finish:
