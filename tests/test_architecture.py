@@ -30,6 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
+    frozenset({"user_code"}),
     frozenset({"answer_functions", "checked_progress", "chunk_sources", "kept_answer", "kept_files", "provider_files"}),
     frozenset({"reading", "reloaded_provider", "simple", "chunk_mapping"}),
     frozenset({"stream_adapter"}),

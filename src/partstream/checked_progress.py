@@ -14,6 +14,7 @@ from partstream.errors import ContractViolationError
 from partstream.kinds import as_kind
 from partstream.outputs import Finish
 from partstream.provider import DrainingProgress, FinishingProgress, WaitingProgress
+from partstream.user_code import is_of_provider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
 
-__all__ = ["CheckedProgress", "defined_at", "failing_place", "outermost_foreign_line", "suspended_at"]
+__all__ = ["CheckedProgress", "defined_at", "outermost_foreign_line", "suspended_at"]
 
 
 class CheckedProgress:
@@ -157,7 +158,7 @@ def _caller() -> CodePlace | None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package == "asyncio":  # the event loop: the frames above belong to the code that runs the loop
             return None
-        if package not in _NOT_THE_PROVIDERS:
+        if is_of_provider(frame):
             return CodePlace(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
@@ -175,7 +176,7 @@ def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
         package = str(at.f_globals.get("__name__", "")).partition(".")[0]
         if package in ("partstream", "asyncio") and place is not None:  # what called the provider
             break
-        if package not in _NOT_THE_PROVIDERS and package != "__main__":
+        if is_of_provider(at) and package != "__main__":
             place = CodePlace(at.f_code.co_filename, at.f_lineno)
         at = at.f_back
     return place
@@ -191,20 +192,3 @@ def defined_at(function: object) -> CodePlace | None:
     """The line at which a function or a method begins; None for one that is not written in Python."""
     code = getattr(function, "__code__", None)
     return None if code is None else CodePlace(code.co_filename, code.co_firstlineno)
-
-
-def failing_place(error: BaseException) -> CodePlace | None:
-    """The line of a provider's code that raised an error: the innermost one outside Partstream, the standard library
-    and installed packages. None if no such line is in the traceback."""
-    found = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        frame = traceback.tb_frame
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in _NOT_THE_PROVIDERS and "site-packages" not in frame.f_code.co_filename:
-            found = CodePlace(frame.f_code.co_filename, traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return found
-
-
-_NOT_THE_PROVIDERS = sys.stdlib_module_names | {"partstream"}

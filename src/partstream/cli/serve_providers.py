@@ -15,6 +15,7 @@ from partstream.cli.exit_codes import ExitCode
 from partstream.errors import CallerError
 from partstream.provider_files import SourceLoader, default_name
 from partstream.reloaded_provider import ReloadedProvider
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -125,11 +126,5 @@ class ServedProviders:
 
 def _where_it_failed(source: str, file: Path | None, error: BaseException) -> str:
     """What went wrong in a person's own file, and in which line of it."""
-    from partstream.hosts.vscode.user_code import failing_line  # noqa: PLC0415 - only after an error
-
-    line = failing_line(error, file)
-    place = source if line is None else f"{line.file}, line {line.line}"
-    if isinstance(error, SystemExit):
-        return f"{place}: the file ends the process"
-    said = error.msg if isinstance(error, SyntaxError) else str(error)  # the text of the first repeats the place
-    return f"{place}: {type(error).__name__}: {said}"
+    fault = fault_of(error, file)
+    return f"{source}: {fault}" if fault.place is None else str(fault)

@@ -9,10 +9,11 @@ import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
 from partstream.cancellation import CancellationTokenSource
-from partstream.checked_progress import CheckedProgress, failing_place
+from partstream.checked_progress import CheckedProgress
 from partstream.consumer.part_buffer import PartBuffer
 from partstream.contract.checker import CheckMode
 from partstream.errors import LanguageModelError, ProviderStuckError
+from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -9,7 +9,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from partstream.checked_progress import failing_place
+from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

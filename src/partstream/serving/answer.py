@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.cancellation import CancellationTokenSource
-from partstream.checked_progress import CheckedProgress, failing_place
+from partstream.checked_progress import CheckedProgress
 from partstream.errors import (
     EmptyAnswerError,
     LanguageModelError,
@@ -29,6 +29,7 @@ from partstream.serving.counting import counted_usage
 from partstream.serving.progress import AnswerProgress
 from partstream.tokens.ledger.kept_usage import watched_usage
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
+from partstream.user_code import failing_place
 
 if TYPE_CHECKING:
     from partstream.contract.checker import Violation

@@ -6,10 +6,11 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.hosts.vscode.failures import is_providers_own, said_by
+from partstream.hosts.vscode.failures import is_providers_own
 from partstream.numbers import MOST_TOKENS, as_amount, as_count
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.sourced import FactoredTokenCounts, SourcedTokenCounts
+from partstream.user_code import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,9 +11,10 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.arguments import InvalidArgumentError
+from partstream.contract import CodePlace
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
-from partstream.hosts.vscode.user_code import CodePlace, failing_line
 from partstream.numbers import MOST_SECONDS, as_amount, as_count
+from partstream.user_code import failing_place, fault_of, said_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +30,10 @@ __all__ = [
     "load_problem",
     "provider_error",
     "reason",
-    "said_by",
     "says_all",
     "sentence",
     "upstream_facts",
 ]
-
-_MOST_SAID: Final = 20_000
-"""The most characters of an error's text that are handed on."""
 
 
 class ProviderFailedError(PartstreamError):
@@ -84,15 +81,6 @@ def is_providers_own(error: BaseException, token: CancellationToken | None = Non
     return task is None or not task.cancelling()
 
 
-def said_by(error: BaseException) -> str:
-    """The text of an error, shortened; says so if the error fails to give one."""
-    try:
-        text = str(error)
-    except BaseException as failure:
-        return f"(no text: its __str__ raised {type(failure).__name__})"
-    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}... ({len(text):,} characters)"
-
-
 def sentence(error: BaseException, provider: str) -> str:
     """One sentence for a person; for a bug, with the error's type, the line of code and the provider's name."""
     said = said_by(error)
@@ -103,8 +91,8 @@ def sentence(error: BaseException, provider: str) -> str:
 
 def reason(error: BaseException) -> str:
     """What happened, without the provider's name; for a bug, with the error's type and the line of their code."""
-    place = None if says_all(error) or isinstance(error, SyntaxError) else failing_line(error, None)
-    return _reason(error) if place is None else f"{_reason(error)} ({place.file}:{place.line})"
+    place = None if says_all(error) or isinstance(error, SyntaxError) else failing_place(error)
+    return _reason(error) if place is None else f"{_reason(error)} ({place})"
 
 
 def _reason(error: BaseException) -> str:
@@ -122,12 +110,10 @@ def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) ->
         file: The provider's file, if it has one.
         keeps_old: Whether the version before still answers.
     """
-    place = failing_line(error, file) or (file and CodePlace(str(file), 1))
-    message = _reason(error)
-    if isinstance(error, SyntaxError) and isinstance(error.msg, str):
-        message = f"{type(error).__name__}: {error.msg}"  # its text repeats the place
+    fault = fault_of(error, file)
+    place = fault.place or (file and CodePlace(str(file), 1))
     return {
-        "message": message,
+        "message": _reason(error) if says_all(error) else fault.message,
         "file": place.file if place else None,
         "line": place.line if place else None,
         "keepsOld": keeps_old,

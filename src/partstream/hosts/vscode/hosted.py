@@ -23,13 +23,12 @@ from partstream.hosts.vscode.failures import (
     is_providers_own,
     load_problem,
     reason,
-    said_by,
     says_all,
 )
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.hosts.vscode.user_code import logged_error
 from partstream.provider import LanguageModelChatInformation
 from partstream.tokens.sourced import CorrectsTokenCounts
+from partstream.user_code import logged_error, said_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Sized

@@ -16,7 +16,7 @@ from partstream._version import __version__
 from partstream.cancellation import CancellationTokenSource
 from partstream.errors import CallerError
 from partstream.hosts.vscode.announcements import Announcements
-from partstream.hosts.vscode.failures import ProviderFailedError, error_data, is_providers_own, said_by
+from partstream.hosts.vscode.failures import ProviderFailedError, error_data, is_providers_own
 from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
@@ -32,6 +32,7 @@ from partstream.rpc.connection import (
     encode_error,
     encode_result,
 )
+from partstream.user_code import said_by
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
