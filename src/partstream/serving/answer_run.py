@@ -130,7 +130,8 @@ class AnswerRun:
         if rules.admit is not None:
             rules.admit(endpoint, wire, asked)
         model = await self._state.catalogue.find(asked.model)
-        outgoing = Outgoing(deliver, self._settings.buffer_bytes, self._settings.backlog_bytes)
+        settings = self._settings
+        outgoing = Outgoing(deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write)
         recorded = self._recorded(remembered, outgoing, asked)
         outlet: Outlet = recorded or outgoing
         usual = Reply(self._request.request_id, int(self._time), raw_reasoning=self._settings.raw_reasoning)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from partstream.serving.requests import WRITE_EXTENSION
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -64,6 +66,29 @@ class _ArrivalClock:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class _ChunkWriter:
+    """Writes pieces of one reply without a turn of the event loop between them and the socket.
+
+    Args:
+        cycle: The request and its reply, as uvicorn knows them.
+    """
+
+    __slots__ = ("_cycle", "_flow", "_write")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._flow = cycle.flow
+        self._write = cycle.transport.write
+
+    def __call__(self, data: bytes) -> bool:
+        """Writes a chunk of a stream whose head is sent; False where only ASGI's `send` says what is to be done."""
+        cycle = self._cycle
+        if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
+            return False
+        self._write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -134,6 +159,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._is_in_head, self._body_bytes = False, 0
         self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()
+        cycle: RequestResponseCycle | None = self.pipeline[0][0] if self.pipeline else self.cycle
+        if cycle is not None and cycle.scope["method"] != "HEAD":
+            extensions: dict[str, Any] = cycle.scope.setdefault("extensions", {})
+            extensions[WRITE_EXTENSION] = _ChunkWriter(cycle)
         if self.pipeline:
             self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
         else:

@@ -80,6 +80,7 @@ class Outgoing:
             the last. Waits while the client is slow.
         buffer_bytes: How many bytes wait before :meth:`drain` waits.
         backlog_bytes: How many bytes wait at most.
+        write: Writes bytes behind the head at once, or returns False where only `deliver` can; None for none.
 
     Attributes:
         head: The head, once it is set.
@@ -92,6 +93,8 @@ class Outgoing:
         "_backlog_bytes",
         "_buffer_bytes",
         "_deliver",
+        "_direct",
+        "_direct_writes",
         "_ended",
         "_is_head_sent",
         "_loop",
@@ -99,6 +102,7 @@ class Outgoing:
         "_size",
         "_waiting",
         "_wake",
+        "_write",
         "bytes",
         "head",
         "is_closed",
@@ -110,6 +114,7 @@ class Outgoing:
         deliver: Callable[[Head | None, bytes, bool], Awaitable[None]],
         buffer_bytes: int,
         backlog_bytes: int,
+        write: Callable[[bytes], bool] | None = None,
     ) -> None:
         self.head: Head | None = None
         self.is_closed = False
@@ -119,6 +124,9 @@ class Outgoing:
         self._backlog_bytes = backlog_bytes
         self._pieces: list[bytes] = []
         self._size = 0
+        self._write = write
+        self._direct: Callable[[bytes], bool] | None = None  # `write` while nothing waits and the head is sent
+        self._direct_writes = 0  # since the last drain
         self._ended = False
         self._is_head_sent = False
         self._loop = asyncio.get_running_loop()
@@ -137,6 +145,14 @@ class Outgoing:
         Raises:
             ClientTooSlowError: More than `backlog_bytes` wait.
         """
+        direct = self._direct
+        if direct is not None:
+            if direct(data):
+                self.sent_at = self._loop.time()
+                self.bytes += len(data)
+                self._direct_writes += 1
+                return
+            self._direct = None
         if self.is_closed:
             return
         size = self._size
@@ -156,11 +172,13 @@ class Outgoing:
             self._pieces.append(data)
             self._size += len(data)
         self._ended = True
+        self._direct = None
         self._wake_up()
 
     def close(self) -> None:
         """Gives up everything that waits: the client has left."""
         self.is_closed = True
+        self._direct = None
         self._pieces.clear()
         self._size = 0
         self._resume()
@@ -183,6 +201,9 @@ class Outgoing:
 
     async def drain(self) -> None:
         """Waits while more than `buffer_bytes` wait."""
+        if self._direct_writes > 1:  # the provider has several parts at once: one write for all of them costs less
+            self._direct = self._write = None
+        self._direct_writes = 0
         if self._size > self._buffer_bytes:
             waiter: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append(waiter)
@@ -210,6 +231,8 @@ class Outgoing:
                 self._resume()
             if last:
                 return
+            if not (pieces or self.is_closed):
+                self._direct = self._write
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None

@@ -13,6 +13,7 @@ from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
 __all__ = [
+    "WRITE_EXTENSION",
     "ClientLeftError",
     "HTTPRequest",
     "Receive",
@@ -28,6 +29,10 @@ __all__ = [
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+WRITE_EXTENSION: Final = "partstream.write"
+"""The extension of a scope by which `partstream serve` takes the bytes of a stream without `send`: a function of bytes
+that says whether it has written them."""
 
 
 class ClientLeftError(PartstreamError):
@@ -45,6 +50,8 @@ class HTTPRequest:
         headers: The headers by name in lower case.
         request_id: The id of the request.
         has_connection: Whether `connection` may stand in the reply: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
+        write: Writes bytes of a stream whose head is sent, or returns False where ASGI's `send` has to; None where the
+            server has no such function.
     """
 
     method: str
@@ -53,13 +60,22 @@ class HTTPRequest:
     headers: Mapping[str, str]
     request_id: str
     has_connection: bool = True
+    write: Callable[[bytes], bool] | None = None
 
 
 def request_of(scope: Scope, request_id: str) -> HTTPRequest:
     """The request of a scope of ASGI."""
     query = scope.get("query_string", b"").decode("latin-1")
     has_connection = str(scope.get("http_version", "1.1")).startswith("1")
-    return HTTPRequest(scope.get("method", "GET"), path_of(scope), query, headers_of(scope), request_id, has_connection)
+    return HTTPRequest(
+        scope.get("method", "GET"),
+        path_of(scope),
+        query,
+        headers_of(scope),
+        request_id,
+        has_connection,
+        (scope.get("extensions") or {}).get(WRITE_EXTENSION),
+    )
 
 
 def leaving(send: Send) -> Send:
