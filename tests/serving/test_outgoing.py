@@ -1,0 +1,131 @@
+"""Bytes on their way: the pump hands them to `send`, or they are written where a part is reported; none overtakes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from partstream.serving.outgoing import Head, Outgoing
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+HEAD = Head(200, ())
+
+
+class Socket:
+    """Notes what comes to it, and by which way."""
+
+    def __init__(self, *, takes: bool = True) -> None:
+        self.takes = takes
+        self.came: list[tuple[str, bytes]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def deliver(self, head: Head | None, data: bytes, last: bool) -> None:
+        await self.gate.wait()
+        self.came.append(("head" if head else "last" if last else "sent", data))
+
+    def write(self, data: bytes) -> bool:
+        if self.takes:
+            self.came.append(("written", data))
+        return self.takes
+
+
+def _run(
+    act: Callable[[Outgoing, Socket], Awaitable[None]], *, direct: bool = True
+) -> tuple[list[tuple[str, bytes]], int]:
+    """What came to the socket, and the bytes that were counted."""
+
+    async def run() -> tuple[list[tuple[str, bytes]], int]:
+        socket = Socket()
+        outgoing = Outgoing(socket.deliver, 100, 1_000, socket.write if direct else None)
+        pump = asyncio.create_task(outgoing.pump())
+        outgoing.start(HEAD)
+        await _turns()
+        await act(outgoing, socket)
+        outgoing.end(b"end")
+        async with asyncio.timeout(10):
+            await pump
+        return socket.came, outgoing.bytes
+
+    return asyncio.run(run())
+
+
+async def _turns() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0)
+
+
+def test_a_part_is_written_where_it_is_reported_once_the_head_is_sent():
+    async def act(outgoing: Outgoing, socket: Socket) -> None:
+        outgoing.send(b"one")
+        assert socket.came[-1] == ("written", b"one")
+
+    assert _run(act) == ([("head", b""), ("written", b"one"), ("last", b"end")], 6)
+
+
+def test_without_a_way_of_its_own_everything_of_one_turn_is_one_send():
+    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+        outgoing.send(b"one ")
+        outgoing.send(b"two")
+        await _turns()
+
+    assert _run(act, direct=False) == ([("head", b""), ("sent", b"one two"), ("last", b"end")], 10)
+
+
+def test_what_a_slow_socket_does_not_take_goes_through_the_pump_and_nothing_overtakes_it():
+    async def act(outgoing: Outgoing, socket: Socket) -> None:
+        socket.takes = False
+        socket.gate.clear()
+        outgoing.send(b"one ")
+        await _turns()
+        socket.takes = True
+        outgoing.send(b"two ")
+        outgoing.send(b"three")
+        socket.gate.set()
+        await _turns()
+        outgoing.send(b"four")
+
+    expected = [("head", b""), ("sent", b"one "), ("sent", b"two three"), ("written", b"four"), ("last", b"end")]
+    assert _run(act) == (expected, 20)
+
+
+def test_a_provider_that_drains_after_several_parts_has_them_sent_together_from_then_on():
+    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+        outgoing.send(b"a")
+        outgoing.send(b"b")
+        await outgoing.drain()
+        outgoing.send(b"c")
+        outgoing.send(b"d")
+        await outgoing.drain()
+        await _turns()
+
+    expected = [("head", b""), ("written", b"a"), ("written", b"b"), ("sent", b"cd"), ("last", b"end")]
+    assert _run(act) == (expected, 7)
+
+
+def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
+    async def act(outgoing: Outgoing, _socket: Socket) -> None:
+        for piece in (b"a", b"b", b"c"):
+            outgoing.send(piece)
+            await outgoing.drain()
+
+    written = [("written", b"a"), ("written", b"b"), ("written", b"c")]
+    assert _run(act) == ([("head", b""), *written, ("last", b"end")], 6)
+
+
+def test_nothing_is_written_for_a_client_that_has_left():
+    async def run() -> list[tuple[str, bytes]]:
+        socket = Socket()
+        outgoing = Outgoing(socket.deliver, 100, 1_000, socket.write)
+        pump = asyncio.create_task(outgoing.pump())
+        outgoing.start(HEAD)
+        await _turns()
+        outgoing.close()
+        outgoing.send(b"too late")
+        async with asyncio.timeout(10):
+            await pump
+        return socket.came
+
+    assert asyncio.run(run()) == [("head", b"")]
