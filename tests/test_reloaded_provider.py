@@ -88,7 +88,7 @@ def test_after_a_broken_edit_the_version_before_answers_and_the_next_edit_is_loa
         file.write_text(broken)
         await provider.look()
         assert await _names(provider) == ["first"]
-        assert isinstance(loads[0], Exception)
+        assert isinstance(loads[0], Exception | SystemExit)
         file.write_text(SOURCE.replace("NAME", "second"))
         await provider.look()
         assert (await _names(provider), loads[1:]) == (["second"], [None])

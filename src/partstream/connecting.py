@@ -8,15 +8,9 @@ from urllib.parse import urlsplit
 
 from partstream.arguments import Expectation, check
 from partstream.consumer import LanguageModels
-from partstream.consumer.running_request import as_language_model_error
+from partstream.consumer.choosing import choose_model
 from partstream.contract import CheckMode
-from partstream.errors import (
-    CallerError,
-    LanguageModelError,
-    LanguageModelErrorCode,
-    PartstreamError,
-    UnknownModelError,
-)
+from partstream.errors import CallerError
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import AUTO
@@ -155,14 +149,4 @@ async def _asking(
 ) -> AsyncGenerator[LanguageModelChat]:
     async with LanguageModels(contract_mode=contract_mode) as models:
         models.register_language_model_chat_provider(vendor, provider)
-        offered = {one.id: one for one in await models.select_chat_models()}
-        error = models.provider_errors.get(vendor)
-        if error is not None:
-            raise error if isinstance(error, PartstreamError) else as_language_model_error(error, vendor)
-        if not offered:
-            raise LanguageModelError(
-                f"{vendor} lists no language models: name one with model=", LanguageModelErrorCode.NOT_FOUND
-            )
-        if model is not None and model not in offered:
-            raise UnknownModelError(model, tuple(offered))
-        yield offered[model] if model is not None else next(iter(offered.values()))
+        yield await choose_model(models, vendor, model)

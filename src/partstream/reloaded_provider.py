@@ -65,14 +65,14 @@ class ReloadedProvider(LanguageModelChatProvider):
 
     Args:
         loader: Makes the provider.
-        on_load: Told of every load after the first: the error, or None for a new version.
+        on_load: Told of every load after the first: the error, which may be a SystemExit, or None for a new version.
 
     Raises:
         ProviderNotFoundError: The source holds no provider.
         Exception: Any error of the source.
     """
 
-    def __init__(self, loader: ProviderLoader, on_load: Callable[[Exception | None], None]) -> None:
+    def __init__(self, loader: ProviderLoader, on_load: Callable[[BaseException | None], None]) -> None:
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
         self._loader = loader
@@ -103,7 +103,7 @@ class ReloadedProvider(LanguageModelChatProvider):
             # In a thread: the imports of a file may take seconds, and answers must go on.
             provider = await asyncio.to_thread(self._loader.load)
         except (Exception, SystemExit) as error:
-            self._on_load(error if isinstance(error, Exception) else RuntimeError("the file ends the process"))
+            self._on_load(error)
             return
         before, self._version = self._version, _Version(provider, self._did_change.fire)
         before.replace()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from partstream.contract.checker import CodePlace
+from partstream.errors import PartstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ class Fault:
     """What went wrong in a person's own code; its string form is `file, line 3: KeyError: 'seed'`.
 
     Attributes:
-        message: The error's type and text, without its place.
+        message: The error's type and text, without its place; an error of Partstream's own needs no type.
         place: The line that failed; None where no code of the person is involved.
     """
 
@@ -116,6 +117,8 @@ def is_of_provider(frame: FrameType) -> bool:
 def _message_of(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "the file ends the process"
+    if isinstance(error, PartstreamError):  # a sentence for people
+        return said_by(error)
     # The text of a syntax error repeats the place.
     said = error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else said_by(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

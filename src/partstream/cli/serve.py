@@ -175,7 +175,7 @@ def _providers(
     sources: Sequence[str],
     profiles: Sequence[str],
     demo: bool,
-    on_load: Callable[[str, Exception | None], None] | None,
+    on_load: Callable[[str, BaseException | None], None] | None,
 ) -> ServedProviders:
     providers = ServedProviders()
     for source in sources:

@@ -9,29 +9,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import click
-
-from partstream.cli.exit_codes import ExitCode
-from partstream.errors import CallerError
-from partstream.provider_files import SourceLoader, default_name
-from partstream.reloaded_provider import ReloadedProvider
-from partstream.user_code import fault_of
+from partstream.cli.provider_source import load, reloaded
+from partstream.provider_files import default_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from partstream.provider import LanguageModelChatProvider
+    from partstream.reloaded_provider import ReloadedProvider
 
-__all__ = ["ServedProviders", "UnusableProviderError"]
+__all__ = ["ServedProviders"]
 
 _DEMO: Final = "demo"
-
-
-class UnusableProviderError(click.ClickException):
-    """A source cannot be loaded; the exit code is 2, as for wrong options."""
-
-    exit_code = ExitCode.UNUSABLE
 
 
 @dataclass
@@ -48,7 +38,7 @@ class ServedProviders:
     _endings: list[Callable[[], Any]] = field(default_factory=list)
     _reloaded: list[ReloadedProvider] = field(default_factory=list)
 
-    def add_source(self, source: str, *, on_load: Callable[[str, Exception | None], None] | None = None) -> None:
+    def add_source(self, source: str, *, on_load: Callable[[str, BaseException | None], None] | None = None) -> None:
         """Adds the provider of a file or a module.
 
         Args:
@@ -58,20 +48,14 @@ class ServedProviders:
         Raises:
             UnusableProviderError: It cannot be loaded.
         """
-        loader = SourceLoader(source)
-        try:
-            if on_load is None:
-                self._add(default_name(source), loader.load())
-                return
-            reloaded = ReloadedProvider(loader, lambda error: on_load(source, error))
-        except CallerError as error:
-            raise UnusableProviderError(str(error)) from error
-        except (Exception, SystemExit) as error:
-            raise UnusableProviderError(_where_it_failed(source, loader.file, error)) from error
-        self._reloaded.append(reloaded)
+        if on_load is None:
+            self._add(default_name(source), load(source))
+            return
+        provider, loader = reloaded(source, lambda error: on_load(source, error))
+        self._reloaded.append(provider)
         if loader.file is not None:
             self.files.append(loader.file)
-        self._add(default_name(source), reloaded)
+        self._add(default_name(source), provider)
 
     def add_upstreams(self, profiles: Iterable[str | None]) -> None:
         """Adds the provider of each profile's server; None is the one in force.
@@ -122,9 +106,3 @@ class ServedProviders:
             number += 1
             unused = f"{name}-{number}"
         self.by_name[unused] = provider
-
-
-def _where_it_failed(source: str, file: Path | None, error: BaseException) -> str:
-    """What went wrong in a person's own file, and in which line of it."""
-    fault = fault_of(error, file)
-    return f"{source}: {fault}" if fault.place is None else str(fault)

@@ -11,6 +11,7 @@ import click
 
 from partstream.cli.pipes import echo_while_read
 from partstream.serving.listening import DEFAULT_HOST, DEFAULT_PORT, shown_host
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ class Screen(Protocol):
         """The providers have listed their models."""
         ...
 
-    def reloaded(self, source: str, error: Exception | None) -> None:
+    def reloaded(self, source: str, error: BaseException | None) -> None:
         """An edited file was loaded again, or could not be."""
         ...
 
@@ -91,14 +92,12 @@ class TextScreen:
         more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
         echo_while_read(f"  models: {', '.join(models[:_MOST_MODELS]) or 'none'}{more}")
 
-    def reloaded(self, source: str, error: Exception | None) -> None:
+    def reloaded(self, source: str, error: BaseException | None) -> None:
         """Says what became of an edit."""
         if error is None:
             echo_while_read(f"{source} was loaded again")
         else:
-            click.echo(
-                f"{source} cannot be loaded, the version before answers: {type(error).__name__}: {error}", err=True
-            )
+            click.echo(f"{source} cannot be loaded, the version before answers: {fault_of(error)}", err=True)
 
     def draining(self, answers: int, seconds: float) -> None:
         """Says what is waited for."""
@@ -132,9 +131,15 @@ class JsonScreen:
         """Writes the models."""
         _write(type="models", models=list(models))
 
-    def reloaded(self, source: str, error: Exception | None) -> None:
+    def reloaded(self, source: str, error: BaseException | None) -> None:
         """Writes what became of an edit."""
-        _write(type="reloaded", source=source, error=None if error is None else f"{type(error).__name__}: {error}")
+        if error is None:
+            _write(type="reloaded", source=source, error=None)
+            return
+        fault = fault_of(error)
+        place = fault.place
+        where = {} if place is None else {"file": place.file, "line": place.line}
+        _write(type="reloaded", source=source, error=fault.message, **where)
 
     def draining(self, answers: int, seconds: float) -> None:
         """Writes what is waited for."""

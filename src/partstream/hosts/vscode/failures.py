@@ -113,7 +113,7 @@ def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) ->
     fault = fault_of(error, file)
     place = fault.place or (file and CodePlace(str(file), 1))
     return {
-        "message": _reason(error) if says_all(error) else fault.message,
+        "message": fault.message,
         "file": place.file if place else None,
         "line": place.line if place else None,
         "keepsOld": keeps_old,

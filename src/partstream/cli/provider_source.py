@@ -1,0 +1,101 @@
+"""The option that names a person's own provider, and the provider of it; for every command that asks one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.provider_files import ProviderNotFoundError, SourceLoader
+from partstream.reloaded_provider import ReloadedProvider
+from partstream.user_code import fault_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from partstream.provider import LanguageModelChatProvider
+    from partstream.provider_files import ProviderLoader
+
+__all__ = ["UnusableProviderError", "check_beside_provider", "load", "log_as_wanted", "provider_option", "reloaded"]
+
+_Made = TypeVar("_Made")
+
+
+class UnusableProviderError(click.ClickException):
+    """A source cannot be loaded; the exit code is 2, as for wrong options."""
+
+    exit_code = ExitCode.UNUSABLE
+
+
+def provider_option(says: str) -> Callable[[Any], Any]:
+    """The option `--provider`.
+
+    Args:
+        says: What the command does with the provider.
+    """
+    return click.option("--provider", "provider_source", metavar="FILE[:NAME]", help=f"{says} A module works too.")
+
+
+_ALSO_OF_PROVIDERS: Final = frozenset({"logLevel"})
+
+
+def check_beside_provider(options: Mapping[str, Any]) -> None:
+    """Refuses the options of a server beside `--provider`.
+
+    Args:
+        options: The values of the options, by the names of settings or parameters; None, False and empty where not
+            given.
+
+    Raises:
+        UsageError: One of them is given.
+    """
+    names = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
+    given = [names.get(name, name) for name, value in options.items() if value and name not in _ALSO_OF_PROVIDERS]
+    if given:
+        raise click.UsageError(f"--provider: got {', '.join(given)} beside it, expected no option of a server")
+
+
+def log_as_wanted(options: Mapping[str, Any]) -> None:
+    """Logs as much as the settings say, of which a provider has no other."""
+    from partstream.cli.upstream_options import configuration_of  # noqa: PLC0415 - takes 0.2 s to import
+
+    configuration_of(header_variables=(), **{name: options[name] for name in _ALSO_OF_PROVIDERS & options.keys()})
+
+
+def load(source: str) -> LanguageModelChatProvider:
+    """The provider of a file or a module.
+
+    Args:
+        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+
+    Raises:
+        UnusableProviderError: It cannot be loaded; the message names the file and the line.
+    """
+    loader = SourceLoader(source)
+    return _named(source, loader, loader.load)
+
+
+def reloaded(source: str, on_load: Callable[[BaseException | None], None]) -> tuple[ReloadedProvider, ProviderLoader]:
+    """The provider of a file or a module, which follows the edits of the file.
+
+    Args:
+        source: As for :func:`load`.
+        on_load: Told of every load after the first: the error, or None for a new version.
+
+    Raises:
+        UnusableProviderError: It cannot be loaded; the message names the file and the line.
+    """
+    loader = SourceLoader(source)
+    return _named(source, loader, lambda: ReloadedProvider(loader, on_load)), loader
+
+
+def _named(source: str, loader: ProviderLoader, make: Callable[[], _Made]) -> _Made:
+    try:
+        return make()
+    except ProviderNotFoundError as error:
+        raise UnusableProviderError(str(error)) from error
+    except (Exception, SystemExit) as error:
+        fault = fault_of(error, loader.file)
+        said = f"{source}: {fault}" if fault.place is None else str(fault)
+        raise UnusableProviderError(said) from error
