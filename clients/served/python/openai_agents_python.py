@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from lines import MOST_ROUNDS, Told, serve
+from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
+
 from agents import (
     Agent,
     ModelSettings,
@@ -14,9 +18,6 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from lines import MOST_ROUNDS, Told, serve
-from openai import AsyncOpenAI
-from openai.types.shared import Reasoning
 
 MODELS = {"responses": OpenAIResponsesModel, "chat": OpenAIChatCompletionsModel}
 

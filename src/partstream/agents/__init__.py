@@ -1,0 +1,112 @@
+"""Agents of other frameworks as language models: an agent in VS Code's model picker, and behind `partstream serve`.
+
+::
+
+    from pydantic_ai import Agent
+    from partstream.agents import as_model
+
+    provider = as_model(Agent("openai:gpt-5"), name="My agent")
+
+The names below are the public API; each is imported when it is first used, and no framework ever is: whoever has an
+agent has imported its framework.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partstream.agents.adapter import AgentAdapter, AgentPairing, AgentRequest, Decision
+    from partstream.agents.agent_model import AgentModel, as_model
+    from partstream.agents.approvals import ApprovalPolicy, ApproveFunction
+    from partstream.agents.detection import UnknownAgentError, find_adapter
+    from partstream.agents.external_tools import HostTools
+    from partstream.agents.failures import AgentFailedError, FailureKind
+    from partstream.agents.options import ToolActivity
+    from partstream.agents.outputs import (
+        AgentFile,
+        AgentOutput,
+        Approval,
+        ApprovalAsked,
+        ExternalCalls,
+        Handover,
+        InnerCall,
+        InnerResult,
+        KeptState,
+        Question,
+        ResultObject,
+        StepUsage,
+        SubAgentText,
+    )
+
+__all__ = [
+    "AgentAdapter",
+    "AgentFailedError",
+    "AgentFile",
+    "AgentModel",
+    "AgentOutput",
+    "AgentPairing",
+    "AgentRequest",
+    "Approval",
+    "ApprovalAsked",
+    "ApprovalPolicy",
+    "ApproveFunction",
+    "Decision",
+    "ExternalCalls",
+    "FailureKind",
+    "Handover",
+    "HostTools",
+    "InnerCall",
+    "InnerResult",
+    "KeptState",
+    "Question",
+    "ResultObject",
+    "StepUsage",
+    "SubAgentText",
+    "ToolActivity",
+    "UnknownAgentError",
+    "as_model",
+    "find_adapter",
+]
+
+_LAZY = {
+    "AgentAdapter": "adapter",
+    "AgentPairing": "adapter",
+    "AgentRequest": "adapter",
+    "Decision": "adapter",
+    "ApprovalPolicy": "approvals",
+    "ApproveFunction": "approvals",
+    "AgentModel": "agent_model",
+    "as_model": "agent_model",
+    "UnknownAgentError": "detection",
+    "find_adapter": "detection",
+    "HostTools": "external_tools",
+    "AgentFailedError": "failures",
+    "FailureKind": "failures",
+    "AgentFile": "outputs",
+    "AgentOutput": "outputs",
+    "Approval": "outputs",
+    "ApprovalAsked": "outputs",
+    "ExternalCalls": "outputs",
+    "Handover": "outputs",
+    "InnerCall": "outputs",
+    "InnerResult": "outputs",
+    "KeptState": "outputs",
+    "Question": "outputs",
+    "ResultObject": "outputs",
+    "StepUsage": "outputs",
+    "SubAgentText": "outputs",
+    "ToolActivity": "options",
+}
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'partstream.agents' has no attribute {name!r}")
+    return getattr(import_module(f"partstream.agents.{module}"), name)

@@ -1,0 +1,266 @@
+"""Makes a language model of an agent: all that somebody writes who has an agent and wants it in the picker.
+
+::
+
+    from partstream.agents import as_model
+
+    provider = as_model(agent, name="My agent")
+
+In a file for the sidecar, `partstream serve` or `partstream chat`, the agent alone is enough: it is taken as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Unpack
+
+from partstream.agents.adapter import AgentPairing
+from partstream.agents.detection import HOOK, UnknownAgentError, find_adapter, hook_of
+from partstream.agents.external_tools import AUTO
+from partstream.agents.options import AgentOptions, ToolActivity
+from partstream.agents.run import AgentRun, Asking
+from partstream.agents.run_states import RunStates
+from partstream.answer_functions import check_keywords, checked_fields
+from partstream.answering import run_until_cancelled
+from partstream.arguments import FILLED_TEXT, Expectation, check, described, optional
+from partstream.conversation.digest import short_digest
+from partstream.conversation.state_marker import Origin
+from partstream.provider import (
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+from partstream.tokens import CountSource, TokenCount, estimate_tokens
+
+if TYPE_CHECKING:
+    from partstream.agents.approvals import ApprovalPolicy
+    from partstream.agents.external_tools import HostTools
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.provider import ModelFields, Progress
+
+__all__ = ["AgentModel", "as_model"]
+
+_NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
+_NOT_IN_IDS: Final = re.compile(r"[^a-z0-9._-]+")
+
+_ACTIVITIES: Final = tuple(ToolActivity)
+_TOOLS: Final = Expectation(f"one of {', '.join(_ACTIVITIES)}", lambda value: value in _ACTIVITIES)
+_APPROVE: Final = Expectation(
+    '"ask", "never" or a function that takes an Approval and returns whether it is allowed',
+    lambda value: value in ("ask", "never") or callable(value),
+)
+_HOST_TOOLS: Final = Expectation(
+    '"auto", True, False, names of tools, or a function that takes a Tool and returns whether the agent gets it',
+    lambda value: (
+        value == AUTO
+        or isinstance(value, bool)
+        or callable(value)
+        or (isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(one, str) for one in value))
+    ),
+)
+
+
+class AgentModel(LanguageModelChatProvider):
+    """Offers one model, which is an agent; made by :func:`as_model`. Serves any number of requests at once.
+
+    Attributes:
+        information: The model's information.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        information: LanguageModelChatInformation,
+        count_tokens: Callable[[str | ChatMessage], int],
+    ) -> None:
+        self.information = information
+        self._asking = asking
+        self._count_tokens = count_tokens
+
+    @property
+    def framework(self) -> str:
+        """The framework of the agent."""
+        return self._asking.adapter.framework
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """Lists the one model."""
+        del silent, token
+        return (self.information,)
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Runs the agent; a cancellation stops the run and closes the stream of its model.
+
+        Raises:
+            LanguageModelError: The run failed, or ended with nothing to show; an
+                :class:`~partstream.agents.failures.AgentFailedError` for an exception of the framework.
+            Exception: An error of the agent's own code, such as of a tool.
+        """
+        del model
+        await run_until_cancelled(self._run(messages, options, progress), token)
+
+    async def _run(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
+        await AgentRun(self._asking, messages, options, progress).answer()
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """Counts with the function given to :func:`as_model`."""
+        del model, token
+        return self._count_tokens(text)
+
+    def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """Counts with the function given to :func:`as_model`; the count has its source."""
+        del model
+        is_estimate = self._count_tokens is estimate_tokens
+        return TokenCount(self._count_tokens(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
+
+
+def as_model(
+    agent: Any,
+    *,
+    name: str | None = None,
+    tools: ToolActivity | str = ToolActivity.THINKING,
+    approve: ApprovalPolicy = "ask",
+    host_tools: HostTools = AUTO,
+    id: str | None = None,  # noqa: A002 - the name that the model's field has
+    family: str | None = None,
+    version: str = "1",
+    max_input_tokens: int = 128_000,
+    max_output_tokens: int = 16_000,
+    image_input: bool = False,
+    tool_calling: bool | int = True,
+    count_tokens: Callable[[str | ChatMessage], int] = estimate_tokens,
+    tooltip: str | None = None,
+    detail: str | None = None,
+    extra: Mapping[str, Any] = _NO_FIELDS,
+    states: RunStates | None = None,
+    **fields: Unpack[ModelFields],
+) -> AgentModel:
+    """Makes a provider of an agent, of a chat model, or of a function that makes agents.
+
+    Args:
+        agent: An agent or a model of a framework in :data:`partstream.agents.detection.KINDS`; an object with a method
+            `__partstream_model__` that returns an :class:`~partstream.agents.adapter.AgentPairing`; or a function that
+            makes one of these for each request. Such a function may take the host's tools of the request as its one
+            argument, in the framework's own form. It is called once at once, with no tools, to see what it makes.
+        name: The name in the model picker; by default, the agent's own name.
+        tools: How the calls of the agent's own tools are shown: `thinking`, `text` or `off`.
+        approve: Who decides about calls that want to be allowed: `ask` asks the person in the chat, `never` refuses,
+            a function decides.
+        host_tools: Which of the host's tools the agent gets, such as those of VS Code: `auto` for all, False for none,
+            names, or a function that says it of one.
+        id: The model's id; by default, made of the name.
+        family: The model family, by which Copilot picks its prompt; by default, the id.
+        version: The version within the family.
+        max_input_tokens: The most tokens that a prompt may hold.
+        max_output_tokens: The most tokens that an answer may hold.
+        image_input: Whether messages may hold images.
+        tool_calling: Whether the agent may call the host's tools; Copilot's agent mode lists no other models.
+        count_tokens: Counts the tokens of a text or a message; by default, an estimate.
+        tooltip: The text shown when the pointer rests on the model, or None.
+        detail: The text shown beside the name, or None.
+        extra: Further fields that VS Code reads and :class:`~partstream.provider.ModelFields` does not have.
+        states: Keeps stopped runs between requests; by default, in the user's data folder.
+        fields: Further fields that VS Code reads, see :class:`~partstream.provider.ModelFields`.
+
+    Raises:
+        UnknownAgentError: The object is no agent that is known here.
+        InvalidArgumentError: A keyword has a wrong value.
+        UnknownKeywordError: There is no such keyword.
+    """
+    check("as_model.tools", tools, _TOOLS)
+    check("as_model.approve", approve, _APPROVE)
+    check("as_model.host_tools", host_tools, _HOST_TOOLS)
+    check("as_model.name", name, optional(FILLED_TEXT))
+    pairing, factory = _paired(agent)
+    shown = name or _own_name(pairing)
+    model_id = id or _NOT_IN_IDS.sub("-", shown.lower()).strip("-") or "agent"
+    keywords: dict[str, Any] = {
+        "family": family,
+        "version": version,
+        "max_input_tokens": max_input_tokens,
+        "max_output_tokens": max_output_tokens,
+        "tooltip": tooltip,
+        "detail": detail,
+    }
+    check_keywords(
+        {**keywords, "id": id, "image_input": image_input, "tool_calling": tool_calling}
+        | {"count_tokens": count_tokens, "extra": extra}
+    )
+    information = LanguageModelChatInformation(
+        **{**keywords, "family": family or model_id},
+        id=model_id,
+        name=shown,
+        capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
+        extra=checked_fields(fields, extra),
+    )
+    wanted = host_tools if isinstance(host_tools, str) or callable(host_tools) else _kept(host_tools)
+    asking = Asking(
+        pairing=pairing,
+        factory=factory,
+        options=AgentOptions(ToolActivity(tools), approve, wanted),
+        origin=Origin(short_digest(f"agent {pairing.adapter.framework}"), model_id),
+        model_id=model_id,
+        states=states or RunStates(),
+    )
+    return AgentModel(asking, information, count_tokens)
+
+
+def _kept(host_tools: bool | Iterable[str]) -> HostTools:
+    return host_tools if isinstance(host_tools, bool) else frozenset(host_tools)
+
+
+def _paired(agent: Any) -> tuple[AgentPairing, Callable[[Sequence[Any]], Any] | None]:
+    """The agent with its adapter, and the factory of agents if it is one."""
+    if (pairing := _pairing_of(agent)) is not None:
+        return pairing, None
+    if not callable(agent):
+        raise UnknownAgentError(described(agent))
+    if inspect.iscoroutinefunction(agent):
+        raise UnknownAgentError(f"an async function, {getattr(agent, '__name__', agent)!r}")
+    factory = _factory(agent)
+    made = factory(())
+    if (pairing := _pairing_of(made)) is None:
+        raise UnknownAgentError(f"a function that makes {described(made)}")
+    return pairing, factory
+
+
+def _factory(make: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
+    """A function that makes agents, as one of the host's tools."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):  # a function without a signature, such as one written in C
+        return lambda _tools: make()
+    takes_tools = any(
+        one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL) for one in parameters
+    )
+    return make if takes_tools else lambda _tools: make()
+
+
+def _pairing_of(agent: Any) -> AgentPairing | None:
+    if (hook := hook_of(agent)) is not None:
+        said = hook()
+        if isinstance(said, AgentPairing):
+            return said
+        expected = "an AgentPairing; a provider needs no as_model"
+        raise UnknownAgentError(f"an object whose {HOOK} returned {described(said)}, expected {expected}")
+    adapter = find_adapter(agent)
+    return None if adapter is None else AgentPairing(agent, adapter)
+
+
+def _own_name(pairing: AgentPairing) -> str:
+    own = getattr(pairing.agent, "name", None)
+    return own if isinstance(own, str) and own.strip() else f"{pairing.adapter.framework} agent"

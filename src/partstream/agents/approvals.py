@@ -1,0 +1,89 @@
+"""Calls of an agent's own tools that want to be allowed: who decides, how a person is asked, and what they answered.
+
+No provider can open a dialog, so a person is asked in the answer and decides in the next message (facts on agents,
+section 4). Nothing is ever allowed in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from partstream.agents.activity import shown_call
+from partstream.agents.adapter import Decision
+from partstream.agents.markdown import inline_code
+from partstream.agents.outputs import Approval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ApprovalPolicy", "ApproveFunction", "decided_by", "question_of", "read_reply"]
+
+ApproveFunction: TypeAlias = Callable[[Approval], "bool | Awaitable[bool]"]
+"""Says of a call whether the agent may run it."""
+
+ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction
+"""Who decides: the person, nobody (every call is refused), or a function."""
+
+_REFUSED: Final = "Calls of this tool are not allowed here."
+_DECLINED: Final = "The person did not allow this call."
+_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "allow", "run", "go", "sure", "ja", "oui"})
+_NO: Final = frozenset({"no", "n", "deny", "denied", "reject", "stop", "cancel", "never", "nein", "non"})
+_NUMBERS: Final = re.compile(r"(?:yes|run|allow|approve)?[\s,:]*(\d+(?:[\s,]+(?:and\s+)?\d+)*)", re.IGNORECASE)
+
+
+async def decided_by(policy: ApprovalPolicy, approvals: Sequence[Approval]) -> dict[str, Decision] | None:
+    """What a policy decides, by call id; None where the person has to be asked."""
+    if policy == "ask":
+        return None
+    decisions: dict[str, Decision] = {}
+    for approval in approvals:
+        allowed = False
+        if callable(policy):
+            said = policy(approval)
+            allowed = (await said if isawaitable(said) else said) is True
+        decisions[approval.call_id] = Decision(allowed, "" if allowed else _REFUSED)
+    return decisions
+
+
+def question_of(approvals: Sequence[Approval]) -> str:
+    """The text that asks a person, in Markdown: what the agent wants to run, and how to answer."""
+    if len(approvals) == 1:
+        [only] = approvals
+        because = f"\n\n{only.reason}" if only.reason else ""
+        return f"The agent wants to run {inline_code(shown_call(only))}.{because}\n\nReply *yes* to run it, or *no*."
+    lines = [
+        f"{number}. {inline_code(shown_call(one))}" + (f" ({one.reason})" if one.reason else "")
+        for number, one in enumerate(approvals, 1)
+    ]
+    return "\n".join(
+        [
+            f"The agent wants to run {len(approvals)} tools:",
+            "",
+            *lines,
+            "",
+            "Reply *yes* to run them all, *no* to run none, or the numbers of those to run.",
+        ]
+    )
+
+
+def read_reply(reply: str, approvals: Sequence[Approval]) -> dict[str, Decision]:
+    """What a person has decided, by call id. Only a clear *yes* allows a call; any other text is the reason for not
+    running it, which the model gets to read."""
+    words = re.findall(r"[^\W\d_]+|\d+", reply.lower())
+    if words and all(word in _YES or word in {"please", "it", "them", "all", "do"} for word in words):
+        if any(word in _YES for word in words):
+            return {one.call_id: Decision(approved=True) for one in approvals}
+    elif numbers := _NUMBERS.fullmatch(reply.strip().rstrip(".")):
+        chosen = {int(number) for number in re.findall(r"\d+", numbers[1])}
+        if len(approvals) > 1 and chosen <= set(range(1, len(approvals) + 1)):
+            return {
+                one.call_id: Decision(number in chosen, "" if number in chosen else _DECLINED)
+                for number, one in enumerate(approvals, 1)
+            }
+    reason = (
+        _DECLINED if not words or (words[0] in _NO and len(words) == 1) else f"{_DECLINED} They said: {reply.strip()}"
+    )
+    return {one.call_id: Decision(approved=False, reason=reason) for one in approvals}

@@ -1,0 +1,119 @@
+"""Which framework an object is of, by the modules of its classes and by its attributes; imports no framework.
+
+The table below is the only place outside their folders that names frameworks. An object may also say itself what it
+is, by a method `__partstream_model__` that returns a provider or an :class:`~partstream.agents.adapter.AgentPairing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from partstream.agents.adapter import AgentAdapter
+
+__all__ = ["HOOK", "KINDS", "AgentKind", "UnknownAgentError", "find_adapter", "hook_of", "is_agent", "kind_of"]
+
+HOOK: Final = "__partstream_model__"
+"""The name of the method by which an object says itself how it is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """One kind of objects that can be asked as a model.
+
+    Attributes:
+        title: What such an object is, for people.
+        module: The module, or the package, of one of the object's classes.
+        attributes: The attributes that it has; what else comes from the package has not all of them.
+        adapter: Our module whose `ADAPTER` runs it.
+        is_model: Whether it is a bare model: in a file that holds an agent too, the agent is meant.
+    """
+
+    title: str
+    module: str
+    attributes: tuple[str, ...]
+    adapter: str
+    is_model: bool = False
+
+
+KINDS: Final[tuple[AgentKind, ...]] = (
+    AgentKind("a pydantic-ai agent", "pydantic_ai", ("run_stream_events",), "partstream.agents.pydantic_ai"),
+    AgentKind(
+        "a compiled LangGraph graph", "langgraph", ("astream", "get_graph"), "partstream.agents.langchain.graphs"
+    ),
+    AgentKind(
+        "a LangChain chat model",
+        "langchain_core.language_models",
+        ("astream", "bind_tools"),
+        "partstream.agents.langchain.chat_models",
+        is_model=True,
+    ),
+    AgentKind("an agent of the OpenAI Agents SDK", "agents", ("handoffs", "clone"), "partstream.agents.openai_agents"),
+    AgentKind(
+        "an agent of the Microsoft Agent Framework",
+        "agent_framework",
+        ("run", "create_session"),
+        "partstream.agents.agent_framework",
+    ),
+)
+"""The kinds of objects, the first that fits counts."""
+
+
+class UnknownAgentError(CallerError):
+    """An object is no agent that is known here.
+
+    Attributes:
+        got: What the object is.
+    """
+
+    def __init__(self, got: str) -> None:
+        known = ", ".join(kind.title for kind in KINDS)
+        super().__init__(
+            f"as_model: got {got}, expected {known}, an object with a method `{HOOK}`, "
+            "or a function that makes one of these"
+        )
+        self.got = got
+
+
+def kind_of(value: object) -> AgentKind | None:
+    """The row of an object; None for an object of no known kind. Never raises: a module may hold anything."""
+    try:
+        modules = [str(one.__module__) for one in type(value).__mro__]
+        return next((kind for kind in KINDS if _fits(kind, modules, value)), None)
+    except Exception:  # proxies of some libraries fail at every look
+        return None
+
+
+def hook_of(value: object) -> Callable[[], Any] | None:
+    """The bound method by which an object says what it is; None for an object without one, and for a class."""
+    try:
+        hook = None if isinstance(value, type) else getattr(value, HOOK, None)
+        # Proxies and mocks answer every name; only a method of the class was written on purpose.
+        return hook if callable(hook) and any(HOOK in vars(one) for one in type(value).__mro__) else None
+    except Exception:  # as in `kind_of`
+        return None
+
+
+def is_agent(value: object) -> bool:
+    """Whether an object can be asked as a model by :func:x."""
+    return hook_of(value) is not None or kind_of(value) is not None
+
+
+def find_adapter(value: object) -> AgentAdapter | None:
+    """The adapter of an object by the table, imported now; None for an object of no known kind."""
+    kind = kind_of(value)
+    if kind is None:
+        return None
+    adapter: AgentAdapter = import_module(kind.adapter).ADAPTER
+    return adapter
+
+
+def _fits(kind: AgentKind, modules: list[str], value: object) -> bool:
+    is_of = any(module == kind.module or module.startswith(f"{kind.module}.") for module in modules)
+    return is_of and not isinstance(value, type) and all(hasattr(value, name) for name in kind.attributes)

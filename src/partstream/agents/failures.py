@@ -1,0 +1,115 @@
+"""What the exceptions of agents' frameworks become: errors of our tree, with the exception as their cause."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamHTTPError, UpstreamTimeoutError
+from partstream.errors.upstream import TimeoutPhase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["AgentFailedError", "AgentSaidNothingError", "FailureKind", "failure_of"]
+
+_MOST_SAID: Final = 2000
+"""The most characters of an exception's text in a message."""
+
+
+class FailureKind(StrEnum):
+    """What an exception of a framework means."""
+
+    LIMIT = "limit"
+    """A limit of the run was reached: requests, steps, turns, tokens."""
+    MODEL = "model"
+    """The model behaved in a way that the framework cannot use, such as calls that fail again and again."""
+    HTTP = "http"
+    """The model's server answered with an error status."""
+    TIMEOUT = "timeout"
+    """The run or the model exceeded a limit of time."""
+    REFUSED = "refused"
+    """The model, a filter or a guardrail refused."""
+    CANCELLED = "cancelled"
+    """The run was cancelled by the framework or the agent's own code."""
+    USAGE = "usage"
+    """The agent, or how it was set up, is wrong."""
+    TOOL = "tool"
+    """One of the agent's own tools failed, and the framework gave up."""
+
+
+_SAYS: Final[Mapping[FailureKind, str]] = {
+    FailureKind.LIMIT: "the agent reached a limit of its run",
+    FailureKind.MODEL: "the agent's model behaved in a way that the agent cannot use",
+    FailureKind.HTTP: "the server of the agent's model refused",
+    FailureKind.TIMEOUT: "the agent exceeded its limit of time",
+    FailureKind.REFUSED: "the agent refused to answer",
+    FailureKind.CANCELLED: "the agent's run was cancelled",
+    FailureKind.USAGE: "the agent is not set up in the right way",
+    FailureKind.TOOL: "a tool of the agent failed",
+}
+_CODES: Final[Mapping[FailureKind, LanguageModelErrorCode]] = {
+    FailureKind.LIMIT: LanguageModelErrorCode.BLOCKED,
+    FailureKind.REFUSED: LanguageModelErrorCode.BLOCKED,
+}
+
+
+class AgentFailedError(LanguageModelError):
+    """An agent failed; its exception is the `__cause__`.
+
+    Attributes:
+        framework: The agent's framework.
+        kind: What the exception means.
+        error_type: The name of the exception's class.
+    """
+
+    def __init__(self, framework: str, kind: FailureKind, error_type: str, said: str) -> None:
+        message = f"{_SAYS[kind]}: {said or error_type} ({framework}, {error_type})"
+        super().__init__(message, _CODES.get(kind, LanguageModelErrorCode.UNSPECIFIED))
+        self.framework = framework
+        self.kind = kind
+        self.error_type = error_type
+
+
+class AgentSaidNothingError(LanguageModelError):
+    """A run ended without text, a call of a tool or a file: VS Code would show no more than that nothing came.
+
+    Attributes:
+        framework: The agent's framework.
+        finish_reason: Why the model stopped, in its provider's words; None where nobody said it.
+    """
+
+    def __init__(self, framework: str, finish_reason: str | None) -> None:
+        because = f" (finish reason: {finish_reason})" if finish_reason else ""
+        super().__init__(f"the agent ended its run without text and without a call of a tool{because}")
+        self.framework = framework
+        self.finish_reason = finish_reason
+
+
+def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind]) -> Exception:
+    """The error of our tree for an exception of a run; the exception itself if no row names its class.
+
+    An exception that no row names is one of the person's own code, such as of a tool: a host names its file and line.
+
+    Args:
+        error: The exception.
+        framework: The agent's framework.
+        kinds: What the exceptions of the framework mean, by the name of their class or of a base class.
+    """
+    if isinstance(error, LanguageModelError):
+        return error
+    kind = next((kinds[one.__name__] for one in type(error).__mro__ if one.__name__ in kinds), None)
+    if kind is None:
+        return error
+    said = _said_by(error)
+    status = getattr(error, "status_code", None)
+    if kind is FailureKind.HTTP and type(status) is int:
+        return UpstreamHTTPError(status, provider_message=said)
+    if kind is FailureKind.TIMEOUT:
+        return UpstreamTimeoutError(TimeoutPhase.TOTAL, None, advice=said)
+    return AgentFailedError(framework, kind, type(error).__name__, said)
+
+
+def _said_by(error: Exception) -> str:
+    text = str(error).strip()
+    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}…"
