@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import UnusableConfigurationError, configuration_of, upstream_options
 from partstream.configuration import Given
 from partstream.configuration.examination import examine
 from partstream.configuration.findings import Finding, Verdict
 from partstream.configuration.model_trial import MOST_TOKENS
+from partstream.configuration.provider_examination import examine_provider
 
 __all__ = ["command"]
 
@@ -26,26 +29,41 @@ _STYLES: Final = {Verdict.FINE: "green", Verdict.WARNING: "yellow", Verdict.PROB
 
 
 @click.command("doctor", short_help="Find out what keeps a model from answering.")
+@provider_option("Look at the provider of this Python file, in place of a server.")
 @upstream_options
-@click.option("--model", "model_id", metavar="M", help="A model that the server should list.")
+@click.option("--model", "model_id", metavar="M", help="A model that the server or the provider should list.")
 @click.option(
     "--ask", "asks", is_flag=True, help=f"Also ask the model for {MOST_TOKENS} tokens at the most, which may cost."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-def command(*, model_id: str | None, asks: bool, as_json: bool, **options: Any) -> None:
+def command(*, provider_source: str | None, model_id: str | None, asks: bool, as_json: bool, **options: Any) -> None:
     """Find out what keeps a model from answering.
 
     Reads the settings, gets the key, connects to the server, requests its list of models, and sends an empty request to
     the endpoint of each protocol, to find out which it speaks. Sends no prompt to a model without --ask, so the server
     charges nothing. The exit code is 0 without a problem (warnings may occur), 1 with a problem,
     and 2 if a setting is invalid.
+
+    With --provider: runs the file, lists its models, checks what they say of themselves and counts a few tokens; with
+    --ask, also asks one question and checks the answer by the contract. A fault is named with its file and line.
     """
+    if provider_source is not None:
+        check_beside_provider(options)
+        log_as_wanted(options)
+        with redirect_stdout(sys.stderr):  # what the file prints is no finding
+            findings = asyncio.run(examine_provider(provider_source, model_id, asks=asks))
+        _end(findings, as_json=as_json)
     more = {} if model_id is None else {"defaultModel": Given(model_id, "--model")}
     try:
         findings = asyncio.run(examine(configuration_of(more, **options), asks=asks))
     except UnusableConfigurationError as error:
         _show([Finding("settings", Verdict.PROBLEM, error.message)], as_json=as_json)
         sys.exit(ExitCode.UNUSABLE)
+    _end(findings, as_json=as_json)
+
+
+def _end(findings: list[Finding], *, as_json: bool) -> NoReturn:
+    """Shows what was found, and ends with the code that says how bad it is."""
     _show(findings, as_json=as_json)
     has_problem = any(finding.verdict is Verdict.PROBLEM for finding in findings)
     sys.exit(ExitCode.FOUND if has_problem else ExitCode.FINE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import aclosing, redirect_stdout
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 from rich.cells import cell_len
@@ -15,16 +15,20 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
+from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import gateway_of, upstream_options
 from partstream.configuration import Given
 from partstream.configuration.advice import explained
-from partstream.errors import LanguageModelError
+from partstream.consumer import LanguageModels
+from partstream.consumer.choosing import offered_models
+from partstream.errors import LanguageModelError, PartstreamError
 from partstream.json_codec import dumps
 from partstream.models.identity import parse_identity
 from partstream.models.information import capabilities_of, information_of, summary_of
 from partstream.models.limits import LimitPolicy, limits_of
 from partstream.models.records import Source
+from partstream.provider_files import default_name
 from partstream.upstreams.detection import open_upstream
 from partstream.upstreams.fetching import DocumentFetcher
 from partstream.upstreams.model_list import ModelList
@@ -37,12 +41,14 @@ if TYPE_CHECKING:
     from partstream.models.filters import OfferedModel
     from partstream.models.limits import LimitSettings
     from partstream.models.records import Fact
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.upstreams.configuration import GatewayConfiguration
 
 __all__ = ["command"]
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
+@provider_option("List the models of this Python file's provider, in place of a server's.")
 @upstream_options
 @click.option("--allow", multiple=True, metavar="GLOB", help="List only models whose id matches; repeat for more.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Leave out models whose id matches; repeat for more.")
@@ -57,6 +63,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def command(
     *,
+    provider_source: str | None,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
     limit_policy: str | None,
@@ -68,7 +75,14 @@ def command(
 
     Every limit and capability has its source: the server's list, the server's details about the model, or an
     assumption (default). The exit code is 0, or 3 if the server gives no list.
+
+    With --provider, all of it is from the provider's own code; a fault of that is named with its file and line.
     """
+    if provider_source is not None:
+        check_beside_provider({**options, "allow": allow, "deny": deny, "limit_policy": limit_policy})
+        log_as_wanted(options)
+        _show_provider(provider_source, as_json=as_json)
+        return
     given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
     places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
     more = {name: Given(value, places[name]) for name, value in given.items() if value}
@@ -77,15 +91,38 @@ def command(
     try:
         models = asyncio.run(_offered(configuration, details))
     except LanguageModelError as error:
-        console = make_console(stderr=True)
-        said = escape(printable(explained(error, configuration)))
-        console.print(f"[red]{said}[/red]")
-        sys.exit(ExitCode.FAILED)
+        _fail(explained(error, configuration))
     rows = [_row(model, selection.limits) for model in models]
     if as_json:
         click.echo(dumps(rows))
     else:
         _show(rows, make_console(), _NONE_LEFT if selection.allow or selection.deny else _NONE_LISTED)
+
+
+def _fail(said: str) -> NoReturn:
+    make_console(stderr=True).print(f"[red]{escape(printable(said))}[/red]", soft_wrap=True)
+    sys.exit(ExitCode.FAILED)
+
+
+def _show_provider(source: str, *, as_json: bool) -> None:
+    """The models of a person's own provider."""
+    provider = load(source)
+    try:
+        with redirect_stdout(sys.stderr):  # what the file prints is no model
+            listed = asyncio.run(_listed(provider, default_name(source)))
+    except PartstreamError as error:
+        _fail(str(error))
+    rows = [_own_row(model) for model in listed]
+    if as_json:
+        click.echo(dumps(rows))
+    else:
+        _show(rows, make_console(), f"{source} lists no models.", legend="")
+
+
+async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[LanguageModelChatInformation]:
+    async with LanguageModels(on_provider_error=lambda vendor, error: None) as models:
+        models.register_language_model_chat_provider(vendor, provider)
+        return [model.information for model in await offered_models(models, vendor)]
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[OfferedModel]:
@@ -119,6 +156,29 @@ def _row(model: OfferedModel, settings: LimitSettings) -> dict[str, Any]:
     }
 
 
+def _own_row(information: LanguageModelChatInformation) -> dict[str, Any]:
+    """One model of a person's own provider as JSON."""
+    capabilities = information.capabilities
+    window = information.extra.get("maxContextWindowTokens")
+    return {
+        "id": information.id,
+        "name": information.name,
+        "provider": None,
+        "family": information.family,
+        "version": information.version,
+        "maxInputTokens": _of_provider(information.max_input_tokens, "max_input_tokens"),
+        "maxOutputTokens": _of_provider(information.max_output_tokens, "max_output_tokens"),
+        "contextWindow": None if window is None else _of_provider(window, "maxContextWindowTokens"),
+        "toolCalling": _of_provider(capabilities.tool_calling, "tool_calling"),
+        "imageInput": _of_provider(capabilities.image_input, "image_input"),
+        "summary": information.detail or "",
+    }
+
+
+def _of_provider(value: object, field: str) -> dict[str, Any]:
+    return {"value": value, "source": Source.PROVIDER.value, "field": field}
+
+
 def _with_source(fact: Fact[Any]) -> dict[str, Any]:
     return {"value": fact.value, "source": fact.source.value, "field": fact.field}
 
@@ -133,13 +193,14 @@ _NONE_LISTED: Final = "The server lists no language models; name those that you 
 _NONE_LEFT: Final = "The server lists no language models that pass the filters."
 
 
-def _show(rows: Sequence[dict[str, Any]], console: Console, none: str) -> None:
+def _show(rows: Sequence[dict[str, Any]], console: Console, none: str, legend: str = _LEGEND) -> None:
     """Shows a line for each model; an id is never cut and never broken, however narrow the terminal is.
 
     Args:
         rows: The models.
         console: Where they are shown.
         none: What is said where there are none.
+        legend: What the marks of the numbers mean.
     """
     if not rows:
         console.print(none, soft_wrap=True)
@@ -154,7 +215,8 @@ def _show(rows: Sequence[dict[str, Any]], console: Console, none: str) -> None:
     else:
         for row in cells:
             _show_below_each_other(row, console)
-    console.print(Text(_LEGEND, "dim"))
+    if legend:
+        console.print(Text(legend, "dim"))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

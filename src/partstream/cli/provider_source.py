@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -92,7 +94,8 @@ def reloaded(source: str, on_load: Callable[[BaseException | None], None]) -> tu
 
 def _named(source: str, loader: ProviderLoader, make: Callable[[], _Made]) -> _Made:
     try:
-        return make()
+        with redirect_stdout(sys.stderr):  # what the file prints is no output of the command
+            return make()
     except ProviderNotFoundError as error:
         raise UnusableProviderError(str(error)) from error
     except (Exception, SystemExit) as error:

@@ -29,6 +29,8 @@ class Source(StrEnum):
     """The server's details about the single model: its endpoints, or its own page."""
     CONFIGURATION = "configuration"
     """A person's settings."""
+    PROVIDER = "provider"
+    """The code of a person's own provider."""
     DEFAULT = "default"
     """None: the fact is assumed."""
 

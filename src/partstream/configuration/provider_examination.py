@@ -1,0 +1,222 @@
+"""Checks a person's own provider as far as a host will use it, and says what to do; asks it only if it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
+
+from partstream.cancellation import CancellationToken
+from partstream.configuration.findings import Finding, Verdict
+from partstream.consumer import LanguageModels
+from partstream.contract import Level
+from partstream.contract.json_values import find_non_json
+from partstream.errors import PartstreamError
+from partstream.messages import ChatMessage
+from partstream.parts import TextPart, ToolCallPart
+from partstream.provider import ModelFields
+from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
+from partstream.settings.errors import closest_name
+from partstream.tokens import CountSource
+from partstream.tokens.sourced import SourcedTokenCounts
+from partstream.user_code import failing_place, fault_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from partstream.consumer import LanguageModelChat
+    from partstream.contract import Violation
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+
+__all__ = ["examine_provider"]
+
+_QUESTION: Final = "Say yes."
+_NOT_ASKED: Final = "no question was asked; `--ask` asks one"
+_MEND: Final = "mend this line"
+_MOST_NAMES: Final = 10
+
+
+async def examine_provider(source: str, model_id: str | None = None, *, asks: bool = False) -> list[Finding]:
+    """Runs all checks in the order in which a host needs them; leaves out the checks that depend on a failed one.
+
+    Args:
+        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+        model_id: The model that counts tokens and is asked; None for the first one.
+        asks: Whether it is asked one short question, which may cost something.
+    """
+    loader = SourceLoader(source)
+    try:
+        # In a thread, as hosts load it: a file may run an event loop of its own.
+        provider = await asyncio.to_thread(loader.load)
+    except ProviderNotFoundError as error:
+        return [Finding("provider", Verdict.PROBLEM, str(error), f"expected: {error.expected}")]
+    except (Exception, SystemExit) as error:
+        return [Finding("provider", Verdict.PROBLEM, str(fault_of(error, loader.file)), _advice_on_load(error))]
+    loaded = Finding("provider", Verdict.FINE, f"{source} was loaded, and holds a {type(provider).__name__}")
+    try:
+        return [loaded, *await _Examination(provider, default_name(source)).run(model_id, asks=asks)]
+    finally:
+        aclose: Any = getattr(provider, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+def _advice_on_load(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install what brings the module {error.name} for {sys.executable}"
+    if isinstance(error, SystemExit):
+        return "put what ends the process below `if __name__ == '__main__':`"
+    return _MEND
+
+
+@dataclass(slots=True)
+class _Examination:
+    """The checks of one provider that could be loaded.
+
+    Attributes:
+        provider: The provider.
+        vendor: The name that errors give it.
+        violations: The rules of the contract that its answer broke.
+    """
+
+    provider: LanguageModelChatProvider
+    vendor: str
+    violations: list[Violation] = field(default_factory=list)
+
+    async def run(self, model_id: str | None, *, asks: bool) -> list[Finding]:
+        """What was found, in the order of the checks."""
+        models = LanguageModels(
+            on_violation=lambda vendor, model, violation: self.violations.append(violation),
+            on_provider_error=lambda vendor, error: None,  # the list's own finding tells it
+        )
+        async with models:
+            models.register_language_model_chat_provider(self.vendor, self.provider)
+            listed = await models.select_chat_models()
+            error = models.provider_errors.get(self.vendor)
+            if error is not None:
+                advice = _advice_on_error(error)
+                return [Finding("models", Verdict.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
+            if not listed:
+                return [Finding("models", Verdict.WARNING, "it lists none, so nothing shows in the picker")]
+            findings = [Finding("models", Verdict.FINE, _count_of(listed), "" if asks else _NOT_ASKED)]
+            for model in listed:
+                findings += _information(model.information)
+            chosen = next((model for model in listed if model_id in (None, model.id)), None)
+            if chosen is None:
+                return [*findings, Finding("model", Verdict.PROBLEM, f"it does not list {model_id}", "--model chooses")]
+            findings.append(await self._tokens(chosen))
+            if asks:
+                findings += await self._asked(chosen)
+            return findings
+
+    async def _tokens(self, model: LanguageModelChat) -> Finding:
+        """Whether it counts a text and a message, as VS Code asks it to before every request."""
+        told = []
+        for what in ("twelve chars", ChatMessage.user("twelve chars")):
+            try:
+                count: object = await self.provider.provide_token_count(model.information, what, CancellationToken())
+            except Exception as error:
+                says = f"counting a {_kind_of(what)} failed: {fault_of(error)}"
+                return Finding("token counts", Verdict.PROBLEM, says, _MEND)
+            if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+                says = f"counting a {_kind_of(what)} gave {count!r}, expected a whole number of 0 or more"
+                return Finding("token counts", Verdict.PROBLEM, says)
+            told.append(f"{count} for a {_kind_of(what)} of 12 characters")
+            if count == 0:
+                says = f"a {_kind_of(what)} of 12 characters counts 0, so VS Code never shortens a conversation"
+                return Finding("token counts", Verdict.WARNING, says, "count_tokens= counts")
+        return Finding("token counts", Verdict.FINE, f"{', '.join(told)}{self._source_of_counts(model)}")
+
+    def _source_of_counts(self, model: LanguageModelChat) -> str:
+        if not isinstance(self.provider, SourcedTokenCounts):
+            return ""
+        is_estimate = self.provider.token_count(model.information, "twelve chars").source is CountSource.ESTIMATED
+        return ", estimated" if is_estimate else ""
+
+    async def _asked(self, model: LanguageModelChat) -> list[Finding]:
+        """What came of one question."""
+        text, calls = 0, 0
+        response = model.stream(_QUESTION)
+        try:
+            async for part in response:
+                text += len(part.value) if isinstance(part, TextPart) else 0
+                calls += isinstance(part, ToolCallPart)
+        except PartstreamError as error:
+            return [*self._broken(), Finding("answer", Verdict.PROBLEM, f"{error}", _advice_on_error(error))]
+        if not text:
+            says = f"{model.id} answered without text" + (f", with {calls} tool calls" if calls else "")
+            return [*self._broken(), Finding("answer", Verdict.PROBLEM, says, "VS Code shows an error in its place")]
+        usage = "" if response.usage is not None else ", without a usage: VS Code's count of tokens is an estimate"
+        said = f"{model.id} answered {text} characters{usage}"
+        return [*self._broken(), Finding("answer", Verdict.FINE, said)]
+
+    def _broken(self) -> Iterator[Finding]:
+        """The rules that the answer broke, each once; that of errors is told by the error."""
+        by_rule = {violation.rule.id: violation for violation in reversed(self.violations)}
+        for violation in reversed(by_rule.values()):
+            if violation.rule.id != "failure.language-model-error":
+                verdict = Verdict.PROBLEM if violation.rule.level is Level.MUST else Verdict.WARNING
+                yield Finding("contract", verdict, str(violation), "docs/contract.md explains every rule")
+
+
+def _kind_of(what: str | ChatMessage) -> str:
+    return "text" if isinstance(what, str) else "message"
+
+
+def _advice_on_error(error: BaseException) -> str:
+    caused = error.__cause__ or error
+    return _MEND if failing_place(caused) is not None else ""
+
+
+def _count_of(listed: Sequence[LanguageModelChat]) -> str:
+    names = ", ".join(model.id for model in listed[:_MOST_NAMES])
+    more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
+    return f"it lists {len(listed)} model{'' if len(listed) == 1 else 's'}: {names}{more}"
+
+
+# ---- the information about a model ----
+
+
+def _information(model: LanguageModelChatInformation) -> Iterator[Finding]:
+    """What of a model's information keeps it from being used; one line where nothing does."""
+    odd = [
+        Finding("information", verdict, f"{model.id}: {says}", advice)
+        for finds, verdict, says, advice in _CHECKS
+        if finds(model)
+    ]
+    yield from odd
+    yield from _extra(model)
+    if not odd:
+        limits = f"{model.max_input_tokens:,} tokens in, {model.max_output_tokens:,} out"
+        yield Finding("information", Verdict.FINE, f"{model.id}: {model.name}, {limits}")
+
+
+_Check = tuple["Callable[[LanguageModelChatInformation], bool]", Verdict, str, str]
+_CHECKS: Final[tuple[_Check, ...]] = (
+    (lambda model: not model.name.strip(), Verdict.PROBLEM, "its name is empty", "the picker shows the name"),
+    (
+        lambda model: not model.capabilities.tool_calling,
+        Verdict.WARNING,
+        "it says that it calls no tools, so agent mode does not list it",
+        "tool_calling=True, if it may be listed there; it need not call any",
+    ),
+    (
+        lambda model: model.max_input_tokens < 4_000,
+        Verdict.WARNING,
+        "its prompt limit is below 4,000 tokens, which the instructions of agent mode alone exceed",
+        "max_input_tokens= is the most tokens that a prompt may hold",
+    ),
+)
+"""What is looked at: what finds it, how bad it is, what is said, what helps."""
+
+
+def _extra(model: LanguageModelChatInformation) -> Iterator[Finding]:
+    if odd := find_non_json(model.extra, "extra"):
+        yield Finding("information", Verdict.PROBLEM, f"{model.id}: {odd}", "VS Code takes JSON values alone")
+    known: Mapping[str, object] = get_type_hints(ModelFields)
+    for name in model.extra:
+        meant = None if name in known else closest_name(name, tuple(known))
+        if meant is not None:
+            says = f"{model.id}: VS Code reads no field {name}"
+            yield Finding("information", Verdict.WARNING, says, f"{meant}, perhaps?")
