@@ -118,9 +118,30 @@ class SourceLoader:
             ProviderNotFoundError: The file or module does not exist, or does not hold exactly one provider.
             Exception: Any error that the source raises when it runs.
         """
-        module = _run(self._file_spec() if self._is_file else self._module_spec())
+        return self.provider_of(self.module())
+
+    def module(self) -> ModuleType:
+        """Runs the source.
+
+        Raises:
+            ProviderNotFoundError: The file or module does not exist.
+            Exception: Any error that the source raises when it runs.
+        """
+        return _run(self._file_spec() if self._is_file else self._module_spec())
+
+    def provider_of(self, module: ModuleType) -> LanguageModelChatProvider:
+        """The provider of the source that has run.
+
+        Raises:
+            ProviderNotFoundError: The module does not hold exactly one provider.
+        """
         found = _pick(module, self._attribute, self._source)
         return found() if isinstance(found, type) else found
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that the source names, or None."""
+        return self._attribute
 
     def _file_spec(self) -> ModuleSpec:
         assert self._path is not None  # noqa: S101 - for the type checker: it is a file

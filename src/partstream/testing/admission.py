@@ -18,22 +18,23 @@ from partstream.testing.faults import Situation, apply_faults
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.replaying import CURRENT, Plan, noting_bugs
-from partstream.testing.scripted import choose_scenario, find_choice, play
+from partstream.testing.scripted import choose_scenario, dressed, find_choice, play
 from partstream.testing.served import ARGUMENT_SIZE, ENDPOINTS, reply_identity
 from partstream.testing.steps import event_stream
 from partstream.testing.token_rule import PromptTokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from partstream.outputs import Asked
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.endpoints import Endpoint
     from partstream.testing.prompt_cache import PromptCache
+    from partstream.testing.scenarios import Outputs
     from partstream.testing.steps import Send
 
-__all__ = ["FAULT_HEADER", "PACE_HEADER", "Admission", "reply_of"]
+__all__ = ["FAULT_HEADER", "PACE_HEADER", "Admission", "Performance", "reply_of"]
 
 FAULT_HEADER: Final = "x-partstream-fault"
 PACE_HEADER: Final = "x-partstream-pace-ms"
@@ -53,8 +54,26 @@ class _Recording:
     events: Mapping[str, tuple[Send, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """The answer to one request, made by whoever owns the upstream instead of by a scenario of the table.
+
+    Attributes:
+        outputs: The answer: parts, then one `Finish`. Usage, price, signatures and unique call ids are added.
+        fault: The faults of the reply, as `NAME[=VALUE]`, separated by commas.
+        pace: Seconds between two pieces of the answer.
+    """
+
+    outputs: Outputs
+    fault: str = ""
+    pace: float = 0.0
+
+
 class Admission:
     """Decides on each request to a model; keeps its settings, and of requests only what they write into the cache.
+
+    Attributes:
+        perform: Makes the answer to each request, which no directive then changes; None to play scenarios.
 
     Args:
         scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
@@ -80,6 +99,7 @@ class Admission:
         self._pace = pace
         self._cache = cache
         self._recording = None if replay is None else _read(replay)
+        self.perform: Callable[[Asked], Performance] | None = None
 
     def admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
         """Refuses a request, or plans its reply.
@@ -103,21 +123,28 @@ class Admission:
 
     def _admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
         _check(endpoint, request, asked)
+        if self.perform is not None:
+            self._plan(endpoint, request, asked, self.perform(asked))
+            return
         current, said = CURRENT.get(), user_text(asked.messages)
         faults = self._choose_faults(request, said)
         choice = choose_scenario(asked, self._scenario)
-        writes = endpoint.writes
-        current.plan = Plan(
-            outputs=play(choice, asked, reply_of(request).identity, self._billed(endpoint, request)),
-            protocol=endpoint.protocol,
-            form=writes.stream_form(asked) if asked.stream else None,
-            content_type=writes.content_type,
-            error_body=lambda status, message: dumps(writes.error(status, message)),
-            faults=faults,
-            pace=self._choose_pace(request, said),
-            recorded=None if self._recording is None else self._recording.events[endpoint.path],
+        current.plan = _planned(
+            endpoint,
+            asked,
+            play(choice, asked, reply_of(request).identity, self._billed(endpoint, request)),
+            faults,
+            self._choose_pace(request, said),
+            None if self._recording is None else self._recording.events[endpoint.path],
         )
         current.exchange.choice = str(choice) if self._recording is None else self._recording.name
+        current.exchange.faults = faults
+
+    def _plan(self, endpoint: Endpoint, request: WireRequest, asked: Asked, performance: Performance) -> None:
+        current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
+        prompt = self._billed(endpoint, request)
+        outputs = dressed(performance.outputs, asked, reply_of(request).identity, prompt)
+        current.plan = _planned(endpoint, asked, outputs, faults, performance.pace)
         current.exchange.faults = faults
 
     def _billed(self, endpoint: Endpoint, request: WireRequest) -> PromptTokens | None:
@@ -143,6 +170,27 @@ class Admission:
             most = f"{_MAX_PACE_SECONDS * 1000:g}"
             raise CallerError(f"header {PACE_HEADER}: got {header[:40]!r}, expected milliseconds from 0 to {most}")
         return milliseconds / 1000
+
+
+def _planned(
+    endpoint: Endpoint,
+    asked: Asked,
+    outputs: Outputs,
+    faults: tuple[NamedValue, ...],
+    pace: float,
+    recorded: tuple[Send, ...] | None = None,
+) -> Plan:
+    writes = endpoint.writes
+    return Plan(
+        outputs=outputs,
+        protocol=endpoint.protocol,
+        form=writes.stream_form(asked) if asked.stream else None,
+        content_type=writes.content_type,
+        error_body=lambda status, message: dumps(writes.error(status, message)),
+        faults=faults,
+        pace=pace,
+        recorded=recorded,
+    )
 
 
 def reply_of(request: WireRequest) -> Reply:

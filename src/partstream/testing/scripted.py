@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.provider import Progress
     from partstream.testing.scenarios import Outputs
 
-__all__ = ["MODELS", "ScriptedProvider", "choose_scenario", "find_choice", "identifier", "play"]
+__all__ = ["MODELS", "ScriptedProvider", "choose_scenario", "dressed", "find_choice", "identifier", "play"]
 
 MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS = 128_000, 16_384
 
@@ -96,7 +96,11 @@ def play(scenario: NamedValue, asked: Asked, identity: str, prompt: PromptTokens
     Raises:
         UnknownScenarioError: The scenario or its value is unknown; raised by the call, before the first part.
     """
-    outputs = find_scenario(scenario.name)(asked, scenario.value)
+    return dressed(find_scenario(scenario.name)(asked, scenario.value), asked, identity, prompt)
+
+
+def dressed(outputs: Outputs, asked: Asked, identity: str, prompt: PromptTokens | None = None) -> Outputs:
+    """An answer with what scenarios leave out: unique call ids, signatures, usage and price; see :func:`play`."""
     whole = signed(_with_call_ids(outputs, identity), asked.model)
     return _with_costs(whole, asked, identity, prompt or count_prompt(asked))
 

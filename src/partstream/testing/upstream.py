@@ -15,7 +15,7 @@ from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServingRules
 from partstream.serving.settings import ServingSettings
-from partstream.testing.admission import Admission, reply_of
+from partstream.testing.admission import Admission, Performance, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
 from partstream.testing.host import Host
 from partstream.testing.prompt_cache import PromptCache
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.events import Event
+    from partstream.outputs import Asked
     from partstream.testing.connection import Application, Limits
 
-__all__ = ["ReceivedRequest", "ReplayUpstream", "ServedExchange"]
+__all__ = ["Performance", "ReceivedRequest", "ReplayUpstream", "ServedExchange"]
 
 _ANY_KEY: Final = "0123"
 _SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"}).union(
@@ -94,13 +95,13 @@ class ReplayUpstream:
         protocols: Collection[str] | None = None,
         bills_cache: bool = False,
     ) -> None:
-        admission = Admission(scenario, replay, pace, fault, PromptCache() if bills_cache else None)
+        self._admission = Admission(scenario, replay, pace, fault, PromptCache() if bills_cache else None)
         known, _ = loadable_protocols()
         serving = ServingApp(
             ReplayProvider(),
             ServingSettings(token=None if token is None else Secret(token), **_PATIENT),
             [one for name, one in known.items() if protocols is None or name in protocols],
-            ServingRules(admit=admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
+            ServingRules(admit=self._admission.admit, identify=reply_of, remembers=False, corrects_paths=False),
         )
         self._exchanges = Exchanges(_SECRET_HEADERS)
         self._application = ReplayLayer(serving, self._exchanges)
@@ -131,6 +132,14 @@ class ReplayUpstream:
         if protocol not in BASE_PATHS:
             raise CallerError(f"protocol: got {protocol!r}, expected one of {', '.join(BASE_PATHS)}")
         return f"http://127.0.0.1:{self.port}{BASE_PATHS[protocol]}"
+
+    def perform(self, performance: Callable[[Asked], Performance] | None) -> None:
+        """Answers every request from now on with what `performance` makes of it; with None, plays scenarios again.
+
+        Nothing in a request changes such an answer, so a program between the asker and the upstream may rewrite all of
+        it.
+        """
+        self._admission.perform = performance
 
     @property
     def application(self) -> Application:
