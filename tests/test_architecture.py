@@ -41,6 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"configuration", "connecting"}),
     frozenset({"client_settings", "hosts", "serving"}),
     frozenset({"testing"}),
+    frozenset({"conformance"}),
     frozenset({"cli"}),
 )
 CORE = {
@@ -309,7 +310,7 @@ def test_only_its_folder_and_its_row_name_a_protocol() -> None:
 
 # ---- who knows the scripted model ----
 
-MAY_KNOW_TESTING = {"cli", "testing"}
+MAY_KNOW_TESTING = {"cli", "conformance", "testing"}
 SCRIPTED_WORDS = ("scenario", "replayupstream", "scripted")
 
 

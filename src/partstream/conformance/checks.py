@@ -1,0 +1,317 @@
+"""What judges each promise: functions from the transcripts of a scenario to findings; one row a promise."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.conformance.capabilities import Capability, Way
+from partstream.conformance.judging import Finding
+from partstream.conformance.results import PIXEL, RESULT_WORD
+from partstream.conformance.transcript import EventKind
+from partstream.contract import RULES
+from partstream.parts import DataPart, TextPart, ToolResultPart
+from partstream.usage import USAGE_MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from partstream.conformance.capabilities import Capabilities
+    from partstream.conformance.judging import AnswerJudgement
+    from partstream.conformance.scripts import ScriptedAnswer
+    from partstream.conformance.transcript import Transcript
+
+__all__ = ["CHECKS", "Case", "NotJudged", "Outcome", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a check judges.
+
+    Attributes:
+        transcripts: The conversations of the scenario: one, or several that ran at the same time.
+        judged: What the contract says of each answer, by transcript.
+        capabilities: What the target has declared.
+        way: How the target was driven.
+    """
+
+    transcripts: Sequence[Transcript]
+    judged: Sequence[Sequence[AnswerJudgement]]
+    capabilities: Capabilities
+    way: Way
+
+    @property
+    def answers(self) -> Iterator[tuple[int, AnswerJudgement]]:
+        """Every answer, with its index in its transcript."""
+        for judged in self.judged:
+            yield from enumerate(judged)
+
+
+class NotJudged(Exception):  # noqa: N818 - not an error: the reason why there is nothing to say
+    """A check has nothing to judge; the message says why."""
+
+
+Outcome: TypeAlias = "list[Finding]"
+"""The findings of a check; none where the promise is kept."""
+
+
+def check(promise_id: str, case: Case) -> Outcome:
+    """The findings against one promise.
+
+    Raises:
+        NotJudged: The transcripts do not hold what it takes to judge it.
+    """
+    if promise_id in RULES:
+        return _rule(promise_id, case)
+    return CHECKS[promise_id](case)
+
+
+def _rule(rule_id: str, case: Case) -> Outcome:
+    findings = [finding for _, one in case.answers for finding in one.findings(rule_id)]
+    rule = RULES[rule_id]
+    if not findings and not any(one.shows(rule) for _, one in case.answers):
+        subject = rule_id.partition(".")[0]
+        raise NotJudged(f"needs {rule.needs}" if rule.needs is not None else f"no {subject} part came")
+    return findings
+
+
+# ---- what the kit adds ----
+
+
+def _ends(case: Case) -> Outcome:
+    findings = []
+    for transcript in case.transcripts:
+        over = all(reply.outcome is not None for reply in transcript.upstream)
+        for place, answer in enumerate(transcript.answers):
+            end = answer.end
+            if end is not None and end.kind is EventKind.UNFINISHED:
+                is_known = case.way is Way.SCRIPTED or (bool(transcript.upstream) and over)
+                what = f"no end within {end.at_ms / 1000:.1f} seconds"
+                findings.append(Finding(what, place, None, end.at_ms, is_environment=not is_known))
+    return findings
+
+
+def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, ScriptedAnswer]]:
+    """The answers that are to be what their script says.
+
+    Raises:
+        NotJudged: There is none.
+    """
+    found = [
+        (place, one, one.script)
+        for place, one in case.answers
+        if one.script is not None
+        and not one.script.is_cut
+        and not one.answer.has(EventKind.CANCELLED)
+        and one.answer.error is None
+    ]
+    if not found:
+        raise NotJudged("nobody knows what the model said")
+    kept = [row for row in found if not row[1].breaks_subject(subject)]
+    if not kept:
+        raise NotJudged(f"the parts break other rules of {subject}")
+    return kept
+
+
+def _text_complete(case: Case) -> Outcome:
+    findings = []
+    for place, one, script in _scripted(case, "text"):
+        parts = script.parts(one.answer.messages)
+        wanted = "".join(part.value for part in parts if isinstance(part, TextPart))
+        got = one.answer.text.encode(errors="ignore").decode()
+        if got.strip() != wanted.strip() and not one.findings("stream.generation-order"):
+            findings.append(Finding(_difference(wanted, got), place))
+    return findings
+
+
+def _difference(wanted: str, got: str) -> str:
+    at = next((n for n, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), min(len(wanted), len(got)))
+    shown = slice(max(at - 10, 0), at + 30)
+    return f"the text differs at character {at}: {got[shown]!r}, the model said {wanted[shown]!r}"
+
+
+def _calls_complete(case: Case) -> Outcome:
+    findings = []
+    for place, one, script in _scripted(case, "tool-call"):
+        wanted = [(call.name, dict(call.arguments)) for call in script.calls]
+        got = [(call.name, call.input) for call in one.answer.calls]
+        lost = [call for call in wanted if call not in got]
+        more = [call for call in got if call not in wanted]
+        if lost:
+            findings.append(Finding(f"the call {_shown(lost[0])} did not come; came: {_shown(got) or 'none'}", place))
+        elif more or len(got) != len(wanted):
+            findings.append(Finding(f"{len(got)} calls came, the model made {len(wanted)}: {_shown(got)}", place))
+    return findings
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 160 else f"{text[:160]}..."
+
+
+def _as_received(case: Case) -> Outcome:
+    findings = []
+    for place, one in case.answers:
+        cancelled = next((event for event in one.answer.events if event.kind is EventKind.CANCELLED), None)
+        if cancelled is None:
+            continue
+        if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
+            what = f"the model server had sent half of the text, and {cancelled.at_ms / 1000:.1f} s later none was out"
+            findings.append(Finding(what, place, None, cancelled.at_ms))
+    if not _replies(case):
+        raise NotJudged("needs both clocks: a target whose model server is the kit")
+    return findings
+
+
+def _stops_upstream(case: Case) -> Outcome:
+    replies = _replies(case)
+    if not replies:
+        raise NotJudged("needs a target whose model server is the kit")
+    return [
+        Finding("the model server still sent, or held the connection open, after the answer was cancelled")
+        for reply in replies
+        if reply["outcome"] not in {"client_closed", "whole", "cut"}
+    ]
+
+
+def _rejects(case: Case) -> Outcome:
+    return [
+        Finding("the answer resolved as if it were whole", place, None, one.answer.end.at_ms)
+        for place, one in case.answers
+        if one.answer.end is not None and one.answer.end.kind is EventKind.RESOLVED
+    ]
+
+
+def _keeps_parts(case: Case) -> Outcome:
+    return [
+        Finding("the model had said text before it failed, and none of it came", place)
+        for place, one in case.answers
+        if not one.answer.text
+    ]
+
+
+def _logged(case: Case) -> Outcome:
+    return [
+        Finding("nothing was logged, and the answer was not rejected with an error that says anything", place)
+        for place, one in case.answers
+        if not one.answer.has(EventKind.LOGGED) and not str(one.answer.error or "")
+    ]
+
+
+def _replies(case: Case) -> list[dict[str, Any]]:
+    return [reply.to_json() for transcript in case.transcripts for reply in transcript.upstream]
+
+
+def _bodies(case: Case) -> list[str]:
+    """What the scripted upstream was sent, request by request.
+
+    Raises:
+        NotJudged: There is no scripted upstream, or nothing was sent to it.
+    """
+    bodies = [
+        json.dumps(reply.body, ensure_ascii=False) for transcript in case.transcripts for reply in transcript.upstream
+    ]
+    if not bodies:
+        raise NotJudged("needs a target whose model server is the kit")
+    return bodies
+
+
+def _text_arrives(case: Case) -> Outcome:
+    bodies = _bodies(case)
+    return [
+        Finding(f"no request to the model holds the text {transcript.prompt!r}")
+        for transcript in case.transcripts
+        if not any(transcript.prompt in body for body in bodies)
+    ]
+
+
+def _tools_arrive(case: Case) -> Outcome:
+    last = _bodies(case)[-1]
+    names = {tool.name for _, one in case.answers for tool in one.answer.options.tools}
+    return [Finding(f"the request to the model does not name the tool {name}") for name in names if name not in last]
+
+
+def _images_arrive(case: Case) -> Outcome:
+    from base64 import b64encode  # noqa: PLC0415 - a row of its own
+
+    picture = b64encode(PIXEL.data).decode()[:40]
+    if any(picture in body for body in _bodies(case)):
+        return []
+    return [Finding("no request to the model holds the bytes of the image")]
+
+
+def _results_arrive(case: Case) -> Outcome:
+    results = [
+        part
+        for _, one in case.answers
+        for message in one.answer.messages
+        for part in message.content
+        if isinstance(part, ToolResultPart)
+    ]
+    if not results:
+        raise NotJudged("the model called no tool, so there was no result")
+    with_text = any(isinstance(content, TextPart) for part in results for content in part.content)
+    if with_text and RESULT_WORD not in _bodies(case)[-1]:
+        return [Finding(f"the last request to the model does not hold the result ({RESULT_WORD!r})")]
+    return []
+
+
+def _usage(case: Case) -> Outcome:
+    findings, seen = [], 0
+    for place, one in case.answers:
+        usages = [part for part in one.answer.parts if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE]
+        seen += len(usages)
+        if len(usages) > 1:
+            findings.append(Finding(f"{len(usages)} parts with usage came", place))
+        findings += [Finding(wrong, place) for part in usages if (wrong := _wrong_usage(part))]
+    if not seen:
+        if case.capabilities.has(Capability.USAGE):
+            return [Finding("no part with the usage came")]
+        raise NotJudged("no part with the usage came, and none is declared")
+    return findings
+
+
+def _wrong_usage(part: DataPart) -> str:
+    try:
+        said = json.loads(part.data)
+    except (ValueError, TypeError):
+        return "the usage is no JSON"
+    counts = {name: said.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    wrong = [name for name, count in counts.items() if not isinstance(count, int) or count <= 0]
+    return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them" if wrong else ""
+
+
+def _no_mixing(case: Case) -> Outcome:
+    findings = []
+    for transcript in case.transcripts:
+        others = [other.prompt for other in case.transcripts if other is not transcript]
+        for place, answer in enumerate(transcript.answers):
+            foreign = [word for word in map(_mark, others) if word in answer.text]
+            if foreign:
+                findings.append(Finding(f"the answer to {_mark(transcript.prompt)} holds {foreign[0]}", place))
+    return findings
+
+
+def _mark(prompt: str) -> str:
+    """The word that tells a request from the others: the last one of its prompt."""
+    return prompt.rsplit(" ", 1)[-1]
+
+
+CHECKS: Final[Mapping[str, Callable[[Case], Outcome]]] = {
+    "stream.ends": _ends,
+    "text.complete": _text_complete,
+    "text.as-received": _as_received,
+    "tool-call.complete": _calls_complete,
+    "usage.as-reported": _usage,
+    "failure.rejects": _rejects,
+    "failure.keeps-parts": _keeps_parts,
+    "failure.logged": _logged,
+    "cancellation.stops-upstream": _stops_upstream,
+    "request.text-arrives": _text_arrives,
+    "request.tools-arrive": _tools_arrive,
+    "request.images-arrive": _images_arrive,
+    "request.results-arrive": _results_arrive,
+    "concurrency.no-mixing": _no_mixing,
+}
+"""What judges each promise of the kit that a conversation shows. Probes judge the others."""

@@ -1,0 +1,339 @@
+"""Carries out the moves of one conversation with a provider and records everything that happens; judges nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.cancellation import CancellationTokenSource
+from partstream.conformance.results import result_of
+from partstream.conformance.transcript import Answer, EventKind, Recorded, UpstreamReply
+from partstream.messages import ChatMessage, RequestOptions
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from partstream.conformance.moves import Move
+    from partstream.messages import Tool
+    from partstream.outputs import Finish
+    from partstream.parts import MessagePart
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+    from partstream.testing import ReplayUpstream
+
+__all__ = ["Limits", "Request", "drive", "upstream_replies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of time, in seconds.
+
+    Attributes:
+        answer_seconds: The most that one answer may take.
+        grace_seconds: How long the kit listens after the end of an answer, for what must not come.
+    """
+
+    answer_seconds: float = 10.0
+    grace_seconds: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a conversation begins with.
+
+    Attributes:
+        prompt: The text of a bare `send`.
+        history: The messages before it.
+        tools: The tools of every request.
+        images: The images beside the first text.
+        model_options: Options of every request.
+    """
+
+    prompt: str
+    history: tuple[ChatMessage, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    images: tuple[DataPart, ...] = ()
+    model_options: Mapping[str, Any] | None = None
+
+    @property
+    def options(self) -> RequestOptions:
+        """The tools and options of every request."""
+        return RequestOptions(self.tools, model_options=self.model_options)
+
+
+class _Recorder:
+    """The progress of one answer: keeps every part as it is, also those that come too late."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._events = answer.events
+        self._began = time.monotonic()
+        self._changed = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def add(self, kind: EventKind, value: Any = None) -> None:
+        """Records an event that happens now."""
+        self._events.append(Recorded((time.monotonic() - self._began) * 1000, kind, value))
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    def report(self, part: object, /) -> None:
+        """Takes a part."""
+        self.add(EventKind.PART, part)
+
+    async def drain(self) -> None:
+        """Lets other tasks run: the kit keeps up with everybody."""
+        await asyncio.sleep(0)
+
+    def finish(self, finish: Finish, /) -> None:
+        """Takes the end of the answer, as the provider says it."""
+        self.add(EventKind.FINISH, finish)
+
+    def wait(self, reason: str, seconds: float, /) -> None:
+        """Takes a wait; it is no part of the answer."""
+
+    @property
+    def has_parts(self) -> int:
+        """The number of parts so far."""
+        return sum(event.kind is EventKind.PART for event in self._events)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Returns as soon as a condition holds that events change."""
+        while not condition():
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def changes(self) -> None:
+        """Returns at the next event."""
+        self._changed.clear()
+        await self._changed.wait()
+
+
+class _Conversation:
+    """One conversation while it runs: the messages so far, and the answer that is coming."""
+
+    def __init__(
+        self,
+        provider: LanguageModelChatProvider,
+        model: LanguageModelChatInformation,
+        request: Request,
+        limits: Limits,
+    ) -> None:
+        self.answers: list[Answer] = []
+        self._provider = provider
+        self._model = model
+        self._request = request
+        self._limits = limits
+        self._messages: list[ChatMessage] = list(request.history)
+        self._results: list[MessagePart] = []
+        self._images = request.images
+        self._recorder: _Recorder | None = None
+        self._source = CancellationTokenSource()
+        self._task: asyncio.Task[None] | None = None
+        self._is_kept = True
+
+    # ---- the moves ----
+
+    async def send(self, text: str, *, is_cancelled: bool = False) -> None:
+        await self.wait()
+        prompt = text or ("" if self._results else self._request.prompt)
+        content = [*self._results, *self._images, *([TextPart(prompt)] if prompt else [])]
+        self._results, self._images = [], ()
+        self._messages.append(ChatMessage.user(content))
+        self._begin(is_cancelled=is_cancelled)
+
+    async def send_cancelled(self, text: str) -> None:
+        await self.send(text, is_cancelled=True)
+
+    async def cancel_after(self, count: str) -> None:
+        wanted, task, recorder = int(count or 1), self._task, self._recorder
+        if task is None or recorder is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.answer_seconds / 3):
+                await recorder.until(lambda: recorder.has_parts >= wanted or task.done())
+        self._cancel()
+
+    async def cancel_quiet(self, milliseconds: str) -> None:
+        task, recorder = self._task, self._recorder
+        if task is None or recorder is None:
+            return
+        with suppress(TimeoutError):
+            while not task.done():
+                async with asyncio.timeout(int(milliseconds or 100) / 1000):
+                    await recorder.changes()
+        self._cancel()
+
+    async def cancel_ended(self, _: str) -> None:
+        await self.wait()
+        self._source.cancel()
+
+    async def answer_call(self, which: str) -> None:
+        await self.wait()
+        number, _, kind = which.partition(" ")
+        calls = self._open_calls()
+        if int(number or 0) < len(calls):
+            self._results.append(result_of(calls[int(number or 0)], kind))
+
+    async def answer_calls(self, kind: str) -> None:
+        await self.wait()
+        self._results += [result_of(call, kind) for call in self._open_calls()]
+
+    async def retry(self, _: str) -> None:
+        await self.wait()
+        if self.answers:
+            self._messages = list(self.answers[-1].messages)
+            self._begin()
+
+    async def wait(self, _: str = "") -> None:
+        """Waits for the end of the running answer, and adds it to the conversation."""
+        task, recorder = self._task, self._recorder
+        if task is None or recorder is None:
+            return
+        await asyncio.wait({task}, timeout=self._limits.answer_seconds)
+        if not task.done():
+            recorder.add(EventKind.UNFINISHED)
+            self._source.cancel()
+            task.cancel()
+            await asyncio.wait({task}, timeout=1.0)
+        await asyncio.sleep(self._limits.grace_seconds)
+        self._task = None
+        said = [part for part in self.answers[-1].parts if _is_said(part)]
+        if said and not self.answers[-1].has(EventKind.CANCELLED):
+            self._messages.append(ChatMessage.assistant(said))
+
+    # ---- one answer ----
+
+    def _begin(self, *, is_cancelled: bool = False) -> None:
+        answer = Answer(self._model.id, tuple(self._messages), self._request.options)
+        self.answers.append(answer)
+        recorder = self._recorder = _Recorder(answer)
+        self._source = CancellationTokenSource()
+        if is_cancelled:
+            self._cancel()
+        self._task = asyncio.create_task(self._ask(answer, recorder, self._source))
+
+    def _cancel(self) -> None:
+        if self._recorder is not None and not self._source.token.is_cancellation_requested:
+            if self.answers[-1].end is None:
+                self._recorder.add(EventKind.CANCELLED)
+            self._source.cancel()
+
+    async def _ask(self, answer: Answer, recorder: _Recorder, source: CancellationTokenSource) -> None:
+        with _logged(recorder):
+            try:
+                await self._provider.provide_language_model_chat_response(
+                    self._model, list(answer.messages), answer.options, recorder, source.token
+                )
+            except asyncio.CancelledError as error:
+                if answer.has(EventKind.UNFINISHED):
+                    raise
+                recorder.add(EventKind.REJECTED, error)
+            except BaseException as error:
+                recorder.add(EventKind.REJECTED, error)
+            else:
+                recorder.add(EventKind.RESOLVED)
+
+    def _open_calls(self) -> list[ToolCallPart]:
+        answered = {one.call_id for one in self._results if hasattr(one, "call_id")}
+        calls = [] if not self.answers else self.answers[-1].calls
+        return [call for call in calls if call.call_id not in answered]
+
+
+_CARRIED_OUT: Final[Mapping[str, Callable[[_Conversation, str], Awaitable[None]]]] = {
+    "send": _Conversation.send,
+    "send_cancelled": _Conversation.send_cancelled,
+    "cancel_after": _Conversation.cancel_after,
+    "cancel_quiet": _Conversation.cancel_quiet,
+    "cancel_ended": _Conversation.cancel_ended,
+    "answer_call": _Conversation.answer_call,
+    "answer_calls": _Conversation.answer_calls,
+    "retry": _Conversation.retry,
+    "wait": _Conversation.wait,
+}
+
+
+async def drive(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    request: Request,
+    moves: Sequence[Move],
+    limits: Limits,
+) -> list[Answer]:
+    """Has a conversation with a provider and returns its answers, as they came.
+
+    Args:
+        provider: The provider.
+        model: The model to ask.
+        request: What the conversation begins with.
+        moves: What the consumer does; the end of the last answer is waited for.
+        limits: The limits of time.
+    """
+    conversation = _Conversation(provider, model, request, limits)
+    for move in moves:
+        await _CARRIED_OUT[move.name](conversation, move.argument)
+    await conversation.wait()
+    return conversation.answers
+
+
+def upstream_replies(upstream: ReplayUpstream, before: int, began: float) -> list[UpstreamReply]:
+    """The replies of a scripted upstream, without the first ones.
+
+    Args:
+        upstream: The upstream.
+        before: The number of the last request that is left out.
+        began: When the transcript began, by :func:`time.monotonic`.
+    """
+    return [
+        UpstreamReply(
+            (one.started_at - began) * 1000,
+            one.request.path,
+            one.request.body,
+            one.delivery.events_sent,
+            None if one.delivery.outcome is None else one.delivery.outcome.value,
+            None if one.delivery.ended_at is None else (one.delivery.ended_at - began) * 1000,
+        )
+        for one in upstream.exchanges
+        if one.request.number > before
+    ]
+
+
+def _is_said(part: object) -> bool:
+    """Whether a part goes back to the provider in the next request, as VS Code sends it back."""
+    if isinstance(part, TextPart | ThinkingPart):
+        return isinstance(part.value, str)
+    if isinstance(part, ToolCallPart):
+        return bool(part.call_id and part.name)
+    return isinstance(part, DataPart) and bool(part.mime_type) and isinstance(part.data, bytes)
+
+
+_RUNNING: Final[ContextVar[_Recorder | None]] = ContextVar("running", default=None)
+"""The recorder of the answer that the running task makes: many answers log at the same time."""
+
+
+class _Lines(logging.Handler):
+    """Records the lines of the log of one answer's task."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        super().__init__(logging.WARNING)
+        self._recorder = recorder
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Takes a line."""
+        if _RUNNING.get() is self._recorder:
+            self._recorder.add(EventKind.LOGGED, f"{record.name}: {record.getMessage()}")
+
+
+@contextmanager
+def _logged(recorder: _Recorder) -> Iterator[None]:
+    handler = _Lines(recorder)
+    _RUNNING.set(recorder)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)

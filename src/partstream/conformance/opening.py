@@ -1,0 +1,111 @@
+"""Opens a target: runs it, finds the model to ask, and what the target declares."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from partstream.cancellation import CancellationToken
+from partstream.conformance.capabilities import Capabilities, Way, declared_by
+from partstream.conformance.driving import Limits
+from partstream.conformance.requirement_sets import LATEST, load
+from partstream.conformance.scenarios import any_script
+from partstream.conformance.targets.provider import ProviderTarget, provider_from
+from partstream.conformance.targets.target import UnusableTargetError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from partstream.conformance.targets.target import Session, Target
+    from partstream.provider import LanguageModelChatInformation
+
+__all__ = ["Tested", "open_target", "target_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A target that runs, and what is known of it.
+
+    Attributes:
+        target: The target.
+        session: What runs.
+        model: The model that is asked.
+        capabilities: What the target declares.
+        way: How it is driven.
+        limits: The limits of time.
+        scored: The ids of the checks that count.
+    """
+
+    target: Target
+    session: Session
+    model: LanguageModelChatInformation
+    capabilities: Capabilities
+    way: Way
+    limits: Limits
+    scored: frozenset[str]
+
+
+def target_of(found: object, protocol: str | None = None) -> Target:
+    """The target of what somebody names: a target itself, a source (`file.py`, `module:attribute`), or a provider.
+
+    Raises:
+        UnusableTargetError: A source holds no provider, or fails when it runs.
+    """
+    if isinstance(found, str):
+        return provider_from(found, protocol)
+    if hasattr(found, "open") and hasattr(found, "ways"):
+        known: Target = found  # type: ignore[assignment]
+        return known
+    return ProviderTarget(found, protocol=protocol)
+
+
+@asynccontextmanager
+async def open_target(
+    target: Target,
+    capabilities: Capabilities | Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    requirements: str = LATEST,
+) -> AsyncGenerator[Tested, None]:
+    """Opens a target and finds out what it can do; closes it at the end of the block.
+
+    Args:
+        target: The target.
+        capabilities: What it can do, over what it says itself.
+        limits: The limits of time.
+        requirements: The name of the requirement set that counts.
+
+    Raises:
+        UnusableTargetError: The target cannot be started, or lists no model.
+        CallerError: A capability or the requirement set is unknown.
+    """
+    given = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(capabilities or {})
+    limits, scored = limits or Limits(), load(requirements).checks
+    async with target.open() as session:
+        said = given.over(session.declared)
+        model = await _model(target, session, said.model, limits)
+        way = min(target.ways, key=list(Way).index)
+        yield Tested(target, session, model, said.over(declared_by(model, target.ways)), way, limits, scored)
+
+
+async def _model(target: Target, session: Session, wanted: str | None, limits: Limits) -> LanguageModelChatInformation:
+    """The model to ask: the one that is named, else the first that calls tools, else the first.
+
+    Raises:
+        UnusableTargetError: The models cannot be listed, or there is no such model.
+    """
+    name = target.description.name
+    provider = session.provider(any_script())
+    try:
+        async with asyncio.timeout(limits.answer_seconds):
+            models = list(await provider.provide_language_model_chat_information(False, CancellationToken()))
+    except TimeoutError as error:
+        raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
+    except Exception as error:
+        raise UnusableTargetError(name, f"listing the models failed: {error!r}") from error
+    fitting = [model for model in models if wanted in {None, model.id}]
+    if not fitting:
+        listed = ", ".join(model.id for model in models[:10]) or "no model"
+        raise UnusableTargetError(name, f"got {listed}, expected {'a model' if wanted is None else wanted}")
+    return next((model for model in fitting if model.capabilities.tool_calling), fitting[0])

@@ -1,0 +1,204 @@
+"""Runs the kit against a target: opens it, has its conversations, judges them, and makes the report."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream._version import __version__
+from partstream.conformance.capabilities import Way
+from partstream.conformance.driving import drive, upstream_replies
+from partstream.conformance.opening import open_target, target_of
+from partstream.conformance.report import Report
+from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
+from partstream.conformance.scenario_results import ScenarioResults
+from partstream.conformance.scenarios import SCENARIOS, Probe, Scenario, any_script
+from partstream.conformance.selection import selected
+from partstream.conformance.targets.target import UnusableTargetError
+from partstream.conformance.transcript import Transcript
+from partstream.conformance.verdicts import Blame, CheckResult, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from partstream.conformance.capabilities import Capabilities
+    from partstream.conformance.driving import Limits
+    from partstream.conformance.opening import Tested
+
+__all__ = ["run", "run_scenario"]
+
+_TRIES: Final = 3
+"""How often a target that is told by the prompt alone is asked before a scenario counts as untestable."""
+_UPSTREAM_SECONDS: Final = 2.0
+"""How long the kit waits for the scripted upstream to see that the target has left."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What a run has found so far."""
+
+    checks: list[CheckResult] = field(default_factory=list)
+    transcripts: dict[str, Transcript] = field(default_factory=dict)
+
+
+async def run(
+    target: object,
+    *,
+    select: Collection[str] = (),
+    section: str | None = None,
+    capabilities: Capabilities | Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    requirements: str = LATEST,
+    protocol: str | None = None,
+    on_scenario: Callable[[str, Sequence[CheckResult]], object] | None = None,
+) -> Report:
+    """Tests a target with the fixed scenarios.
+
+    Args:
+        target: A target, a source of a provider (`file.py`, `module:attribute`), a provider, or a function that makes
+            one of `upstream` (a base URL) or of `script`.
+        select: Prefixes of the checks and scenarios to run; all without one.
+        section: The section of the document whose promises are judged, such as `3` or `3.2`; all without one.
+        capabilities: What the target can do, over what it says itself.
+        limits: The limits of time.
+        requirements: The name of the requirement set that counts.
+        protocol: The name of the protocol that a target asks its upstream in; None for the default.
+        on_scenario: Called with the slug and the results of each scenario as it ends.
+
+    Raises:
+        UnusableTargetError: The target cannot be started, or lists no model.
+        CallerError: A selection fits no check, or another argument is invalid.
+    """
+    began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+    found = target_of(target, protocol)
+    wanted = selected(select, section)
+    run = _Run()
+    async with open_target(found, capabilities, limits, requirements) as tested:
+        for slug, ids in wanted.items():
+            results, transcripts = await run_scenario(tested, slug, ids)
+            run.checks += results
+            run.transcripts.update(transcripts)
+            if on_scenario is not None:
+                on_scenario(slug, results)
+        note = tested.session.note
+        return Report(
+            target=found.description,
+            capabilities=tested.capabilities,
+            ways=tuple(sorted(way.value for way in found.ways)),
+            checks=tuple(run.checks),
+            transcripts=run.transcripts,
+            contract=CONTRACT_VERSION,
+            requirements=requirements,
+            environment=_environment(),
+            date=date,
+            seconds=time.monotonic() - began,
+            notes=(note,) if note else (),
+        )
+
+
+# ---- one scenario ----
+
+
+async def run_scenario(
+    tested: Tested, slug: str, ids: Sequence[str]
+) -> tuple[list[CheckResult], dict[str, Transcript]]:
+    """Runs one scenario and judges it.
+
+    Args:
+        tested: The target.
+        slug: The scenario.
+        ids: The ids of the checks to judge.
+
+    Returns:
+        The results, and the transcripts by name.
+    """
+    row, began = SCENARIOS[slug], time.monotonic()
+    judge = ScenarioResults(tested, slug, ids)
+    try:
+        if isinstance(row, Probe):
+            found = await row.ask(tested.session.provider(any_script()), tested.model)
+            return judge.of_findings(found, _ms(began)), {}
+        reason = _not_applicable(row, tested) or _not_drivable(row, tested)
+        if reason is not None:
+            return judge.all(*reason), {}
+        transcripts, unprovoked = await _conversations(tested, row)
+        named = {slug if place == 0 else f"{slug}-{place + 1}": one for place, one in enumerate(transcripts)}
+        if unprovoked:
+            return judge.unprovoked(transcripts, unprovoked, _ms(began)), named
+        return judge.of_transcripts(transcripts, _ms(began)), named
+    except UnusableTargetError:
+        raise
+    except Exception as error:  # a bug of the kit must not look like one of the target
+        return judge.all(Verdict.ERROR, f"the kit failed: {error!r}", Blame.KIT), {}
+
+
+def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
+    missing = [one.value for one in row.needs if not tested.capabilities.has(one)]
+    return (Verdict.NOT_APPLICABLE, f"not declared: {', '.join(sorted(missing))}") if missing else None
+
+
+def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
+    if tested.way in row.ways or row.slug in tested.capabilities.prompts:
+        return None
+    ways = " or ".join(sorted(way.value for way in row.ways))
+    return Verdict.NOT_JUDGED, f"needs a target that is driven as {ways}"
+
+
+async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
+    """The conversations of a scenario, and why they do not show what it is about; empty if they do."""
+    unprovoked, transcripts = "", []
+    for _ in range(1 if tested.way is not Way.DIRECTED else _TRIES):
+        transcripts = await _together(tested, row)
+        reasons = [row.provoked(transcript.answers) for transcript in transcripts]
+        unprovoked = next(filter(None, reasons), "")
+        if not unprovoked:
+            break
+    return transcripts, unprovoked
+
+
+async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
+    session, upstream, began = tested.session, tested.session.upstream, time.monotonic()
+    provider = session.provider(row.script)
+    before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
+    script = None if tested.way is Way.DIRECTED else row.script
+    prompts = [_prompt(tested, row, number) for number in range(row.copies)]
+    transcripts = [Transcript(row.slug, row.moves, script, prompt) for prompt in prompts]
+
+    async def one(transcript: Transcript) -> None:
+        request = replace(row.request, prompt=transcript.prompt)
+        transcript.answers = await drive(provider, tested.model, request, row.moves, tested.limits)
+
+    await asyncio.gather(*map(one, transcripts))
+    if upstream is not None:
+        # A target that leaves is seen a moment later; one that does not is what a check is there to find.
+        with suppress(TimeoutError):
+            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
+        transcripts[0].upstream = upstream_replies(upstream, before, began)
+    return transcripts
+
+
+def _prompt(tested: Tested, row: Scenario, number: int) -> str:
+    prompt = tested.capabilities.prompts.get(row.slug)
+    if prompt is None:
+        prompt = row.request.prompt
+        if tested.way is Way.DIRECTED and row.directive:
+            prompt = f"{prompt} ({row.directive})"
+    return f"{prompt} mark-{number:03}-{row.slug}" if row.copies > 1 else prompt
+
+
+def _ms(began: float) -> float:
+    return (time.monotonic() - began) * 1000
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "partstream": __version__,
+    }

@@ -1,0 +1,112 @@
+"""The probes: what a provider is asked beside answers, and the findings."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.cancellation import CancellationToken, CancellationTokenSource
+from partstream.conformance.judging import Finding
+from partstream.messages import ChatMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
+
+__all__ = ["count_tokens", "list_models"]
+
+_LIST_SECONDS: Final = 10.0
+_BOUND: Final = 4
+"""By how many tokens a longer text may have fewer: tokens join over the seam."""
+_TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "\x00\n\t", "<|endoftext|>")
+
+
+async def list_models(
+    provider: LanguageModelChatProvider, _: LanguageModelChatInformation
+) -> Mapping[str, list[Finding]]:
+    """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
+    changes: list[object] = []
+    event = provider.on_did_change_language_model_chat_information
+    subscription = None if event is None else event(changes.append)
+    findings: dict[str, list[Finding]] = {
+        name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
+    }
+    try:
+        first, wrong = await _listed(provider)
+        findings["models.listed"] += wrong
+        again, _failed = await _listed(provider)
+        if [one.id for one in first] != [one.id for one in again]:
+            findings["models.same-twice"].append(Finding(f"first {_ids(first)}, then {_ids(again)}"))
+        if changes:
+            findings["models.no-change-event"].append(Finding(f"the event fired {len(changes)} times"))
+        findings["models.cancelled"] += await _cancelled(provider)
+    finally:
+        if subscription is not None:
+            subscription.dispose()
+    return findings
+
+
+async def _listed(
+    provider: LanguageModelChatProvider,
+) -> tuple[list[LanguageModelChatInformation], list[Finding]]:
+    try:
+        async with asyncio.timeout(_LIST_SECONDS):
+            models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
+    except TimeoutError:
+        return [], [Finding(f"no list within {_LIST_SECONDS:g} seconds", is_environment=True)]
+    except Exception as error:
+        return [], [Finding(f"listing the models failed with {error!r}")]
+    ids = [one.id for one in models]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    return models, [Finding(f"the id {one!r} stands in the list {ids.count(one)} times") for one in twice]
+
+
+async def _cancelled(provider: LanguageModelChatProvider) -> list[Finding]:
+    source = CancellationTokenSource()
+    source.cancel()
+    try:
+        async with asyncio.timeout(_LIST_SECONDS):
+            await provider.provide_language_model_chat_information(True, source.token)
+    except TimeoutError:
+        return [Finding(f"a cancelled list did not end within {_LIST_SECONDS:g} seconds")]
+    except Exception:
+        return []  # a cancelled list may fail: nobody reads it
+    return []
+
+
+def _ids(models: list[LanguageModelChatInformation]) -> str:
+    return ", ".join(one.id for one in models[:5]) or "none"
+
+
+async def count_tokens(
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation
+) -> Mapping[str, list[Finding]]:
+    """Counts the tokens of texts and of a message, and of growing texts."""
+    wrong: list[Finding] = []
+    fewer: list[Finding] = []
+    for text in (*_TEXTS, ChatMessage.user("Hello")):
+        _, problem = await _counted(provider, model, text)
+        if problem:
+            wrong.append(Finding(problem))
+    words = "The quick brown fox jumps over the lazy dog. "
+    before = 0
+    for times in range(1, 6):
+        count, problem = await _counted(provider, model, words * times)
+        if not problem and count < before - _BOUND:
+            fewer.append(Finding(f"{times} sentences have {count} tokens, {times - 1} have {before}"))
+        before = count
+    return {"tokens.count": wrong, "tokens.monotone": fewer}
+
+
+async def _counted(
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, text: str | ChatMessage
+) -> tuple[int, str]:
+    shown = repr(text)[:30]
+    try:
+        count: Any = await provider.provide_token_count(model, text, CancellationToken())
+    except Exception as error:
+        return 0, f"counting {shown} failed with {error!r}"
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        return 0, f"counting {shown} gave {count!r}"
+    return count, ""

@@ -1,0 +1,243 @@
+"""Transcripts: everything that happened in one conversation with a target, recorded and not judged.
+
+A transcript knows no rule: :mod:`partstream.conformance.judging` judges it, now or later. It holds the script and the
+moves that led to it, so that :mod:`partstream.conformance.driving` can repeat it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conformance.part_json import message_json, part_json
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from partstream.conformance.moves import Move
+    from partstream.conformance.scripts import Script
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.outputs import Finish
+
+__all__ = ["TRANSCRIPT_VERSION", "Answer", "EventKind", "Recorded", "Transcript", "UpstreamReply"]
+
+TRANSCRIPT_VERSION: Final = "1"
+"""Increases with every change that a reader of a kept transcript would misunderstand."""
+
+
+class EventKind(StrEnum):
+    """What happened to an answer."""
+
+    PART = "part"
+    FINISH = "finish"
+    """The provider said how its answer ended."""
+    CANCELLED = "cancelled"
+    """The consumer cancelled."""
+    RESOLVED = "resolved"
+    REJECTED = "rejected"
+    UNFINISHED = "unfinished"
+    """The kit waited no longer."""
+    LOGGED = "logged"
+    """The target wrote a line to its log."""
+
+
+_ENDS: Final = frozenset({EventKind.RESOLVED, EventKind.REJECTED, EventKind.UNFINISHED})
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Something that happened to an answer.
+
+    Attributes:
+        at_ms: When, in milliseconds since the request was sent.
+        kind: What.
+        value: The part as the target gave it, whatever it is; the `Finish`; the error; the line of a log; else None.
+    """
+
+    at_ms: float
+    kind: EventKind
+    value: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as JSON values."""
+        said: dict[str, Any] = {"at": round(self.at_ms, 1)}
+        match self.kind:
+            case EventKind.PART:
+                said["part"] = part_json(self.value)
+            case EventKind.FINISH:
+                said["finish"] = _finish_json(self.value)
+            case EventKind.REJECTED:
+                said["kind"] = self.kind.value
+                said["error"] = {"type": type(self.value).__name__, "message": str(self.value)}
+            case EventKind.LOGGED:
+                said["log"] = str(self.value)
+            case _:
+                said["kind"] = self.kind.value
+        return said
+
+
+@dataclass(slots=True)
+class Answer:
+    """One request and everything that came of it.
+
+    Attributes:
+        model: The id of the model.
+        messages: The conversation that was sent.
+        options: The tools and options that were sent.
+        events: What happened, in order.
+        upstream: The indices of the replies of the scripted upstream that belong to it.
+    """
+
+    model: str
+    messages: Sequence[ChatMessage]
+    options: RequestOptions
+    events: list[Recorded] = field(default_factory=list)
+
+    @property
+    def parts(self) -> list[Any]:
+        """The parts, whatever they are, until the end of the answer."""
+        return [event.value for event in self.events[: self._end()] if event.kind is EventKind.PART]
+
+    @property
+    def parts_before_cancel(self) -> list[Any]:
+        """The parts until the answer was cancelled; all of them if it was not."""
+        parts: list[Any] = []
+        for event in self.events:
+            if event.kind is EventKind.CANCELLED:
+                break
+            if event.kind is EventKind.PART:
+                parts.append(event.value)
+        return parts
+
+    @property
+    def text(self) -> str:
+        """The text; parts that hold no string are left out."""
+        return "".join(one.value for one in self.parts if isinstance(one, TextPart) and isinstance(one.value, str))
+
+    @property
+    def thinking(self) -> str:
+        """The thinking; parts that hold no string are left out."""
+        return "".join(one.value for one in self.parts if isinstance(one, ThinkingPart) and isinstance(one.value, str))
+
+    @property
+    def calls(self) -> list[ToolCallPart]:
+        """The tool calls, whatever they hold."""
+        return [part for part in self.parts if isinstance(part, ToolCallPart)]
+
+    @property
+    def finish(self) -> Finish | None:
+        """How the provider said that its answer ended; the last one counts."""
+        said = [event.value for event in self.events if event.kind is EventKind.FINISH]
+        return said[-1] if said else None
+
+    @property
+    def end(self) -> Recorded | None:
+        """The first end of the answer."""
+        return next((event for event in self.events if event.kind in _ENDS), None)
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that the answer was rejected with, or None."""
+        end = self.end
+        return end.value if end is not None and end.kind is EventKind.REJECTED else None
+
+    def has(self, kind: EventKind) -> bool:
+        """Whether something of this kind happened."""
+        return any(event.kind is kind for event in self.events)
+
+    def _end(self) -> int:
+        return next((place for place, event in enumerate(self.events) if event.kind in _ENDS), len(self.events))
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as JSON values."""
+        return {
+            "request": {
+                "model": self.model,
+                "messages": [message_json(message) for message in self.messages],
+                "tools": [tool.name for tool in self.options.tools],
+                "options": dict(self.options.model_options),
+            },
+            "events": [event.to_json() for event in self.events],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamReply:
+    """A request that the target sent to the scripted upstream, and how its reply went.
+
+    Attributes:
+        at_ms: When the whole request had arrived, in milliseconds since the transcript began.
+        path: The path of the request.
+        body: The JSON value of its body.
+        events_sent: The number of events whose sending has started.
+        outcome: `whole`, `cut`, `client_closed` or `stopped`; None where it still runs.
+        ended_at_ms: When the reply ended, or None.
+    """
+
+    at_ms: float
+    path: str
+    body: Any
+    events_sent: int
+    outcome: str | None
+    ended_at_ms: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The reply as JSON values, without the body of the request."""
+        return {
+            "at": round(self.at_ms, 1),
+            "path": self.path,
+            "events_sent": self.events_sent,
+            "outcome": self.outcome,
+            "ended_at": None if self.ended_at_ms is None else round(self.ended_at_ms, 1),
+        }
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One conversation with a target.
+
+    Attributes:
+        scenario: The slug of the scenario, or a name for what was generated.
+        moves: What the consumer did.
+        script: What the model behind the target was to say, or None where the target cannot be given one.
+        prompt: The text of the user that a bare `send` sent.
+        answers: What came, request by request.
+        upstream: What the scripted upstream saw; empty without one.
+    """
+
+    scenario: str
+    moves: tuple[Move, ...]
+    script: Script | None
+    prompt: str
+    answers: list[Answer] = field(default_factory=list)
+    upstream: list[UpstreamReply] = field(default_factory=list)
+
+    def to_json(self, **facts: Any) -> dict[str, Any]:
+        """The transcript as JSON values.
+
+        Args:
+            facts: Further facts for a transcript that stands alone, such as `kit`, `contract` and `target`.
+        """
+        return {
+            "transcript": TRANSCRIPT_VERSION,
+            **facts,
+            "scenario": self.scenario,
+            "prompt": self.prompt,
+            "script": None if self.script is None else self.script.to_json(),
+            "moves": [str(move) for move in self.moves],
+            "answers": [answer.to_json() for answer in self.answers],
+            "upstream": [reply.to_json() for reply in self.upstream],
+        }
+
+
+def _finish_json(finish: Finish) -> Mapping[str, Any]:
+    said: dict[str, Any] = {"outcome": finish.outcome.value}
+    if finish.reason is not None:
+        said["reason"] = finish.reason.unified.value
+    if finish.usage is not None:
+        said["usage"] = {"input_tokens": finish.usage.input_tokens, "output_tokens": finish.usage.output_tokens}
+    if finish.error is not None:
+        said["error"] = {"type": type(finish.error).__name__, "message": str(finish.error)}
+    return said

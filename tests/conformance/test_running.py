@@ -1,0 +1,76 @@
+"""The kit on real targets: what it runs, what it says, what it sends."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from partstream import GatewayConfiguration, GatewayProvider, TextPart, chat_model
+from partstream.conformance import Blame, Report, UnusableTargetError, Verdict, run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def gateway(upstream):
+    return GatewayProvider(GatewayConfiguration(base_url=upstream, protocol="openresponses"))
+
+
+def conform(target, *select, **options) -> Report:
+    return asyncio.run(run(target, select=select, **options))
+
+
+def verdicts(report, verdict):
+    return [check.id for check in report.checks if check.verdict is verdict]
+
+
+def test_a_file_with_a_provider_is_asked_in_this_process():
+    report = conform(str(EXAMPLES / "echo_provider.py"), "text")
+    assert report.exit_code == 0
+    assert "text.utf-8/text" in verdicts(report, Verdict.PASSED)
+    assert report.transcripts["text"].answers[0].text
+
+
+def test_a_factory_with_the_parameter_upstream_is_put_into_a_sandwich():
+    report = conform(gateway)
+    assert report.ways == ("sandwich",)
+    assert report.exit_code == 0, report.broken
+    assert "cancellation.stops-upstream/cancel-in-text" in verdicts(report, Verdict.PASSED)
+    assert "text.as-received/cancel-in-text" in verdicts(report, Verdict.PASSED)
+
+
+def test_a_provider_that_breaks_a_rule_is_told_which_with_the_part_that_broke_it():
+    @chat_model(name="Broken")
+    async def provider(messages, options):
+        yield TextPart("ok ")
+        yield "half of \ud800"
+
+    report = conform(provider, "text")
+    (check,) = [check for check in report.checks if check.verdict is Verdict.WARNING]
+    assert (check.id, check.index, check.blame) == ("text.utf-8/text", 1, Blame.TARGET)
+    assert check.hints
+
+
+def test_what_a_target_does_not_declare_is_not_applicable_and_what_it_cannot_show_is_not_judged():
+    report = conform(str(EXAMPLES / "echo_provider.py"))
+    assert "tool-call.atomic/two-calls" in verdicts(report, Verdict.NOT_APPLICABLE)
+    assert "cancellation.stops-upstream/cancel-in-text" in verdicts(report, Verdict.NOT_JUDGED)
+    assert report.exit_code == 0
+
+
+def test_the_report_is_json_with_every_field_that_the_page_names():
+    report = json.loads(json.dumps(conform(gateway, "text").to_json()))
+    assert report["exit_code"] == 0
+    assert {"id", "rule", "section", "level", "scenario", "verdict", "blame", "promise", "got"} <= set(
+        report["checks"][0]
+    )
+    assert report["transcripts"]["text"]["moves"] == ["send"]
+
+
+def test_a_target_that_cannot_start_is_not_usable_and_says_why(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("1 / 0")
+    with pytest.raises(UnusableTargetError, match="ZeroDivisionError"):
+        conform(str(broken))
+    with pytest.raises(UnusableTargetError, match="no such file"):
+        conform(str(tmp_path / "missing.py"))
