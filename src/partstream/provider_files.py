@@ -1,5 +1,7 @@
 """Finds a user's own provider in the current source of a file or a module; knows no request.
 
+An agent of another framework is as good as a provider: it becomes one.
+
 Every load compiles the source again: Python's cache of compiled files compares whole seconds and the length, and would
 miss an edit that keeps both.
 """
@@ -11,9 +13,12 @@ import inspect
 import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 from zlib import crc32
 
+from partstream.agents.detection import UnknownAgentError, is_agent
+from partstream.agents.factories import is_factory
+from partstream.agents.in_files import agents_in, provider_of
 from partstream.errors import CallerError
 from partstream.provider import LanguageModelChatProvider
 
@@ -136,7 +141,9 @@ class SourceLoader:
             ProviderNotFoundError: The module does not hold exactly one provider.
         """
         found = _pick(module, self._attribute, self._source)
-        return found() if isinstance(found, type) else found
+        if isinstance(found, LanguageModelChatProvider):
+            return found
+        return found() if _is_provider_class(found) else _provider_of_agent(found, self._source)
 
     @property
     def attribute(self) -> str | None:
@@ -207,34 +214,44 @@ def _run(spec: ModuleSpec) -> ModuleType:
     return module
 
 
-def _pick(
-    module: ModuleType, attribute: str | None, source: str
-) -> LanguageModelChatProvider | type[LanguageModelChatProvider]:
+def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
+    """What a module offers: a provider, a class of one, or an agent."""
     wanted = attribute or _ATTRIBUTE
     if attribute is not None or hasattr(module, wanted):
         return _named(module, wanted, source)
     instances = {id(value): name for name, value in vars(module).items() if _is_provider(value)}
     classes = {name for name, value in vars(module).items() if _is_own_provider_class(value, module)}
-    candidates = sorted(instances.values()) or sorted(classes)
+    agents = () if instances else agents_in(vars(module))
+    candidates = sorted(instances.values()) or list(agents) or sorted(classes)
     if len(candidates) == 1:
         return _named(module, candidates[0], source)
-    got = f"{len(candidates)} providers ({', '.join(candidates)})" if candidates else "no provider"
-    raise ProviderNotFoundError(
-        source, got, f"one LanguageModelChatProvider, or an attribute `{_ATTRIBUTE}`, or `source:attribute`"
-    )
+    what = "agents" if agents else "providers"
+    got = f"{len(candidates)} {what} ({', '.join(candidates)})" if candidates else "no provider"
+    expected = "one agent, or one that is called `agent`" if agents else "one LanguageModelChatProvider or agent"
+    raise ProviderNotFoundError(source, got, f"{expected}, or an attribute `{_ATTRIBUTE}`, or `source:attribute`")
 
 
-def _named(module: ModuleType, name: str, source: str) -> LanguageModelChatProvider | type[LanguageModelChatProvider]:
+def _named(module: ModuleType, name: str, source: str) -> Any:
     if not hasattr(module, name):
         there = ", ".join(sorted(other for other, value in vars(module).items() if _is_provider(value)))
         expected = f"a LanguageModelChatProvider, such as {there}" if there else "a LanguageModelChatProvider"
         raise ProviderNotFoundError(source, f"no attribute {name!r}", expected)
     value = getattr(module, name)
-    if isinstance(value, LanguageModelChatProvider) or _is_provider_class(value):
-        found: LanguageModelChatProvider | type[LanguageModelChatProvider] = value
-        return found
+    if _is_provider(value) or _is_provider_class(value) or is_agent(value) or _is_factory(value):
+        return value
     got = f"{name!r} of type {type(value).__name__}"
-    raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class")
+    raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class, or an agent")
+
+
+def _is_factory(value: object) -> bool:
+    return inspect.isfunction(value) and is_factory(value)
+
+
+def _provider_of_agent(agent: object, source: str) -> LanguageModelChatProvider:
+    try:
+        return provider_of(agent, default_name(source))
+    except UnknownAgentError as error:
+        raise ProviderNotFoundError(source, error.got, "a LanguageModelChatProvider, or an agent") from error
 
 
 def _is_provider(value: object) -> bool:

@@ -11,7 +11,6 @@ In a file for the sidecar, `partstream serve` or `partstream chat`, the agent al
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from partstream.agents.adapter import AgentPairing
 from partstream.agents.detection import HOOK, UnknownAgentError, find_adapter, hook_of
 from partstream.agents.external_tools import AUTO
+from partstream.agents.factories import as_factory, is_factory
 from partstream.agents.options import AgentOptions, ToolActivity
 from partstream.agents.run import AgentRun, Asking
 from partstream.agents.run_states import RunStates
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import ModelFields, Progress
 
-__all__ = ["AgentModel", "as_model"]
+__all__ = ["AgentModel", "as_model", "own_name"]
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 _NOT_IN_IDS: Final = re.compile(r"[^a-z0-9._-]+")
@@ -186,7 +186,7 @@ def as_model(
     check("as_model.host_tools", host_tools, _HOST_TOOLS)
     check("as_model.name", name, optional(FILLED_TEXT))
     pairing, factory = _paired(agent)
-    shown = name or _own_name(pairing)
+    shown = name or own_name(pairing.agent) or f"{pairing.adapter.framework} agent"
     model_id = id or _NOT_IN_IDS.sub("-", shown.lower()).strip("-") or "agent"
     keywords: dict[str, Any] = {
         "family": family,
@@ -227,27 +227,13 @@ def _paired(agent: Any) -> tuple[AgentPairing, Callable[[Sequence[Any]], Any] | 
     """The agent with its adapter, and the factory of agents if it is one."""
     if (pairing := _pairing_of(agent)) is not None:
         return pairing, None
-    if not callable(agent):
+    if not is_factory(agent):
         raise UnknownAgentError(described(agent))
-    if inspect.iscoroutinefunction(agent):
-        raise UnknownAgentError(f"an async function, {getattr(agent, '__name__', agent)!r}")
-    factory = _factory(agent)
+    factory = as_factory(agent)
     made = factory(())
     if (pairing := _pairing_of(made)) is None:
         raise UnknownAgentError(f"a function that makes {described(made)}")
     return pairing, factory
-
-
-def _factory(make: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
-    """A function that makes agents, as one of the host's tools."""
-    try:
-        parameters = inspect.signature(make).parameters.values()
-    except (TypeError, ValueError):  # a function without a signature, such as one written in C
-        return lambda _tools: make()
-    takes_tools = any(
-        one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL) for one in parameters
-    )
-    return make if takes_tools else lambda _tools: make()
 
 
 def _pairing_of(agent: Any) -> AgentPairing | None:
@@ -261,6 +247,7 @@ def _pairing_of(agent: Any) -> AgentPairing | None:
     return None if adapter is None else AgentPairing(agent, adapter)
 
 
-def _own_name(pairing: AgentPairing) -> str:
-    own = getattr(pairing.agent, "name", None)
-    return own if isinstance(own, str) and own.strip() else f"{pairing.adapter.framework} agent"
+def own_name(agent: Any) -> str | None:
+    """The name that an agent has itself; None without one."""
+    own = getattr(agent, "name", None)
+    return own if isinstance(own, str) and own.strip() else None

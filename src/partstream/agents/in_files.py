@@ -1,0 +1,64 @@
+"""The agent that a user's file is about, and the provider that it becomes: a file need not call `as_model`.
+
+::
+
+    from pydantic_ai import Agent
+
+    agent = Agent("openai:gpt-5", name="My agent")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.agents.detection import UnknownAgentError, hook_of, is_agent, kind_of
+from partstream.agents.factories import is_factory
+from partstream.provider import LanguageModelChatProvider
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["agents_in", "provider_of"]
+
+_MEANT: Final = "agent"
+"""The name of the variable that is meant where a file holds several agents."""
+
+
+def agents_in(names: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of the variables of a module that hold the agent that is meant: one where it is clear.
+
+    The variable `agent` wins over others; agents win over bare models, which are mostly what they are made of.
+
+    Args:
+        names: The module's variables.
+    """
+    found = {name: value for name, value in names.items() if not name.startswith("_") and is_agent(value)}
+    if _MEANT in found:
+        return (_MEANT,)
+    agents = {id(value): name for name, value in found.items() if not _is_model(value)}
+    models = {id(value): name for name, value in found.items() if _is_model(value)}
+    return tuple(sorted((agents or models).values()))
+
+
+def provider_of(agent: object, default_name: str) -> LanguageModelChatProvider:
+    """The provider of an agent in a file.
+
+    Args:
+        agent: The agent; or a function that makes agents.
+        default_name: The name of the model where the agent has none.
+
+    Raises:
+        UnknownAgentError: It is neither.
+    """
+    if (hook := hook_of(agent)) is not None and isinstance(provider := hook(), LanguageModelChatProvider):
+        return provider
+    if not is_agent(agent) and not is_factory(agent):
+        raise UnknownAgentError(f"an object of type {type(agent).__name__}")
+    from partstream.agents.agent_model import as_model, own_name  # noqa: PLC0415 - only where there is an agent
+
+    return as_model(agent, name=own_name(agent) or default_name)
+
+
+def _is_model(value: object) -> bool:
+    kind = kind_of(value)
+    return kind is not None and kind.is_model
