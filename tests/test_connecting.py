@@ -33,6 +33,8 @@ from partstream import (
     UnknownModelError,
     UpstreamConnectionError,
     UpstreamHTTPError,
+    ask,
+    ask_sync,
     chat_model,
     connect,
     run_tool_loop,
@@ -393,3 +395,42 @@ def test_the_readme_shows_what_works(capsys: pytest.CaptureFixture[str]):
 
     run(test())
     assert HELLO in capsys.readouterr().out
+
+
+# ---- one question in one line ----
+
+
+@chat_model
+async def echo(messages, options):
+    yield f"{user_request(messages)}, {len(messages)} messages, {len(options.tools)} tools"
+
+
+def test_a_provider_is_asked_in_one_line_with_and_without_an_event_loop():
+    assert ask_sync(echo, "Hi") == "Hi, 1 messages, 0 tools"
+
+    async def test() -> None:
+        history = [ChatMessage.user("a"), ChatMessage.assistant("b"), ChatMessage.user("Ho")]
+        assert await ask(echo, history, RequestOptions(tools=[TIME])) == "Ho, 3 messages, 1 tools"
+
+    run(test())
+
+
+def test_a_server_is_asked_in_one_line_with_the_settings_of_a_connection():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            assert await ask(upstream.base_url, "Hi", model="small", protocol="openresponses") == HELLO
+
+    run(test())
+
+
+def test_one_question_raises_what_a_connection_raises():
+    with pytest.raises(UnknownModelError):
+        ask_sync(echo, "Hi", model="other")
+    with pytest.raises(CallerError, match="protocol beside a provider"):
+        ask_sync(echo, "Hi", protocol="openresponses")
+
+    async def test() -> None:
+        with pytest.raises(CallerError, match="await ask"):
+            ask_sync(echo, "Hi")
+
+    run(test())

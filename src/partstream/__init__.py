@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
-    from partstream.connecting import connect
+    from partstream.connecting import ConnectSettings, ask, ask_sync, connect
     from partstream.consumer import (
         ConsumerLimits,
         LanguageModelChat,
@@ -143,6 +143,7 @@ __all__ = [
     "CitationMode",
     "CodePlace",
     "ConfigurationError",
+    "ConnectSettings",
     "ConsumerLimits",
     "ContextEdit",
     "ContextLengthExceededError",
@@ -258,6 +259,8 @@ __all__ = [
     "ViolationListener",
     "WaitingProgress",
     "__version__",
+    "ask",
+    "ask_sync",
     "chat_model",
     "connect",
     "read_stream",
@@ -273,6 +276,9 @@ _LAZY = {
     "Chunk": "partstream.chunk_sources",
     "Chunks": "partstream.chunk_sources",
     "StreamUsage": "partstream.chunk_mapping",
+    "ConnectSettings": "partstream.connecting",
+    "ask": "partstream.connecting",
+    "ask_sync": "partstream.connecting",
     "connect": "partstream.connecting",
     "ConsumerLimits": "partstream.consumer",
     "LanguageModelChat": "partstream.consumer",

@@ -1,9 +1,10 @@
-"""The short way to a model: takes the base URL of a server, or a provider, and gives a model to ask."""
+"""The short way to a model: takes the base URL of a server, or a provider, and gives a model to ask, or its answer."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, overload
 from urllib.parse import urlsplit
 
 from partstream.arguments import Expectation, check
@@ -11,6 +12,7 @@ from partstream.consumer import LanguageModels
 from partstream.consumer.choosing import choose_model
 from partstream.contract import CheckMode
 from partstream.errors import CallerError
+from partstream.messages import RequestOptions
 from partstream.models.filters import ModelOverride, ModelSelection
 from partstream.outputs import StreamOptions
 from partstream.protocols.registry import AUTO
@@ -20,12 +22,15 @@ from partstream.tokens import Counters
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, Secret
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from partstream.consumer import LanguageModelChat
+    from partstream.messages import ChatMessage
 
-__all__ = ["connect"]
+__all__ = ["ConnectSettings", "ask", "ask_sync", "connect"]
+
+_NO_OPTIONS: Final = RequestOptions()
 
 
 @overload
@@ -99,6 +104,60 @@ def connect(
         return _connected(base_url, model)
     check("connect.base_url", base_url, _BASE_URL)
     return _connected(_configuration(base_url, model, **settings), model)
+
+
+class ConnectSettings(TypedDict, total=False):
+    """The settings that :func:`ask` and :func:`ask_sync` hand on to :func:`connect`, which says what they mean."""
+
+    protocol: str
+    api_key: str | Secret | None
+    model: str | None
+    headers: Mapping[str, str] | None
+    allow_insecure_http: bool
+    contract_mode: CheckMode
+
+
+async def ask(
+    base_url: str | GatewayConfiguration | LanguageModelChatProvider,
+    prompt: str | Sequence[ChatMessage],
+    options: RequestOptions = _NO_OPTIONS,
+    **settings: Unpack[ConnectSettings],
+) -> str:
+    """Asks a provider or a server one question, and returns the text of the answer: `await ask(provider, "Hi")`.
+
+    Several questions go over one connection with :func:`connect`, which also gives the parts of an answer.
+
+    Args:
+        base_url: A provider, the base URL of a server, or a whole configuration.
+        prompt: The user's text, or the whole conversation, oldest message first.
+        options: The request's tools and other options.
+        settings: Those of :func:`connect`.
+
+    Raises:
+        Exception: What :func:`connect` and :meth:`~partstream.LanguageModelChat.ask` raise.
+    """
+    connection: AbstractAsyncContextManager[LanguageModelChat] = connect(base_url, **settings)  # type: ignore[call-overload]
+    async with connection as model:
+        return await model.ask(prompt, options)
+
+
+def ask_sync(
+    base_url: str | GatewayConfiguration | LanguageModelChatProvider,
+    prompt: str | Sequence[ChatMessage],
+    options: RequestOptions = _NO_OPTIONS,
+    **settings: Unpack[ConnectSettings],
+) -> str:
+    """Asks as :func:`ask` does, where no event loop runs: `print(ask_sync(provider, "Hi"))`.
+
+    Raises:
+        CallerError: An event loop runs, which would stand still meanwhile: `await ask(...)` there.
+        Exception: What :func:`ask` raises.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(ask(base_url, prompt, options, **settings))
+    raise CallerError("ask_sync: got a call from a running event loop, expected `await ask(...)` there")
 
 
 _BASE_URL: Final = Expectation(
