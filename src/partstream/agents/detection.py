@@ -48,6 +48,12 @@ KINDS: Final[tuple[AgentKind, ...]] = (
         "a compiled LangGraph graph", "langgraph", ("astream", "get_graph"), "partstream.agents.langchain.graphs"
     ),
     AgentKind(
+        "a graph with its answer nodes",
+        "partstream.agents.langchain",
+        ("graph", "answer_nodes"),
+        "partstream.agents.langchain.graphs",
+    ),
+    AgentKind(
         "a LangChain chat model",
         "langchain_core.language_models",
         ("astream", "bind_tools"),

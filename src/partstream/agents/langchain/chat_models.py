@@ -1,0 +1,108 @@
+"""Asks chat models of LangChain: no loop, so the host's tools are the only ones, and every call is the host's."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
+
+from partstream.agents.langchain.conversation import messages_of, system_message, with_results
+from partstream.agents.langchain.failures import ERRORS
+from partstream.agents.langchain.host_run import function_schema
+from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
+from partstream.agents.langchain.spoken_messages import SpokenMessages
+from partstream.agents.outputs import ExternalCalls, KeptState
+from partstream.errors import ToolArgumentsError
+from partstream.messages import ToolMode
+from partstream.outputs import Unmapped
+from partstream.parts import tool_call_part
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from partstream.agents.adapter import AgentRequest
+    from partstream.agents.outputs import AgentOutput
+    from partstream.parts import ToolCallPart
+
+__all__ = ["ADAPTER", "ChatModelAdapter"]
+
+
+class ChatModelAdapter:
+    """Asks chat models; see :class:`partstream.agents.adapter.AgentAdapter`."""
+
+    framework = "LangChain"
+    tested = "langchain-core 1.0-1.7"
+    errors = ERRORS
+
+    async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
+        """Asks a model once."""
+        messages = _messages(request)
+        model = _with_tools(agent, request)
+        if model is agent and request.tools:
+            yield Unmapped("host tools that the chat model does not take", {})
+        spoken = SpokenMessages(answer_nodes=None, tool_nodes=())
+        chunks: list[Any] = []
+        async with aclosing(model.astream(messages, **request.model_options)) as stream:
+            async for chunk in stream:
+                chunks.append(chunk)
+                for output in spoken.read((), chunk, {}):
+                    yield output
+        for output in spoken.close_all():
+            yield output
+        if chunks:
+            answer = _joined(chunks)
+            for output in _calls(answer, messages):
+                yield output
+        yield spoken.finish
+
+
+def _messages(request: AgentRequest) -> list[Any]:
+    """The conversation: as the model said it if it is known, else as the host knows it."""
+    kept = None if request.resumed is None else messages_from_json(request.resumed.get("messages"))
+    if kept is None:
+        return [*system_message(request), *messages_of(request.turns)]
+    own = [message for message in kept if message.type != "system"]
+    return [*system_message(request), *with_results(own, request.results, lambda _message: False)]
+
+
+def _with_tools(model: Any, request: AgentRequest) -> Any:
+    """The model with the host's tools; the model itself if it cannot call any."""
+    if not request.tools:
+        return model
+    choice = {"tool_choice": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    try:
+        return model.bind_tools([function_schema(tool) for tool in request.tools], **choice)
+    except NotImplementedError:
+        return model
+
+
+def _joined(chunks: list[Any]) -> Any:
+    """The chunks as one message. Adding them all at once takes linear time (core 1.x, `add_ai_message_chunks`)."""
+    first, *others = chunks
+    return add_ai_message_chunks(first, *others) if isinstance(first, AIMessageChunk) else chunks[-1]
+
+
+def _calls(answer: Any, messages: list[Any]) -> list[AgentOutput]:
+    """The calls of an answer, and what the model itself needs to go on with them.
+
+    Raises:
+        ToolArgumentsError: The arguments of a call are no JSON object.
+    """
+    for invalid in answer.invalid_tool_calls:
+        raise ToolArgumentsError(
+            call_id=invalid.get("id"), name=invalid.get("name"), arguments=str(invalid.get("args") or "")
+        )
+    if not answer.tool_calls:
+        return []
+    outputs: list[AgentOutput] = [ExternalCalls(tuple(map(_call, answer.tool_calls)))]
+    kept = messages_as_json([*messages, answer])
+    return outputs if kept is None else [*outputs, KeptState({"messages": kept})]
+
+
+def _call(call: Any) -> ToolCallPart:
+    return tool_call_part(call.get("id") or "", call["name"], call["args"])
+
+
+ADAPTER: Final = ChatModelAdapter()
+"""The adapter of chat models."""
