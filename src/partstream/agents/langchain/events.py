@@ -153,10 +153,10 @@ class GraphEvents:
 
 
 _HANDLERS: Final[Mapping[Any, Callable[[GraphEvents, tuple[str, ...], Any], list[AgentOutput]]]] = {
-    "messages": GraphEvents._messages,  # noqa: SLF001 - the table of handlers stands beside the class
-    "updates": GraphEvents._updates,  # noqa: SLF001
-    "values": GraphEvents._values,  # noqa: SLF001
-    "custom": GraphEvents._custom,  # noqa: SLF001
+    "messages": GraphEvents._messages,
+    "updates": GraphEvents._updates,
+    "values": GraphEvents._values,
+    "custom": GraphEvents._custom,
 }
 """What becomes of an event, by its mode."""
 
