@@ -222,7 +222,7 @@ def test_nothing_is_global_but_constants() -> None:
 # ---- who knows a protocol ----
 
 # The registry row; which protocol each path of the test server speaks; help texts for people; programs in the words of
-# the libraries that they use.
+# the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.registry",
     "partstream.testing.served",
@@ -230,6 +230,7 @@ MAY_NAME_PROTOCOLS = {
     "partstream.cli.chat",
     "partstream.cli.demo",
     "partstream.client_settings.libraries",
+    "partstream.agents.openai_agents.wire",
 }
 
 # A server or a family of models that is called like a protocol: titles, hosts and names of models hold the word.

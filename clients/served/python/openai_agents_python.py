@@ -5,10 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from lines import MOST_ROUNDS, Told, serve
-from openai import AsyncOpenAI
-from openai.types.shared import Reasoning
-
 from agents import (
     Agent,
     ModelSettings,
@@ -18,6 +14,9 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
+from lines import MOST_ROUNDS, Told, serve
+from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
 
 MODELS = {"responses": OpenAIResponsesModel, "chat": OpenAIChatCompletionsModel}
 
