@@ -1,0 +1,182 @@
+"""Has the conversations of an exercise with a target, and says which promises they break; generates nothing.
+
+What judges a generated conversation: every rule of the contract, the promises that hold for any script, and that the
+same answer brings the same parts: cut elsewhere, asked once more, or over another protocol.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conformance.checks import Case, NotJudged, check
+from partstream.conformance.driving import Request, drive, upstream_replies
+from partstream.conformance.exercises import Relation
+from partstream.conformance.judging import Finding, judge_transcript
+from partstream.conformance.scenarios.table import TOOLS
+from partstream.conformance.transcript import EventKind, Transcript
+from partstream.contract import RULES
+from partstream.parts import DataPart
+from partstream.usage import USAGE_MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.conformance.exercises import Exercise
+    from partstream.conformance.opening import Tested
+    from partstream.conformance.transcript import Answer
+
+__all__ = ["GENERATED", "JUDGED", "SAME_PARTS", "Exercised", "perform"]
+
+GENERATED: Final = "generated"
+"""The slug of the scenario of generated conversations."""
+
+SAME_PARTS: Final[Mapping[Relation, str]] = {
+    Relation.CUT: "stream.same-when-cut",
+    Relation.AGAIN: "stream.same-again",
+    Relation.OTHER: "stream.same-over-protocols",
+}
+"""The promise that each relation is about."""
+
+JUDGED: Final = (*RULES, "stream.ends", "text.complete", "tool-call.complete", *SAME_PARTS.values())
+"""The promises that a generated conversation can break."""
+
+_CUT: Final = "split=3"
+_UPSTREAM_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """What an exercise has shown.
+
+    Attributes:
+        transcript: What happened.
+        broken: The first finding against each promise that was broken, by its id; the environment's are left out.
+    """
+
+    transcript: Transcript
+    broken: Mapping[str, Finding]
+
+
+async def perform(tested: Tested, exercise: Exercise, other: Tested | None = None) -> Exercised:
+    """Has the conversations of an exercise and judges them.
+
+    Args:
+        tested: The target.
+        exercise: What is said and done.
+        other: The same target over another protocol, for exercises with that relation; None leaves them unrelated.
+    """
+    transcript = await _converse(tested, exercise)
+    broken = _judged(tested, transcript)
+    broken |= _first(SAME_PARTS[Relation.AGAIN], _unlike_retries(transcript))
+    related = await _related(tested, exercise, other)
+    if related is not None:
+        fields = _WITHOUT_THINKING if exercise.relation is Relation.OTHER else _ALL_FIELDS
+        unlike = _unlike(transcript, related, fields)
+        broken = {**_first(SAME_PARTS[exercise.relation], unlike), **broken}
+    return Exercised(transcript, broken)
+
+
+async def _related(tested: Tested, exercise: Exercise, other: Tested | None) -> Transcript | None:
+    match exercise.relation:
+        case Relation.AGAIN:
+            return await _converse(tested, exercise)
+        case Relation.CUT if tested.session.upstream is not None and exercise.script is not None:
+            answers = tuple(replace(one, fault=f"{one.fault},{_CUT}".strip(",")) for one in exercise.script.answers)
+            return await _converse(tested, replace(exercise, script=replace(exercise.script, answers=answers)))
+        case Relation.OTHER if other is not None:
+            return await _converse(other, exercise)
+    return None
+
+
+async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
+    upstream, began = tested.session.upstream, time.monotonic()
+    provider = tested.session.provider(exercise.script)
+    before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
+    transcript = Transcript(GENERATED, exercise.moves, exercise.script, exercise.prompt)
+    request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
+    transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits)
+    if upstream is not None:
+        with suppress(TimeoutError):
+            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
+        transcript.upstream = upstream_replies(upstream, before, began)
+    return transcript
+
+
+# ---- what is judged ----
+
+
+def _judged(tested: Tested, transcript: Transcript) -> dict[str, Finding]:
+    judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
+    case = Case([transcript], [judged], tested.capabilities, tested.way)
+    broken: dict[str, Finding] = {}
+    for promise in JUDGED:
+        if promise not in SAME_PARTS.values():
+            with suppress(NotJudged):
+                broken |= _first(promise, check(promise, case))
+    return broken
+
+
+def _first(promise: str, findings: list[Finding]) -> dict[str, Finding]:
+    of_target = [finding for finding in findings if not finding.is_environment]
+    return {promise: of_target[0]} if of_target else {}
+
+
+# ---- the same parts ----
+
+_WITHOUT_THINKING: Final = ("text", "calls")
+"""What every protocol has a place for; not every one has thinking."""
+_ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
+
+
+def _unlike_retries(transcript: Transcript) -> list[Finding]:
+    """The answers to a request that was sent once more, where they are not alike; only a script says that they are."""
+    if transcript.script is None:
+        return []
+    answers = transcript.answers
+    again = [place for place in range(1, len(answers)) if answers[place].messages == answers[place - 1].messages]
+    return [
+        found
+        for place in again
+        if (found := _difference(answers[place - 1], answers[place], place, _ALL_FIELDS)) is not None
+    ]
+
+
+def _unlike(first: Transcript, second: Transcript, fields: tuple[str, ...]) -> list[Finding]:
+    if first.script is None:
+        return []
+    pairs = zip(first.answers, second.answers, strict=False)
+    found = (_difference(one, other, place, fields) for place, (one, other) in enumerate(pairs))
+    return [one for one in found if one is not None]
+
+
+def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> Finding | None:
+    if one.has(EventKind.CANCELLED) or other.has(EventKind.CANCELLED):
+        return None  # where it is cancelled depends on the speed of both
+    if one.has(EventKind.UNFINISHED) or other.has(EventKind.UNFINISHED):
+        return None
+    first, second = _shape(one), _shape(other)
+    for field in fields:
+        if first[field] != second[field]:
+            return Finding(f"the {field} was {_shown(first[field])}, and then {_shown(second[field])}", place)
+    return None
+
+
+def _shape(answer: Answer) -> dict[str, Any]:
+    """What an answer says, whatever pieces it came in and whatever ids its calls have."""
+    end = answer.end
+    data = [part for part in answer.parts if isinstance(part, DataPart) and part.mime_type != USAGE_MIME_TYPE]
+    return {
+        "text": answer.text,
+        "thinking": answer.thinking,
+        "calls": [(call.name, call.input) for call in answer.calls],
+        "data": [(part.mime_type, part.data) for part in data],
+        "end": None if end is None else end.kind.value,
+    }
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:120]}..."
