@@ -15,6 +15,7 @@ from clients_page import clients_page
 from configuration_page import configuration_page
 from contract_page import contract_page
 from demands_page import demands_page
+from frameworks_table import agents_page
 from group_schema import extension_manifest
 from preset_types import preset_types
 from serve_page import serve_page
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
+    "docs/agents.md": agents_page,
     "docs/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,

@@ -43,7 +43,7 @@ class PydanticAIAdapter:
     """Runs agents of pydantic-ai; see :class:`~partstream.agents.adapter.AgentAdapter`. Has no state."""
 
     framework = "pydantic-ai"
-    tested = "2.0-2.68"
+    tested = "1.93-2.68"
     errors: Mapping[str, FailureKind] = _ERRORS
 
     def inner_tools(self, agent: Any) -> Collection[str]:

@@ -2,7 +2,7 @@
 of the framework.
 
 The kinds of events grow with nearly every release: one that stands in none of the tables comes out as `Unmapped`.
-Source: facts on agents, section 2.1, observed with 1.107 to 2.68.
+Source: facts on agents, section 2.1, observed with 1.93 to 2.68.
 """
 
 from __future__ import annotations

@@ -1,0 +1,112 @@
+"""Runs the tests of an adapter in the environment of an edition of its framework, and reads what they showed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as ET
+
+from servers.environments import ROOT
+from servers.results import Seen, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from frameworks.table import Framework
+
+__all__ = ["OWN_TESTS", "BrokenRunError", "scenarios", "seen_in", "tests_of"]
+
+OWN_TESTS: Final = "its own tests"
+"""What all other tests of an adapter are called together."""
+
+_LONGEST: Final = 300
+"""Seconds that the tests of one edition may take."""
+_SCENARIOS: Final = ROOT / "tests" / "agents" / "scenarios.py"
+_ROW: Final = re.compile(r'^@_row\("([^"]+)"', re.MULTILINE)
+_PARAMETER: Final = re.compile(r"\[(.+)\]$")
+
+
+class BrokenRunError(Exception):
+    """The tests did not run; the message is the last that pytest said."""
+
+
+def tests_of(framework: Framework, edition: str, report: Path) -> str:
+    """Runs the tests of a framework's adapter with one edition; returns the report of pytest in the form of JUnit.
+
+    What the framework warns of is not Partstream's: in the main run of all tests, with the version that is installed
+    there, warnings are errors.
+
+    Args:
+        framework: The framework.
+        edition: The edition, which is installed.
+        report: Where pytest may write.
+
+    Raises:
+        BrokenRunError: The tests did not run, or took too long.
+    """
+    python = framework.environment(edition).program("python")
+    arguments = ["-m", "pytest", str(framework.folder), "-q", "-p", "no:cacheprovider", "-W", "default"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTEST_"))}
+    environment["PYTHONPATH"] = str(ROOT / "src")
+    try:
+        run = subprocess.run(
+            [python, *arguments, f"--junitxml={report}"],
+            cwd=ROOT,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BrokenRunError(f"the tests took longer than {_LONGEST} s") from error
+    if run.returncode not in {0, 1} or not report.exists():
+        last = [*(run.stdout + run.stderr).strip().splitlines(), "it said nothing"][0]
+        raise BrokenRunError(f"pytest ended with code {run.returncode}: {last}")
+    return report.read_text(encoding="utf-8")
+
+
+def scenarios() -> Sequence[str]:
+    """The scenarios that every framework's agents are asked for, in their order."""
+    return _ROW.findall(_SCENARIOS.read_text(encoding="utf-8"))
+
+
+def seen_in(report: str) -> Mapping[str, Seen]:
+    """What the tests showed: a verdict for each scenario, and one for all other tests together.
+
+    A test shows a scenario if that is its parameter.
+
+    Args:
+        report: The report of pytest.
+    """
+    order = scenarios()
+    seen: dict[str, Seen] = {}
+    others: Counter[str] = Counter()
+    failed: list[str] = []
+    for case in ET.fromstring(report).iter("testcase"):  # noqa: S314 - our own pytest wrote it
+        name, outcome = case.get("name", ""), _outcome(case)
+        parameter = _PARAMETER.search(name)
+        if parameter is not None and parameter[1] in order:
+            seen[parameter[1]] = outcome
+            continue
+        others[outcome.verdict] += 1
+        if outcome.verdict is Verdict.FAILS:
+            failed.append(name)
+    in_order = {scenario: seen[scenario] for scenario in order if scenario in seen}
+    passed = f"{others[Verdict.WORKS]} passed"
+    skipped = f", {others[Verdict.NOT_TRIED]} skipped" if others[Verdict.NOT_TRIED] else ""
+    if failed:
+        return {**in_order, OWN_TESTS: Seen(Verdict.FAILS, f"{passed}{skipped}, failed: {', '.join(failed)}")}
+    return {**in_order, OWN_TESTS: Seen(Verdict.WORKS, passed + skipped)} if others else in_order
+
+
+def _outcome(case: ET.Element) -> Seen:
+    for kind, verdict in (("failure", Verdict.FAILS), ("error", Verdict.FAILS), ("skipped", Verdict.NOT_TRIED)):
+        found = case.find(kind)
+        if found is not None:
+            return Seen(verdict, found.get("message", "").split("\n", 1)[0])
+    return Seen(Verdict.WORKS, "passed")

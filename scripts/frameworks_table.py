@@ -1,0 +1,47 @@
+"""Puts what `make frameworks` showed into the page on agents."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tried_table import row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["agents_page"]
+
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_PAGE: Final = _ROOT / "docs" / "agents.md"
+_RESULTS: Final = _ROOT / "frameworks" / "results.json"
+_BLOCK: Final = "<!-- made: frameworks -->\n{text}\n<!-- end: frameworks -->"
+_MARKS: Final[Mapping[str, str]] = {"works": "✓", "not tried": "–"}
+_NO_ROW: Final = {"verdict": "not tried"}
+
+
+def agents_page() -> str:
+    """The page as it stands, with its table made anew."""
+    page = _PAGE.read_text(encoding="utf-8")
+    block = _BLOCK.format(text="\n".join(_lines()))
+    pattern = re.escape(_BLOCK.format(text="TEXT")).replace("TEXT", ".*?")
+    made, count = re.subn(pattern, block.replace("\\", r"\\"), page, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"{_PAGE.name}: got {count} blocks 'frameworks', expected one")
+    return made
+
+
+def _lines() -> Iterator[str]:
+    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    columns = [(name, edition, seen) for name, result in results.items() for edition, seen in result["seen"].items()]
+    shown = list(dict.fromkeys(what for _, _, seen in columns for what in seen))
+    yield row(("what an agent shows", *(f"{name}<br>{edition.split(',')[0]}" for name, edition, _ in columns)))
+    yield row(("---",) * (len(columns) + 1))
+    for what in shown:
+        yield row((what, *(_MARKS.get(seen.get(what, _NO_ROW)["verdict"], "✗") for _, _, seen in columns)))
+    yield ""
+    for name, result in results.items():
+        left_out = f", left out: {result['left_out']}" if result["left_out"] else ""
+        yield f"- {name}: {'; '.join(result['seen']) or result['package']}; run on {result['date']}{left_out}"
