@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.chat_models import BaseChatModel, agenerate_from_stream
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
@@ -72,6 +72,9 @@ class ScriptedChatModel(BaseChatModel):
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> ChatResult:
         raise AssertionError("the model is streamed")
+
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **settings))
 
     async def _astream(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any

@@ -52,8 +52,12 @@ class ChatModelAdapter:
             yield output
         if chunks:
             answer = _joined(chunks)
-            for output in _calls(answer, messages):
-                yield output
+            calls = _calls(answer)
+            spoken.arguments.check(calls)
+            if calls:
+                yield ExternalCalls(calls)
+                if (kept := messages_as_json([*messages, answer])) is not None:
+                    yield KeptState({"messages": kept})
         yield spoken.finish
 
 
@@ -83,8 +87,8 @@ def _joined(chunks: list[Any]) -> Any:
     return add_ai_message_chunks(first, *others) if isinstance(first, AIMessageChunk) else chunks[-1]
 
 
-def _calls(answer: Any, messages: list[Any]) -> list[AgentOutput]:
-    """The calls of an answer, and what the model itself needs to go on with them.
+def _calls(answer: Any) -> tuple[ToolCallPart, ...]:
+    """The calls of an answer.
 
     Raises:
         ToolArgumentsError: The arguments of a call are no JSON object.
@@ -93,11 +97,7 @@ def _calls(answer: Any, messages: list[Any]) -> list[AgentOutput]:
         raise ToolArgumentsError(
             call_id=invalid.get("id"), name=invalid.get("name"), arguments=str(invalid.get("args") or "")
         )
-    if not answer.tool_calls:
-        return []
-    outputs: list[AgentOutput] = [ExternalCalls(tuple(map(_call, answer.tool_calls)))]
-    kept = messages_as_json([*messages, answer])
-    return outputs if kept is None else [*outputs, KeptState({"messages": kept})]
+    return tuple(map(_call, answer.tool_calls))
 
 
 def _call(call: Any) -> ToolCallPart:

@@ -51,6 +51,7 @@ class GraphEvents:
     ) -> None:
         self.calls = RunCalls(host_tools)
         self.state: Any = None
+        self._has_answer_nodes = answer_nodes is not None
         self._spoken = SpokenMessages(answer_nodes, tool_nodes)
         self._interrupts: dict[str, Any] | None = None
         self._result: Any = None
@@ -92,12 +93,17 @@ class GraphEvents:
                 self.calls.wait_for(message, step)
 
     def end(self) -> list[AgentOutput]:
-        """The outputs that only the end tells: what was asked for, or calls of the host, or the rest of the answer."""
+        """The outputs that only the end tells: what was asked for, or calls of the host, or the rest of the answer.
+
+        Raises:
+            ToolArgumentsError: The arguments of a call of the host are not whole.
+        """
         outputs: list[AgentOutput] = list(self._spoken.close_all())
         pending = self.calls.pending()
         if (asked := self.asked()) is not None:
             outputs.append(asked.output)
         elif pending:
+            self._spoken.arguments.check(pending)
             outputs.append(ExternalCalls(pending))
         else:
             outputs += self._rest()
@@ -109,7 +115,8 @@ class GraphEvents:
         if self._result is not None:
             is_said = last is not None and not getattr(last, "tool_calls", ()) and self._spoken.has_said(last)
             return [] if is_said else [ResultObject(self._result)]
-        unsaid = [] if last is None else self._spoken.unsaid(last)
+        is_said = self._has_answer_nodes and self._spoken.has_answer
+        unsaid = [] if last is None or is_said else self._spoken.unsaid(last)
         if unsaid or self._spoken.has_answer:
             return unsaid
         others = _other_fields(self.state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.langchain.finish import LastFinish, StepTokens
 from partstream.agents.langchain.message_content import MessageContent
+from partstream.agents.langchain.streamed_arguments import StreamedArguments
 from partstream.agents.outputs import SubAgentText
 from partstream.outputs import Unmapped
 from partstream.parts import TextPart, text_part
@@ -31,6 +32,7 @@ class SpokenMessages:
         tool_nodes: The nodes that run tools.
 
     Attributes:
+        arguments: The arguments of the calls as they were streamed.
         has_answer: Whether any text of the answer was shown.
     """
 
@@ -45,6 +47,7 @@ class SpokenMessages:
         self._said: set[str] = set()
         self._last_said = ""
         self._chunks: list[Any] = []
+        self.arguments = StreamedArguments()
         self.has_answer = False
 
     @property
@@ -80,7 +83,7 @@ class SpokenMessages:
         if message_id in self._known or (not is_chunk and message_id in self._steps):
             return []  # an earlier message, or one that was streamed
         step = self._begin(message_id)
-        self._note_chunk(message)
+        self._note_chunk(message, message_id)
         outputs = self._content.read(message, step)
         self._tokens.add(message_id, message.usage_metadata)
         self._finish.note(message.response_metadata)
@@ -116,10 +119,11 @@ class SpokenMessages:
             self._chunks = []
         return self._steps[message_id]
 
-    def _note_chunk(self, message: Any) -> None:
+    def _note_chunk(self, message: Any, message_id: str) -> None:
         """Keeps the pieces with calls of the last message: a run may stop before it is whole."""
-        if getattr(message, "tool_call_chunks", None):
+        if pieces := getattr(message, "tool_call_chunks", None):
             self._chunks.append(message)
+            self.arguments.add(message_id, pieces)
 
     def _as_said(self, output: AgentOutput, speaker: str | None, message_id: str) -> AgentOutput:
         if not isinstance(output, TextPart):
