@@ -64,6 +64,8 @@ from partstream.provider import (
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
+    from partstream.agents.client_events import ClientEvents, from_events
+    from partstream.agents.threads import in_thread
     from partstream.answer_functions import UnknownKeywordError
     from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
@@ -141,6 +143,7 @@ __all__ = [
     "Chunk",
     "Chunks",
     "CitationMode",
+    "ClientEvents",
     "CodePlace",
     "ConfigurationError",
     "ConnectSettings",
@@ -263,6 +266,8 @@ __all__ = [
     "ask_sync",
     "chat_model",
     "connect",
+    "from_events",
+    "in_thread",
     "read_stream",
     "run_tool_loop",
     "stream_tool_loop",
@@ -271,6 +276,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ClientEvents": "partstream.agents.client_events",
+    "from_events": "partstream.agents.client_events",
+    "in_thread": "partstream.agents.threads",
     "UnknownKeywordError": "partstream.answer_functions",
     "CheckedProgress": "partstream.checked_progress",
     "Chunk": "partstream.chunk_sources",

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentAdapter, AgentPairing, AgentRequest, Decision
     from partstream.agents.agent_model import AgentModel, as_model
     from partstream.agents.approvals import ApprovalPolicy, ApproveFunction
+    from partstream.agents.client_events import ClientEvents, from_events
     from partstream.agents.detection import UnknownAgentError, find_adapter
     from partstream.agents.external_tools import HostTools
-    from partstream.agents.failures import AgentFailedError, FailureKind
+    from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, FailureKind
     from partstream.agents.options import ToolActivity
     from partstream.agents.outputs import (
         AgentFile,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
         StepUsage,
         SubAgentText,
     )
+    from partstream.agents.run_states import RunStates
+    from partstream.agents.threads import in_thread
 
 __all__ = [
     "AgentAdapter",
@@ -48,10 +51,12 @@ __all__ = [
     "AgentOutput",
     "AgentPairing",
     "AgentRequest",
+    "AgentSaidNothingError",
     "Approval",
     "ApprovalAsked",
     "ApprovalPolicy",
     "ApproveFunction",
+    "ClientEvents",
     "Decision",
     "ExternalCalls",
     "FailureKind",
@@ -62,12 +67,15 @@ __all__ = [
     "KeptState",
     "Question",
     "ResultObject",
+    "RunStates",
     "StepUsage",
     "SubAgentText",
     "ToolActivity",
     "UnknownAgentError",
     "as_model",
     "find_adapter",
+    "from_events",
+    "in_thread",
 ]
 
 _LAZY = {
@@ -83,6 +91,7 @@ _LAZY = {
     "find_adapter": "detection",
     "HostTools": "external_tools",
     "AgentFailedError": "failures",
+    "AgentSaidNothingError": "failures",
     "FailureKind": "failures",
     "AgentFile": "outputs",
     "AgentOutput": "outputs",
@@ -98,6 +107,10 @@ _LAZY = {
     "StepUsage": "outputs",
     "SubAgentText": "outputs",
     "ToolActivity": "options",
+    "RunStates": "run_states",
+    "ClientEvents": "client_events",
+    "from_events": "client_events",
+    "in_thread": "threads",
 }
 
 

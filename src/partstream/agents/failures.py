@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-from partstream.errors import LanguageModelError, LanguageModelErrorCode, UpstreamHTTPError, UpstreamTimeoutError
-from partstream.errors.upstream import TimeoutPhase
+from partstream.errors import (
+    LanguageModelError,
+    LanguageModelErrorCode,
+    TimeoutPhase,
+    UpstreamConnectionError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["AgentFailedError", "AgentSaidNothingError", "FailureKind", "failure_of"]
 
+_SERVER: Final = "the model's server"
 _MOST_SAID: Final = 2000
 """The most characters of an exception's text in a message."""
 
@@ -26,6 +34,8 @@ class FailureKind(StrEnum):
     """The model behaved in a way that the framework cannot use, such as calls that fail again and again."""
     HTTP = "http"
     """The model's server answered with an error status."""
+    CONNECTION = "connection"
+    """The model's server could not be reached, or the connection broke."""
     TIMEOUT = "timeout"
     """The run or the model exceeded a limit of time."""
     REFUSED = "refused"
@@ -42,6 +52,7 @@ _SAYS: Final[Mapping[FailureKind, str]] = {
     FailureKind.LIMIT: "the agent reached a limit of its run",
     FailureKind.MODEL: "the agent's model behaved in a way that the agent cannot use",
     FailureKind.HTTP: "the server of the agent's model refused",
+    FailureKind.CONNECTION: "the agent's model could not be reached",
     FailureKind.TIMEOUT: "the agent exceeded its limit of time",
     FailureKind.REFUSED: "the agent refused to answer",
     FailureKind.CANCELLED: "the agent's run was cancelled",
@@ -86,6 +97,22 @@ class AgentSaidNothingError(LanguageModelError):
         self.finish_reason = finish_reason
 
 
+_OF_CLIENTS: Final[Mapping[str, FailureKind]] = {
+    # The clients of OpenAI and Anthropic, and LiteLLM, whose classes derive from OpenAI's.
+    "APITimeoutError": FailureKind.TIMEOUT,
+    "APIConnectionError": FailureKind.CONNECTION,
+    "APIStatusError": FailureKind.HTTP,
+    # google.genai.errors
+    "ClientError": FailureKind.HTTP,
+    "ServerError": FailureKind.HTTP,
+    # httpx, below most clients
+    "TimeoutException": FailureKind.TIMEOUT,
+    "TransportError": FailureKind.CONNECTION,
+    "HTTPStatusError": FailureKind.HTTP,
+}
+"""The errors of model servers' own clients, which come through every framework; a class before its base classes."""
+
+
 def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind]) -> Exception:
     """The error of our tree for an exception of a run; the exception itself if no row names its class.
 
@@ -98,16 +125,36 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
     """
     if isinstance(error, LanguageModelError):
         return error
-    kind = next((kinds[one.__name__] for one in type(error).__mro__ if one.__name__ in kinds), None)
+    names = [one.__name__ for one in type(error).__mro__]
+    kind = next((kinds[name] for name in names if name in kinds), None)
+    kind = kind or next((_OF_CLIENTS[name] for name in names if name in _OF_CLIENTS), None)
     if kind is None:
         return error
     said = _said_by(error)
-    status = getattr(error, "status_code", None)
-    if kind is FailureKind.HTTP and type(status) is int:
+    if kind is FailureKind.HTTP and (status := _status(error)) is not None:
         return UpstreamHTTPError(status, provider_message=said)
+    if kind is FailureKind.CONNECTION:
+        return UpstreamConnectionError(_address(error), said or type(error).__name__)
     if kind is FailureKind.TIMEOUT:
         return UpstreamTimeoutError(TimeoutPhase.TOTAL, None, advice=said)
     return AgentFailedError(framework, kind, type(error).__name__, said)
+
+
+def _status(error: Exception) -> int | None:
+    """The status of the response in the places where clients keep it."""
+    response = getattr(error, "response", None)
+    places = (getattr(error, "status_code", None), getattr(error, "code", None), getattr(response, "status_code", None))
+    return next((status for status in places if type(status) is int), None)
+
+
+def _address(error: Exception) -> str:
+    """The address of a request without user information and query; the words "the model's server" without one."""
+    try:
+        parts = urlsplit(str(getattr(getattr(error, "request", None), "url", "")))
+        port = f":{parts.port}" if parts.port else ""
+    except Exception:  # httpx raises where no request is set; a URL may be no URL
+        return _SERVER
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}" if parts.hostname else _SERVER
 
 
 def _said_by(error: Exception) -> str:

@@ -1,0 +1,199 @@
+"""The events of a model server's own client as parts: for hand-written agents, inside `@chat_model`.
+
+::
+
+    @chat_model(name="Mine")
+    async def provider(messages, options):
+        events = await client.responses.create(model="gpt-5", input=user_request(messages), stream=True)
+        async for part in from_events(events):
+            yield part
+
+Takes the objects of the clients of OpenAI, Anthropic and Google, those of LiteLLM, which are shaped like OpenAI's, and
+plain dicts: whatever holds the events of a wire that :mod:`partstream.protocols` reads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from partstream.agents.failures import failure_of
+from partstream.arguments import described, refuse
+from partstream.chunk_sources import as_chunk, chunks_of
+from partstream.errors import UpstreamFailureError, UpstreamProtocolError
+from partstream.outputs import Finish, StreamOptions, Unmapped
+from partstream.protocols.claims import Claims, NamedEvent, claims_of, protocol_of
+from partstream.protocols.foreign import name_of_stream
+from partstream.protocols.registry import PROTOCOLS, loadable_protocols
+from partstream.protocols.thinking_text import open_response
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from partstream.outputs import StreamOutput
+    from partstream.parts import ResponsePart
+    from partstream.protocols.protocol import Protocol
+
+__all__ = ["ClientEvents", "from_events"]
+
+ClientEvents: TypeAlias = AsyncIterable[Any] | Iterable[Any]
+"""The events of one answer, as a client streams them: objects made of Pydantic's models, dicts, or JSON texts."""
+
+_logger = logging.getLogger("partstream.agents")
+
+_MOST_LOOKED_AT: Final = 20
+"""The most events that are kept until one shows which protocol they are of."""
+_AS_SENT: Final = StreamOptions(call_id_prefix="")
+"""Results go back to the program's own client, which knows its call ids without a prefix."""
+
+
+async def from_events(
+    events: ClientEvents, protocol: str | None = None, *, options: StreamOptions = _AS_SENT
+) -> AsyncGenerator[ResponsePart | Finish, None]:
+    """The parts of an answer as they come, and a :class:`~partstream.outputs.Finish` last, which holds the tokens.
+
+    The stream of the client is closed when the answer is over, and when this generator is closed.
+
+    Args:
+        events: The events. A plain iterator holds up every other answer while it waits: put it into
+            :func:`partstream.in_thread`.
+        protocol: The protocol of the events, a name of :data:`partstream.PROTOCOLS`; by default, the one that the
+            first events show.
+        options: How the answer is rendered.
+
+    Raises:
+        InvalidArgumentError: `events` is one object and no stream, such as an answer that was asked for without
+            `stream=True`.
+        UnknownProtocolError: There is no such protocol.
+        UpstreamProtocolError: An event is no object, or the events are of no known protocol.
+        LanguageModelError: The client raised an error of the server, the connection or its limits of time.
+        Exception: Any other error of the iterator, unchanged.
+    """
+    if hasattr(events, "model_dump") or isinstance(events, str | bytes | Mapping):
+        refuse("from_events.events", events, f"a stream of events (got {type(events).__name__}): ask with stream=True")
+    reading = _Reading(None if protocol is None else PROTOCOLS[protocol], options)
+    async with _closed(events) as chunks:
+        while not reading.is_over:
+            try:
+                chunk = await anext(chunks)
+            except StopAsyncIteration:
+                break
+            except Exception as error:
+                for output in reading.broken(error):
+                    yield output
+                failure = failure_of(error, "client", {})
+                if failure is error:
+                    raise
+                raise failure from error
+            for output in reading.read(_event_of(chunk)):
+                yield output
+    for output in reading.end():
+        yield output
+
+
+class _Reading:
+    """The reading of one answer.
+
+    Args:
+        row: The protocol; None to find it out.
+        options: How the answer is rendered.
+    """
+
+    def __init__(self, row: Protocol | None, options: StreamOptions) -> None:
+        self._options = options
+        self._stream = None if row is None else open_response(row.read_response(), options)
+        self._kept: list[dict[str, Any]] = []
+        self._unmapped: Counter[str] = Counter()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no later event can change the answer."""
+        return self._stream is not None and self._stream.finished
+
+    def read(self, event: dict[str, Any]) -> list[ResponsePart | Finish]:
+        """The outputs of the next event."""
+        if self._stream is not None:
+            return self._shown(self._stream.feed(event))
+        self._kept.append(event)
+        row, is_sure = _told(self._kept)
+        if not is_sure and len(self._kept) < _MOST_LOOKED_AT:
+            return []
+        return self._open(row)
+
+    def end(self) -> list[ResponsePart | Finish]:
+        """The outputs that are left when no event follows."""
+        opened = self._open(_told(self._kept)[0]) if self._stream is None else []
+        rest = [] if self._stream is None else self._shown(self._stream.end())
+        if self._unmapped:
+            _logger.debug("no part can hold some events of the answer: %s", dict(self._unmapped))
+        return [*opened, *rest]
+
+    def broken(self, error: Exception) -> list[ResponsePart | Finish]:
+        """The parts that were held back when the client broke off."""
+        if self._stream is None:
+            return []
+        outputs = self._stream.fail(UpstreamFailureError(f"{type(error).__name__}: {error}"))
+        return [output for output in self._shown(outputs) if not isinstance(output, Finish)]
+
+    def _open(self, row: Protocol | None) -> list[ResponsePart | Finish]:
+        if row is None:
+            raise UpstreamProtocolError(
+                event_type=None,
+                field=None,
+                got=_seen(self._kept),
+                expected=f"events of one of {', '.join(PROTOCOLS)}; name it with protocol=",
+            )
+        self._stream = open_response(row.read_response(), self._options)
+        return [output for event in self._kept for output in self._shown(self._stream.feed(event))]
+
+    def _shown(self, outputs: Iterable[StreamOutput]) -> list[ResponsePart | Finish]:
+        shown: list[ResponsePart | Finish] = []
+        for output in outputs:
+            if isinstance(output, Unmapped):
+                self._unmapped[output.type] += 1
+            else:
+                shown.append(output)
+        return shown
+
+
+def _told(events: list[dict[str, Any]]) -> tuple[Protocol | None, bool]:
+    """The protocol that the events show, and whether one of them leaves no doubt."""
+    named = [NamedEvent("", event) for event in events]
+    rows = list(loadable_protocols()[0].values())
+    row = protocol_of(rows, named)
+    claims = Claims(0, 0, 0) if row is None else claims_of(row, named)
+    return row, claims.sure > 0
+
+
+def _event_of(value: Any) -> dict[str, Any]:
+    """An event as the JSON object of its wire."""
+    dump = getattr(type(value), "model_dump", None)
+    if dump is None:
+        return as_chunk(value)
+    # As JSON: the bytes of Google's parts are base64 on the wire. Fields that nobody sent are not on it either.
+    return dict(dump(value, mode="json", by_alias=True, exclude_none=True, warnings=False))
+
+
+def _seen(events: list[dict[str, Any]]) -> str:
+    if not events:
+        return "no event"
+    like = name_of_stream(events)
+    return f"events of {like}" if like is not None else f"{described(events[0])}"
+
+
+@asynccontextmanager
+async def _closed(events: ClientEvents) -> AsyncGenerator[AsyncIterator[Any], None]:
+    """The events one by one; in the end the iterator is closed, and the client's stream with its connection."""
+    chunks = chunks_of(events)
+    try:
+        yield chunks
+    finally:
+        for one, name in ((chunks, "aclose"), (events, "aclose"), (events, "close")):
+            close = getattr(one, name, None)
+            said = close() if callable(close) else None
+            if isawaitable(said):
+                await said
