@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
     frozenset({"arguments", "error_facts", "redaction", "visible_text"}),
     frozenset({"parts"}),
-    frozenset({"cancellation", "messages", "settings", "usage", "sse"}),
+    frozenset({"cancellation", "inner_activity", "messages", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
@@ -47,7 +47,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "kinds", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
-    "visible_text",
+    "visible_text", "inner_activity",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.

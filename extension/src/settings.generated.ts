@@ -127,6 +127,8 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
       providerOptions: { secrecy: "body" },
       contextManagement: { secrecy: "nothing" },
       team: { secrecy: "nothing" },
+      agentPath: { secrecy: "nothing" },
+      thread: { secrecy: "nothing" },
     },
   },
   modelRequests: {
@@ -175,6 +177,8 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
       providerOptions: { secrecy: "body" },
       contextManagement: { secrecy: "nothing" },
       team: { secrecy: "nothing" },
+      agentPath: { secrecy: "nothing" },
+      thread: { secrecy: "nothing" },
     },
   },
   thinking: { secrecy: "nothing" },

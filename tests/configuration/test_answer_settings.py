@@ -54,6 +54,7 @@ FIELDS = {
     "anthropic-messages": ("max_tokens",),
     "gemini": ("generationConfig", "maxOutputTokens"),
     "ollama": ("options", "num_predict"),
+    "ag-ui": ("forwardedProps", "maxOutputTokens"),
 }
 """Where each protocol has the field, from the outside to the inside."""
 

@@ -1,5 +1,7 @@
 """The table of protocols: every row is whole."""
 
+import json
+
 import pytest
 
 from partstream import ChatMessage, RequestOptions
@@ -68,9 +70,10 @@ def test_every_protocol_that_can_be_asked_writes_requests(name: str) -> None:
     whole = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()
     request = corner.write(whole)
     names_model = MODEL in corner.path
-    assert names_model or "m" in (request.body.get("model"), *request.headers.values())
+    said = json.dumps(dict(request.body))
+    assert names_model or '"model": "m"' in said or "m" in request.headers.values()
     assert request.path == path_for_model(corner.path, "m")
-    assert request.path.startswith("/")
+    assert request.path.startswith("/") or corner.path == "", "an agent is an address of its own"
     assert "a-key" in " ".join(corner.authorize("a-key", KeyKind.API_KEY).values())
     assert corner.errors.refused(UpstreamError("The server is busy.")) is Carried.NOTHING
 

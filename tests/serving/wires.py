@@ -44,6 +44,7 @@ class Wire:
                 body["stream"] = False
             path = path.replace(":streamGenerateContent", ":generateContent")
             headers = {name: "false" if name.endswith("streaming") else value for name, value in headers.items()}
+            headers["accept"] = "application/json"
             in_path = in_path.replace("alt=sse", "")
         return self.base_path + path, body, headers, query or in_path
 

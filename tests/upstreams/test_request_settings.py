@@ -13,6 +13,7 @@ from partstream.conversation.settings import (
     SystemAs,
     ToolImages,
 )
+from partstream.protocols.ag_ui.settings import AGUISettings, Thread
 from partstream.protocols.ai_gateway.context_management import ContextManagement
 from partstream.protocols.ai_gateway.settings import AIGatewaySettings
 from partstream.protocols.anthropic_messages.settings import (
@@ -89,6 +90,7 @@ OWN = {
         "mostFileMegabytes": 100,
     },
     "ollama": {"numCtx": 65_536, "keepAlive": "30m", "truncate": True, "shift": True},
+    "ag-ui": {"agentPath": "/agents/{model}", "thread": "conversation"},
 }
 READ = {
     "openresponses": OpenResponsesSettings(
@@ -130,6 +132,7 @@ READ = {
         most_file_megabytes=100,
     ),
     "ollama": OllamaSettings(num_ctx=65_536, keep_alive="30m", truncate=True, shift=True),
+    "ag-ui": AGUISettings(agent_path="/agents/{model}", thread=Thread.CONVERSATION),
 }
 
 

@@ -272,6 +272,8 @@ class WriteRequest:
             that window is advertised. None for a wire on which no request sets one.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
+        identify: Gives a request an identity that no other has, for a wire on which every request has one; takes the
+            request as `write` made it, and a text of letters and digits. None for a wire without.
         fits_answers: Whether a request says how long its answer may be by the tokens that it is expected to have, see
             :attr:`partstream.conversation.chat_request.ChatRequest.input_tokens`. They are estimated before it is sent
             then; a request that does not say so is sent meanwhile.
@@ -300,6 +302,7 @@ class WriteRequest:
     choose_window: Callable[[RequestSettings], ChosenWindow] | None = None
     loads_models: bool = False
     fits_answers: bool = False
+    identify: Callable[[WireRequest, str], WireRequest] | None = None
 
     def authorizer(
         self, settings: RequestSettings, server: KnownServer | None

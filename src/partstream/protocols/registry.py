@@ -64,6 +64,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "ai-sdk-ui": "partstream.protocols.ai_sdk.ui_stream",
     "ai-sdk-data": "partstream.protocols.ai_sdk.data_stream",
     "ai-gateway": "partstream.protocols.ai_gateway",
+    "ag-ui": "partstream.protocols.ag_ui",
 }
 """The module whose `PROTOCOL` each of ours is."""
 

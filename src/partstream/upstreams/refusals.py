@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.tokens.accounting import LIMIT_SECONDS
@@ -23,6 +24,9 @@ __all__ = ["RefusedFields", "less_of", "set_by_a_person", "written"]
 
 _logger = logging.getLogger("partstream.upstreams")
 
+
+_IDENTITY_SIZE: Final = 12
+"""The bytes of the identity of a request, on wires where each has one."""
 
 _MOST_OF_A_MODEL: Final = 100
 """A person may try any number of values; those that were refused first are tried again first."""
@@ -109,6 +113,8 @@ def written(upstream: WriteRequest, asked: ChatRequest, left_out: frozenset[str]
         RequestNotExpressibleError: The protocol has no form for something in the request.
     """
     request = upstream.write(asked)
+    if upstream.identify is not None:
+        request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
     return upstream.leave_out(request, left_out) if left_out else request
 
 

@@ -1,0 +1,182 @@
+"""What an agent does by itself while it answers: its own calls and their results, as lines for people and as data for
+programs.
+
+A line is short on purpose (facts on agents, section 3): the arguments are cut, and of a result only its size is said.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from partstream.parts import DataPart
+
+__all__ = [
+    "ACTIVITY_MIME_TYPE",
+    "InnerCall",
+    "InnerResult",
+    "call_data",
+    "call_line",
+    "handover_line",
+    "plain_value",
+    "result_data",
+    "result_line",
+    "shown_call",
+]
+
+ACTIVITY_MIME_TYPE: Final = "application/vnd.partstream.activity+json"
+"""The media type of a data part that holds one inner call or result in full; hosts ignore it."""
+
+_MOST_ARGUMENTS: Final = 200
+_MOST_ERROR: Final = 200
+_MOST_DATA: Final = 262_144
+"""The most characters of a value in a data part; a longer one is cut, and the part says so."""
+_KILO: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCall:
+    """The agent calls one of its own tools. Never becomes a tool call of the answer: the host must not run it.
+
+    Attributes:
+        call_id: The framework's id of the call.
+        name: The name of the agent's tool.
+        arguments: The arguments, usually a JSON object; a text where the framework has only that.
+        step: The number of the inner request to the model that made the call, from 1.
+    """
+
+    call_id: str
+    name: str
+    arguments: object
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class InnerResult:
+    """One of the agent's own tools has returned.
+
+    Attributes:
+        call_id: The framework's id of the call.
+        name: The name of the agent's tool.
+        content: What it returned: a text or any other value.
+        is_error: Whether the tool failed.
+        step: The number of the inner request to the model that made the call, from 1.
+    """
+
+    call_id: str
+    name: str
+    content: object
+    is_error: bool = False
+    step: int = 1
+
+
+class NamedCall(Protocol):
+    """A call that people are shown: a name, and arguments that are usually a JSON object."""
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        ...
+
+    @property
+    def arguments(self) -> object:
+        """The arguments."""
+        ...
+
+
+def shown_call(call: NamedCall) -> str:
+    """A call as people read it: `search(query="agents", limit=3)`, its arguments cut at 200 characters."""
+    if isinstance(call.arguments, Mapping):
+        shown = ", ".join(f"{name}={_json(value)}" for name, value in call.arguments.items())
+    else:
+        shown = "" if call.arguments in (None, "") else _text_of(call.arguments)
+    shown = " ".join(shown.split())
+    return f"{call.name}({shown if len(shown) <= _MOST_ARGUMENTS else f'{shown[:_MOST_ARGUMENTS]}…'})"
+
+
+def call_line(call: InnerCall) -> str:
+    """The line of a call: `Called search(query="agents")`."""
+    return f"Called {shown_call(call)}"
+
+
+def result_line(result: InnerResult) -> str:
+    """The line of a result: `-> 3 results, 1.2 kB`; of a failed one, the beginning of what it says."""
+    text = _text_of(result.content)
+    if result.is_error:
+        said = " ".join(text.split())
+        return f"-> failed: {said if len(said) <= _MOST_ERROR else f'{said[:_MOST_ERROR]}…'}"
+    if result.content is None or text == "":
+        return "-> nothing"
+    counted = ""
+    if isinstance(result.content, Sequence) and not isinstance(result.content, str | bytes):
+        count = len(result.content)
+        counted = "1 result, " if count == 1 else f"{count} results, "
+    return f"-> {counted}{_size(len(text.encode(errors='replace')))}"
+
+
+def handover_line(to: str) -> str:
+    """The line of a handover: `Handed over to Billing agent`."""
+    return f"Handed over to {to}"
+
+
+def call_data(call: InnerCall) -> DataPart:
+    """The data part of a call: `{"type": "call", "callId", "name", "arguments", "step"}`."""
+    return _data({"type": "call", "callId": call.call_id, "name": call.name, "step": call.step}, "arguments", call)
+
+
+def result_data(result: InnerResult) -> DataPart:
+    """The data part of a result: `{"type": "result", "callId", "name", "content", "isError", "step"}`."""
+    facts = {"type": "result", "callId": result.call_id, "name": result.name, "step": result.step}
+    return _data({**facts, "isError": result.is_error}, "content", result)
+
+
+def _data(facts: dict[str, Any], field: str, output: InnerCall | InnerResult) -> DataPart:
+    value = plain_value(getattr(output, field))
+    if len(text := _json(value)) > _MOST_DATA:
+        return DataPart.json({**facts, field: text[:_MOST_DATA], "isCut": True}, ACTIVITY_MIME_TYPE)
+    return DataPart.json({**facts, field: value}, ACTIVITY_MIME_TYPE)
+
+
+def plain_value(value: object) -> Any:
+    """A value in JSON's types: models dump themselves, dataclasses become objects, the rest its text."""
+    try:
+        return json.loads(json.dumps(value, default=_plain, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return _shown(value)
+
+
+def _plain(value: object) -> Any:
+    dump = getattr(type(value), "model_dump", None)
+    if dump is not None:
+        return dump(value, mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): one for name, one in value.items()}
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)
+    return _shown(value)
+
+
+def _shown(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as error:  # the objects of other people's code
+        return f"({type(value).__name__} without text: {type(error).__name__})"
+
+
+def _json(value: object) -> str:
+    return json.dumps(plain_value(value), ensure_ascii=False)
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _size(count: int) -> str:
+    if count < _KILO:
+        return f"{count} bytes"
+    return f"{count / _KILO:.1f} kB" if count < _KILO**2 else f"{count / _KILO**2:.1f} MB"

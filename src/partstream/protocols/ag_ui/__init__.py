@@ -1,0 +1,22 @@
+"""AG-UI: `RunAgentInput` to the address of an agent, server-sent events back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partstream.protocols.protocol import Protocol, loaded
+
+__all__ = ["PROTOCOL"]
+
+
+PROTOCOL: Final = Protocol(
+    name="ag-ui",
+    read_response=loaded("partstream.protocols.ag_ui.read_response", "READ_RESPONSE"),
+    write_request=loaded("partstream.protocols.ag_ui.write_request", "WRITE_REQUEST"),
+    own_settings=loaded("partstream.protocols.ag_ui.settings", "OWN_SETTINGS"),
+    read_request=loaded("partstream.protocols.ag_ui.read_request", "READ_REQUEST"),
+    write_response=loaded("partstream.protocols.ag_ui.write_response", "WRITE_RESPONSE"),
+    loses=loaded("partstream.protocols.ag_ui.losses", "LOSES"),
+    title="AG-UI",
+    says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
+)

@@ -1,0 +1,313 @@
+"""AG-UI: events of a run in, VS Code's parts out.
+
+Rule 1: how far a response has come is one table, :mod:`partstream.protocols.life`; a handler never looks at the state.
+Rule 2: EVENTS says what an event is for that table, and which handler it has.
+Rule 3: nothing is checked against a schema. What is missing, null or of another type says nothing; what has no part is
+counted as :class:`Unmapped`.
+Rule 4: a whole answer has RUN_FINISHED. Which calls are VS Code's to run, only that tells (agents facts 2.11).
+
+Source: ag-ui-protocol 1.0.0 (`ag_ui.core.events`), docs.ag-ui.com; agents facts by section.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from partstream.errors import AdapterUsageError, LanguageModelError, UpstreamProtocolError
+from partstream.inner_activity import handover_line
+from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.adapter import Adapter
+from partstream.protocols.ag_ui.carried_items import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID
+from partstream.protocols.ag_ui.carrying import Carrying
+from partstream.protocols.ag_ui.ending import CANCELLED, INTERRUPT, Ending
+from partstream.protocols.ag_ui.errors import ERRORS, failure_of
+from partstream.protocols.ag_ui.interrupts import interrupted_fields, question
+from partstream.protocols.ag_ui.last_words import LastWords
+from partstream.protocols.ag_ui.steps import Steps
+from partstream.protocols.ag_ui.texts import SUBAGENT, Texts
+from partstream.protocols.ag_ui.thinking import Thinking
+from partstream.protocols.ag_ui.tool_calls import ToolCalls
+from partstream.protocols.fields import Wire, identifier, mapping, objects, text
+from partstream.protocols.life import TRANSITIONS, Action, EventKind, State
+from partstream.protocols.protocol import Claim, ReadResponse
+from partstream.protocols.showing import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.usage import FinishReason, Usage
+
+__all__ = ["EVENTS", "READ_RESPONSE", "AGUIStream", "claims", "events_of"]
+
+_Outputs: TypeAlias = list[StreamOutput]
+_NAMELESS: Final = "a sub-agent"
+
+
+class AGUIStream(Adapter):
+    """One run of an agent; see :class:`partstream.outputs.ResponseStream`."""
+
+    def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
+        super().__init__()
+        self._ending = Ending()
+        self._steps = Steps()
+        self._carrying = Carrying(options)
+        self._thinking = Thinking(options, self._carrying)
+        self._texts = Texts(self._thinking, self._carrying)
+        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps)
+        self._last_words = LastWords()
+        self._sub_agents: dict[str, str] = {}
+        self._counted: set[str] = set()
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that the agent has reported."""
+        return self._ending.usage
+
+    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
+        """Takes the next event and appends what it means."""
+        if self._state is State.ENDED:
+            raise AdapterUsageError("fed an event after the stream was ended")
+        wire: Wire = event if isinstance(event, dict) else dict(event)
+        kind = wire.get("type")
+        row = EVENTS.get(kind) if isinstance(kind, str) else None
+        if row is None:
+            self._unknown(wire, outputs)
+            return
+        next_state, action, _ = TRANSITIONS[self._state][row.kind]
+        if action is not Action.HANDLE:
+            return
+        self._state = next_state
+        if row.is_said:
+            self._steps.speaks()
+        row.handler(self, wire, outputs)
+
+    @property
+    def _word(self) -> str | None:
+        return self._ending.word
+
+    def _is_whole(self, *, told: bool) -> bool:
+        return told
+
+    def _settle(self, outputs: _Outputs) -> None:
+        self._calls.drop(outputs)
+        self._carrying.hand_out(outputs)
+
+    def _complete(self, outputs: _Outputs) -> None:
+        if not self._texts.any_shown and not self._calls.any_went_out:
+            self._say_last_words(outputs)
+        self._thinking.settle()
+        self._carrying.hand_out(outputs)
+        has_calls = self._calls.any_went_out
+        self._emit_finish(self._ending.outcome, self._ending.reason(has_calls=has_calls), outputs)
+
+    def _say_last_words(self, outputs: _Outputs) -> None:
+        if words := self._last_words.words(self._texts.of_sub_agent):
+            self._texts.show(words, outputs)
+
+    def _emit_finish(
+        self,
+        outcome: Outcome,
+        reason: FinishReason | None,
+        outputs: _Outputs,
+        error: LanguageModelError | None = None,
+    ) -> None:
+        about = self._ending
+        outputs.append(Finish(outcome, reason, about.usage, about.run_id, about.model, error))
+        self._state = State.FINISHED
+
+    def _unknown(self, event: Wire, outputs: _Outputs) -> None:
+        """Counts an event of a kind that nobody knows yet; what is no event at all ends the response."""
+        if self.finished:
+            return
+        kind = event.get("type")
+        if isinstance(kind, str) and kind:
+            outputs.append(Unmapped(kind, event))
+        elif (failure := ERRORS.failure_in(event)) is not None:
+            outputs += self.fail(failure)
+        else:
+            got = "no type" if kind is None else f"type {shown(kind)}"
+            outputs += self.fail(UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string"))
+
+    # The run
+
+    def _begin(self, event: Wire, _outputs: _Outputs) -> None:
+        self._ending.begin(event)
+
+    def _finish(self, event: Wire, outputs: _Outputs) -> None:
+        self._ending.read(event, self._steps.number)
+        self._last_words.result = event.get("result")
+        outcome = mapping(event, "outcome")
+        interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else []
+        self._thinking.settle()
+        if interrupts:
+            self._ask(interrupts, outputs)
+        elif self._ending.word == CANCELLED:
+            self._calls.drop(outputs)
+        else:
+            pending = outcome.get("pendingToolCallIds")
+            listed = [one for one in pending if isinstance(one, str)] if isinstance(pending, list) else []
+            self._calls.hand_out(listed, outputs)
+            if self._calls.broken is not None:
+                self._state = State.OPEN
+                outputs += self.fail(self._calls.broken)
+                return
+        self._complete(outputs)
+
+    def _ask(self, interrupts: list[Wire], outputs: _Outputs) -> None:
+        """Shows what the run waits for; the next message of the person answers it."""
+        said = question(interrupts, self._calls)
+        self._calls.keep(outputs)
+        self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._ending.thread_id)})
+        self._texts.part()
+        self._texts.show(said, outputs)
+
+    def _fail_run(self, event: Wire, outputs: _Outputs) -> None:
+        self._ending.read(event, self._steps.number)
+        self._state = State.OPEN
+        outputs += self.fail(failure_of(event))
+
+    # What it says
+
+    def _text_start(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.start(event, outputs)
+
+    def _text(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.content(event, outputs)
+
+    def _text_chunk(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.chunk(event, outputs)
+
+    def _text_end(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.end(event, outputs)
+
+    def _thought_start(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.interrupt()
+        self._thinking.start(event, outputs)
+
+    def _thought(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.interrupt()
+        self._thinking.content(event, outputs)
+
+    def _encrypted(self, event: Wire, outputs: _Outputs) -> None:
+        entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
+        if entity is None or value is None:
+            outputs.append(Unmapped(f"{event['type']} (without a value)", event))
+        elif not self._thinking.encrypted(event, outputs) and not self._calls.encrypted(entity, value):
+            self._thinking.late(entity, value)
+
+    # What it does
+
+    def _call_start(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.interrupt()
+        self._calls.start(event, outputs)
+
+    def _call_arguments(self, event: Wire, outputs: _Outputs) -> None:
+        self._calls.arguments(event, outputs)
+
+    def _call_chunk(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.interrupt()
+        self._calls.chunk(event, outputs)
+
+    def _result(self, event: Wire, outputs: _Outputs) -> None:
+        self._texts.part()
+        self._calls.result(event, outputs)
+
+    def _sub_agent_start(self, event: Wire, outputs: _Outputs) -> None:
+        name = identifier(event, "name") or _NAMELESS
+        self._sub_agents[text(event, SUBAGENT)] = name
+        self._texts.part()
+        self._thinking.show(f"{handover_line(name)}\n", identifier(event, SUBAGENT), outputs)
+
+    def _sub_agent_end(self, _event: Wire, _outputs: _Outputs) -> None:
+        self._texts.part()
+
+    def _sub_agent_error(self, event: Wire, outputs: _Outputs) -> None:
+        name = self._sub_agents.get(text(event, SUBAGENT), _NAMELESS)
+        line = f"{name} failed: {identifier(event, 'message') or 'it gave no reason'}\n"
+        self._texts.part()
+        self._thinking.show(line, identifier(event, SUBAGENT), outputs)
+
+    def _snapshot(self, event: Wire, _outputs: _Outputs) -> None:
+        self._last_words.read_snapshot(event)
+
+    def _count(self, event: Wire, outputs: _Outputs) -> None:
+        """Counts what has no part, once for each name: an agent may say its state after every token."""
+        said = next((identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)), None)
+        name = " ".join(filter(None, (event["type"], said and said[:80])))
+        if name not in self._counted:
+            self._counted.add(name)
+            outputs.append(Unmapped(name, event))
+
+    def _nothing(self, _event: Wire, _outputs: _Outputs) -> None:
+        """Takes an event that adds nothing to those around it."""
+
+
+class Row(NamedTuple):
+    """The meaning of an event.
+
+    Attributes:
+        kind: What it is for the life of a response.
+        handler: What reads it.
+        is_said: Whether the agent's model says it.
+    """
+
+    kind: EventKind
+    handler: Callable[[AGUIStream, Wire, _Outputs], None]
+    is_said: bool = False
+
+
+_CONTENT, _LIFECYCLE, _REPORT = EventKind.CONTENT, EventKind.LIFECYCLE, EventKind.REPORT
+
+EVENTS: Final[dict[str, Row]] = {
+    "RUN_STARTED": Row(_LIFECYCLE, AGUIStream._begin),
+    "TEXT_MESSAGE_START": Row(_CONTENT, AGUIStream._text_start, is_said=True),
+    "TEXT_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._text, is_said=True),
+    "TEXT_MESSAGE_CHUNK": Row(_CONTENT, AGUIStream._text_chunk, is_said=True),
+    "TEXT_MESSAGE_END": Row(_CONTENT, AGUIStream._text_end),
+    "REASONING_START": Row(_CONTENT, AGUIStream._nothing),
+    "REASONING_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
+    "REASONING_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
+    "REASONING_MESSAGE_CHUNK": Row(_CONTENT, AGUIStream._thought, is_said=True),
+    "REASONING_MESSAGE_END": Row(_CONTENT, AGUIStream._nothing),
+    "REASONING_END": Row(_CONTENT, AGUIStream._nothing),
+    "REASONING_ENCRYPTED_VALUE": Row(_CONTENT, AGUIStream._encrypted),
+    # What packages before 1.0 send; the span has no message of its own.
+    "THINKING_START": Row(_CONTENT, AGUIStream._nothing),
+    "THINKING_TEXT_MESSAGE_START": Row(_CONTENT, AGUIStream._thought_start, is_said=True),
+    "THINKING_TEXT_MESSAGE_CONTENT": Row(_CONTENT, AGUIStream._thought, is_said=True),
+    "THINKING_TEXT_MESSAGE_END": Row(_CONTENT, AGUIStream._nothing),
+    "THINKING_END": Row(_CONTENT, AGUIStream._nothing),
+    "TOOL_CALL_START": Row(_CONTENT, AGUIStream._call_start, is_said=True),
+    "TOOL_CALL_ARGS": Row(_CONTENT, AGUIStream._call_arguments),
+    "TOOL_CALL_CHUNK": Row(_CONTENT, AGUIStream._call_chunk, is_said=True),
+    "TOOL_CALL_END": Row(_CONTENT, AGUIStream._nothing),
+    "TOOL_CALL_RESULT": Row(_CONTENT, AGUIStream._result),
+    "SUBAGENT_STARTED": Row(_CONTENT, AGUIStream._sub_agent_start),
+    "SUBAGENT_FINISHED": Row(_CONTENT, AGUIStream._sub_agent_end),
+    "SUBAGENT_ERROR": Row(_CONTENT, AGUIStream._sub_agent_error),
+    "MESSAGES_SNAPSHOT": Row(_REPORT, AGUIStream._snapshot),
+    "STATE_SNAPSHOT": Row(_REPORT, AGUIStream._count),
+    "STATE_DELTA": Row(_REPORT, AGUIStream._count),
+    "ACTIVITY_SNAPSHOT": Row(_REPORT, AGUIStream._count),
+    "ACTIVITY_DELTA": Row(_REPORT, AGUIStream._count),
+    "RAW": Row(_REPORT, AGUIStream._count),
+    "CUSTOM": Row(_REPORT, AGUIStream._count),
+    "STEP_STARTED": Row(EventKind.SILENT, AGUIStream._nothing),
+    "STEP_FINISHED": Row(EventKind.SILENT, AGUIStream._nothing),
+    "RUN_FINISHED": Row(EventKind.TERMINAL, AGUIStream._finish),
+    "RUN_ERROR": Row(EventKind.TERMINAL, AGUIStream._fail_run),
+}
+"""Every event that is understood; all others come out as :class:`Unmapped`."""
+
+
+def claims(kind: str | None, _event: Wire) -> Claim:
+    """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
+    return Claim.SURE if kind in EVENTS else Claim.NO
+
+
+def events_of(document: Wire) -> Sequence[Wire]:
+    """The events that a document stands for: those it lists, or itself, as an error does."""
+    return objects(document, "events") or (document,)
+
+
+READ_RESPONSE: Final = ReadResponse(open=AGUIStream, claim=claims, events_of=events_of)
