@@ -30,11 +30,11 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.agents import as_model
-from partstream.agents.activity import ACTIVITY_MIME_TYPE
 from partstream.agents.run_states import RunStates
 from partstream.checked_progress import CheckedProgress
 from partstream.contract import CheckMode
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
+from partstream.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.json_codec import loads
 from partstream.outputs import Finish
 from partstream.usage import USAGE_MIME_TYPE

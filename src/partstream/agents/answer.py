@@ -6,14 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.activity import (
-    call_data,
-    call_line,
-    handover_line,
-    plain_value,
-    result_data,
-    result_line,
-)
 from partstream.agents.external_tools import HandedOut
 from partstream.agents.markdown import code_block
 from partstream.agents.outputs import (
@@ -31,6 +23,14 @@ from partstream.agents.outputs import (
 )
 from partstream.agents.shown_lines import BLANK_LINE, ActivityLines
 from partstream.agents.step_usage import StepUsages
+from partstream.inner_activity import (
+    call_data,
+    call_line,
+    handover_line,
+    plain_value,
+    result_data,
+    result_line,
+)
 from partstream.kept_files import is_file
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from partstream.agents.activity import shown_call
 from partstream.agents.adapter import Decision
 from partstream.agents.markdown import inline_code
 from partstream.agents.outputs import Approval
+from partstream.inner_activity import shown_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from partstream.inner_activity import InnerCall, InnerResult
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart
 
@@ -33,42 +34,6 @@ __all__ = [
     "StepUsage",
     "SubAgentText",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class InnerCall:
-    """The agent calls one of its own tools. Never becomes a tool call of the answer: the host must not run it.
-
-    Attributes:
-        call_id: The framework's id of the call.
-        name: The name of the agent's tool.
-        arguments: The arguments, usually a JSON object; a text where the framework has only that.
-        step: The number of the inner request to the model that made the call, from 1.
-    """
-
-    call_id: str
-    name: str
-    arguments: object
-    step: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class InnerResult:
-    """One of the agent's own tools has returned.
-
-    Attributes:
-        call_id: The framework's id of the call.
-        name: The name of the agent's tool.
-        content: What it returned: a text or any other value.
-        is_error: Whether the tool failed.
-        step: The number of the inner request to the model that made the call, from 1.
-    """
-
-    call_id: str
-    name: str
-    content: object
-    is_error: bool = False
-    step: int = 1
 
 
 @dataclass(frozen=True, slots=True)

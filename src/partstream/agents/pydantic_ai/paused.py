@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.activity import plain_value, shown_call
 from partstream.agents.outputs import Approval, ApprovalAsked, ExternalCalls, KeptState, Question
 from partstream.agents.pydantic_ai.conversation import common_arguments, result_value
 from partstream.agents.pydantic_ai.inner_tools import arguments_of
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Result, Text
 from partstream.errors import ToolArgumentsError
+from partstream.inner_activity import plain_value, shown_call
 from partstream.parts import tool_call_part
 
 if TYPE_CHECKING:
