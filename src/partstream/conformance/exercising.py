@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.conformance.checks import Case, NotJudged, check
 from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercises import Relation
+from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import Finding, judge_transcript
 from partstream.conformance.scenarios.table import TOOLS
 from partstream.conformance.transcript import EventKind, Transcript
@@ -22,23 +23,16 @@ from partstream.parts import DataPart
 from partstream.usage import USAGE_MIME_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from partstream.conformance.exercises import Exercise
     from partstream.conformance.opening import Tested
     from partstream.conformance.transcript import Answer
 
-__all__ = ["GENERATED", "JUDGED", "SAME_PARTS", "Exercised", "perform"]
+__all__ = ["GENERATED", "JUDGED", "Exercised", "perform"]
 
 GENERATED: Final = "generated"
 """The slug of the scenario of generated conversations."""
-
-SAME_PARTS: Final[Mapping[Relation, str]] = {
-    Relation.CUT: "stream.same-when-cut",
-    Relation.AGAIN: "stream.same-again",
-    Relation.OTHER: "stream.same-over-protocols",
-}
-"""The promise that each relation is about."""
 
 JUDGED: Final = (*RULES, "stream.ends", "text.complete", "tool-call.complete", *SAME_PARTS.values())
 """The promises that a generated conversation can break."""
@@ -54,10 +48,12 @@ class Exercised:
     Attributes:
         transcript: What happened.
         broken: The first finding against each promise that was broken, by its id; the environment's are left out.
+        judged: The ids of the promises that the conversation said something about.
     """
 
     transcript: Transcript
     broken: Mapping[str, Finding]
+    judged: frozenset[str] = frozenset()
 
 
 async def perform(tested: Tested, exercise: Exercise, other: Tested | None = None) -> Exercised:
@@ -69,14 +65,17 @@ async def perform(tested: Tested, exercise: Exercise, other: Tested | None = Non
         other: The same target over another protocol, for exercises with that relation; None leaves them unrelated.
     """
     transcript = await _converse(tested, exercise)
-    broken = _judged(tested, transcript)
-    broken |= _first(SAME_PARTS[Relation.AGAIN], _unlike_retries(transcript))
-    related = await _related(tested, exercise, other)
-    if related is not None:
-        fields = _WITHOUT_THINKING if exercise.relation is Relation.OTHER else _ALL_FIELDS
-        unlike = _unlike(transcript, related, fields)
-        broken = {**_first(SAME_PARTS[exercise.relation], unlike), **broken}
-    return Exercised(transcript, broken)
+    findings = _judged(tested, transcript)
+    if transcript.script is not None:
+        _compare_retries(transcript, findings)
+        related = await _related(tested, exercise, other)
+        if related is not None:
+            fields = _WITHOUT_THINKING if exercise.relation is Relation.OTHER else _ALL_FIELDS
+            pairs = zip(transcript.answers, related.answers, strict=False)
+            for place, (one, another) in enumerate(pairs):
+                _compare(one, another, place, fields, findings.setdefault(SAME_PARTS[exercise.relation], []))
+    broken = {promise: of_target[0] for promise, found in findings.items() if (of_target := _of_target(found))}
+    return Exercised(transcript, broken, frozenset(findings))
 
 
 async def _related(tested: Tested, exercise: Exercise, other: Tested | None) -> Transcript | None:
@@ -108,48 +107,43 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
 # ---- what is judged ----
 
 
-def _judged(tested: Tested, transcript: Transcript) -> dict[str, Finding]:
+def _judged(tested: Tested, transcript: Transcript) -> dict[str, list[Finding]]:
+    """The findings against each promise that the conversation says something about."""
     judged = judge_transcript(transcript, tested.capabilities.call_id_namespace)
     case = Case([transcript], [judged], tested.capabilities, tested.way)
-    broken: dict[str, Finding] = {}
+    findings: dict[str, list[Finding]] = {}
     for promise in JUDGED:
         if promise not in SAME_PARTS.values():
             with suppress(NotJudged):
-                broken |= _first(promise, check(promise, case))
-    return broken
+                findings[promise] = check(promise, case)
+    return findings
 
 
-def _first(promise: str, findings: list[Finding]) -> dict[str, Finding]:
-    of_target = [finding for finding in findings if not finding.is_environment]
-    return {promise: of_target[0]} if of_target else {}
+def _of_target(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if not finding.is_environment]
 
 
 # ---- the same parts ----
 
 _WITHOUT_THINKING: Final = ("text", "calls")
 """What every protocol has a place for; not every one has thinking."""
+_VERBS: Final = {"calls": "differ", "data": "differ"}
 _ALL_FIELDS: Final = (*_WITHOUT_THINKING, "thinking", "data", "end")
 
 
-def _unlike_retries(transcript: Transcript) -> list[Finding]:
-    """The answers to a request that was sent once more, where they are not alike; only a script says that they are."""
-    if transcript.script is None:
-        return []
+def _compare_retries(transcript: Transcript, findings: dict[str, list[Finding]]) -> None:
+    """Compares each answer with the one before it to the same request."""
     answers = transcript.answers
-    again = [place for place in range(1, len(answers)) if answers[place].messages == answers[place - 1].messages]
-    return [
-        found
-        for place in again
-        if (found := _difference(answers[place - 1], answers[place], place, _ALL_FIELDS)) is not None
-    ]
+    for place in range(1, len(answers)):
+        if answers[place].messages == answers[place - 1].messages:
+            found = findings.setdefault(SAME_PARTS[Relation.AGAIN], [])
+            _compare(answers[place - 1], answers[place], place, _ALL_FIELDS, found)
 
 
-def _unlike(first: Transcript, second: Transcript, fields: tuple[str, ...]) -> list[Finding]:
-    if first.script is None:
-        return []
-    pairs = zip(first.answers, second.answers, strict=False)
-    found = (_difference(one, other, place, fields) for place, (one, other) in enumerate(pairs))
-    return [one for one in found if one is not None]
+def _compare(one: Answer, other: Answer, place: int, fields: tuple[str, ...], found: list[Finding]) -> None:
+    difference = _difference(one, other, place, fields)
+    if difference is not None:
+        found.append(difference)
 
 
 def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...]) -> Finding | None:
@@ -160,7 +154,8 @@ def _difference(one: Answer, other: Answer, place: int, fields: tuple[str, ...])
     first, second = _shape(one), _shape(other)
     for field in fields:
         if first[field] != second[field]:
-            return Finding(f"the {field} was {_shown(first[field])}, and then {_shown(second[field])}", place)
+            said = f"first {_shown(first[field])}, then {_shown(second[field])}"
+            return Finding(f"the {field} {_VERBS.get(field, 'differs')}: {said}", place)
     return None
 
 

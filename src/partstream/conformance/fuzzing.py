@@ -88,12 +88,13 @@ class Fuzzed:
         settings: How long it looked, and where.
         tried: How many exercises it tried, without those that make a find smaller.
         failures: What it found, by promise.
-        tested: The ids of the promises that it looked at.
+        judged: The ids of the promises that some conversation said something about.
     """
 
     settings: FuzzSettings
     tried: int = 0
     failures: dict[str, Failure] = field(default_factory=dict)
+    judged: set[str] = field(default_factory=set)
 
 
 async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Tested | None = None) -> Fuzzed:
@@ -116,6 +117,7 @@ async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Test
             break
         result.tried += 1
         exercised = await perform(tested, exercise, other)
+        result.judged |= exercised.judged
         for promise in exercised.broken:
             kept = found.get(promise)
             if kept is None or exercise.size < kept[0].size:

@@ -64,7 +64,7 @@ def _blocks() -> st.SearchStrategy[list[Block]]:
     one: st.SearchStrategy[Block] = st.one_of(
         st.builds(Say, _texts()), st.builds(Think, _texts()), st.builds(Call, _NAMES, _ARGUMENTS)
     )
-    return st.lists(one, max_size=6)
+    return st.lists(one, max_size=2) | st.lists(one, min_size=2, max_size=6)
 
 
 def scripted_answers(*, faults: bool = True) -> st.SearchStrategy[ScriptedAnswer]:
@@ -88,7 +88,7 @@ def moves(draw: st.DrawFn) -> tuple[Move, ...]:
 
 @st.composite
 def _round(draw: st.DrawFn, *, is_first: bool) -> list[str]:
-    said = [draw(st.sampled_from(("send", "send", "send", "send_cancelled") + (() if is_first else ("retry",))))]
+    said = [draw(st.sampled_from((*["send"] * 6, "send_cancelled") + (() if is_first else ("retry",))))]
     if draw(st.integers(0, 3)) == 0:
         said.append(f"cancel_after {draw(st.integers(0, 6))}")
     kinds = st.sampled_from(RESULT_KINDS)
