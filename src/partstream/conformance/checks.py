@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.judging import Finding
 from partstream.conformance.results import PIXEL, RESULT_WORD
+from partstream.conformance.scripts import Ending
 from partstream.conformance.transcript import EventKind
-from partstream.contract import RULES
+from partstream.contract import RULES, Evidence
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.usage import USAGE_MIME_TYPE
 
@@ -70,6 +72,8 @@ def check(promise_id: str, case: Case) -> Outcome:
 def _rule(rule_id: str, case: Case) -> Outcome:
     findings = [finding for _, one in case.answers for finding in one.findings(rule_id)]
     rule = RULES[rule_id]
+    if rule.needs is Evidence.COMPLETION and any(one.answer.error is not None for _, one in case.answers):
+        return findings  # a response that is rejected tells the person why there is nothing
     if not findings and not any(one.shows(rule) for _, one in case.answers):
         subject = rule_id.partition(".")[0]
         raise NotJudged(f"needs {rule.needs}" if rule.needs is not None else f"no {subject} part came")
@@ -92,6 +96,14 @@ def _ends(case: Case) -> Outcome:
     return findings
 
 
+def _resolves(case: Case) -> Outcome:
+    return [
+        Finding(f"the answer was rejected with {one.answer.error!r}", place, None, one.answer.end.at_ms)
+        for place, one in case.answers
+        if one.answer.error is not None and one.answer.end is not None and not one.answer.has(EventKind.CANCELLED)
+    ]
+
+
 def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, ScriptedAnswer]]:
     """The answers that are to be what their script says.
 
@@ -101,14 +113,14 @@ def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, Scri
     found = [
         (place, one, one.script)
         for place, one in case.answers
-        if one.script is not None
-        and not one.script.is_cut
-        and not one.answer.has(EventKind.CANCELLED)
-        and one.answer.error is None
+        if one.script is not None and not one.script.is_cut and not one.answer.has(EventKind.CANCELLED)
     ]
     if not found:
         raise NotJudged("nobody knows what the model said")
-    kept = [row for row in found if not row[1].breaks_subject(subject)]
+    whole = [row for row in found if row[1].answer.error is None or row[2].ending is not Ending.DONE]
+    if not whole:
+        raise NotJudged("the answer was rejected")
+    kept = [row for row in whole if not row[1].breaks_subject(subject)]
     if not kept:
         raise NotJudged(f"the parts break other rules of {subject}")
     return kept
@@ -192,10 +204,13 @@ def _keeps_parts(case: Case) -> Outcome:
 
 
 def _logged(case: Case) -> Outcome:
+    rejected = [(place, one.answer) for place, one in case.answers if one.answer.error is not None]
+    if not rejected:
+        raise NotJudged("the answer was not rejected")
     return [
-        Finding("nothing was logged, and the answer was not rejected with an error that says anything", place)
-        for place, one in case.answers
-        if not one.answer.has(EventKind.LOGGED) and not str(one.answer.error or "")
+        Finding("nothing was logged, and the error that the answer was rejected with says nothing", place)
+        for place, answer in rejected
+        if not answer.has(EventKind.LOGGED) and not str(answer.error)
     ]
 
 
@@ -233,8 +248,6 @@ def _tools_arrive(case: Case) -> Outcome:
 
 
 def _images_arrive(case: Case) -> Outcome:
-    from base64 import b64encode  # noqa: PLC0415 - a row of its own
-
     picture = b64encode(PIXEL.data).decode()[:40]
     if any(picture in body for body in _bodies(case)):
         return []
@@ -300,6 +313,7 @@ def _mark(prompt: str) -> str:
 
 CHECKS: Final[Mapping[str, Callable[[Case], Outcome]]] = {
     "stream.ends": _ends,
+    "stream.resolves": _resolves,
     "text.complete": _text_complete,
     "text.as-received": _as_received,
     "tool-call.complete": _calls_complete,

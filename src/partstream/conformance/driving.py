@@ -240,7 +240,7 @@ class _Conversation:
     def _open_calls(self) -> list[ToolCallPart]:
         answered = {one.call_id for one in self._results if hasattr(one, "call_id")}
         calls = [] if not self.answers else self.answers[-1].calls
-        return [call for call in calls if call.call_id not in answered]
+        return [call for call in calls if _is_said(call) and call.call_id not in answered]
 
 
 _CARRIED_OUT: Final[Mapping[str, Callable[[_Conversation, str], Awaitable[None]]]] = {

@@ -138,6 +138,10 @@ HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
             "The chat waits for ever.",
             ("a loop waits for an end mark that the server did not send", "a queue has no end"),
         ),
+        "stream.resolves": Hint(
+            "The chat shows an error instead of the answer.",
+            ("an event that is new to the library raises", "a setting or a field of the request is refused"),
+        ),
         "text.complete": Hint(
             "Words are missing, or stand there twice.",
             ("a final snapshot is reported after the deltas", "chunks are cut or joined with spaces"),

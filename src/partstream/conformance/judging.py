@@ -131,7 +131,13 @@ def judge_answer(
                     detail = f"the response said that it failed ({type(said_failure).__name__}), and then resolved"
                     broken.append((RULES["stream.ends-once"], Finding(detail, place, None, at_ms)))
                 checker.complete()
-    return AnswerJudgement(answer, script, checker, tuple(broken))
+    return AnswerJudgement(answer, script, checker, tuple(_without_consequences(broken)))
+
+
+def _without_consequences(broken: list[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+    """The findings without that of an answer in which nothing can be seen because its parts break rules themselves."""
+    of_parts = any(rule.level is Level.MUST and finding.index is not None for rule, finding in broken)
+    return [row for row in broken if not (of_parts and row[0].id == "stream.visible-part")]
 
 
 def _script_of(answer: Answer, script: Script | None) -> ScriptedAnswer | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from partstream.cancellation import CancellationToken
-from partstream.conformance.capabilities import Capabilities, Way, declared_by
+from partstream.conformance.capabilities import Capabilities, Capability, Way, declared_by
 from partstream.conformance.driving import Limits
 from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
@@ -16,7 +16,7 @@ from partstream.conformance.targets.provider import ProviderTarget, provider_fro
 from partstream.conformance.targets.target import UnusableTargetError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from partstream.conformance.targets.target import Session, Target
     from partstream.provider import LanguageModelChatInformation
@@ -32,7 +32,9 @@ class Tested:
         target: The target.
         session: What runs.
         model: The model that is asked.
-        capabilities: What the target declares.
+        capabilities: What the target declares, and what the information about its model says.
+        promised: What it declares itself, to the kit. Every model that agents of VS Code may use says that it calls
+            tools, so the information alone obliges a target that is told by the prompt to nothing.
         way: How it is driven.
         limits: The limits of time.
         scored: The ids of the checks that count.
@@ -42,9 +44,14 @@ class Tested:
     session: Session
     model: LanguageModelChatInformation
     capabilities: Capabilities
+    promised: Capabilities
     way: Way
     limits: Limits
     scored: frozenset[str]
+
+    def has_promised(self, needs: Iterable[Capability]) -> bool:
+        """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
+        return self.way is not Way.DIRECTED or all(self.promised.has(one) for one in needs)
 
 
 def target_of(found: object, protocol: str | None = None) -> Target:
@@ -86,7 +93,8 @@ async def open_target(
         said = given.over(session.declared)
         model = await _model(target, session, said.model, limits)
         way = min(target.ways, key=list(Way).index)
-        yield Tested(target, session, model, said.over(declared_by(model, target.ways)), way, limits, scored)
+        known = said.over(declared_by(model, target.ways))
+        yield Tested(target, session, model, known, said, way, limits, scored)
 
 
 async def _model(target: Target, session: Session, wanted: str | None, limits: Limits) -> LanguageModelChatInformation:

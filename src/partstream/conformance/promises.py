@@ -36,6 +36,7 @@ class Promise:
 
 _TABLE: Final = (
     Promise("stream.ends", "5.1", Level.MUST, "A response ends within the limit of time."),
+    Promise("stream.resolves", "5.1", Level.MUST, "A response resolves when the model has completed its answer."),
     Promise(
         "text.complete", "kit", Level.MUST, "The text of an answer is what the model said: nothing lost, nothing twice."
     ),

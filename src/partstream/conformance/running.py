@@ -75,7 +75,8 @@ async def run(
         CallerError: A selection fits no check, or another argument is invalid.
     """
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    found = target_of(target, protocol)
+    # In a thread: a file may run an event loop of its own when it is loaded.
+    found = await asyncio.to_thread(target_of, target, protocol)
     wanted = selected(select, section)
     run = _Run()
     async with open_target(found, capabilities, limits, requirements) as tested:
@@ -129,7 +130,8 @@ async def run_scenario(
         transcripts, unprovoked = await _conversations(tested, row)
         named = {slug if place == 0 else f"{slug}-{place + 1}": one for place, one in enumerate(transcripts)}
         if unprovoked:
-            return judge.unprovoked(transcripts, unprovoked, _ms(began)), named
+            has_promised = tested.has_promised(row.needs)
+            return judge.unprovoked(transcripts, unprovoked, _ms(began), has_promised=has_promised), named
         return judge.of_transcripts(transcripts, _ms(began)), named
     except UnusableTargetError:
         raise
@@ -152,13 +154,25 @@ def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
 async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
     """The conversations of a scenario, and why they do not show what it is about; empty if they do."""
     unprovoked, transcripts = "", []
-    for _ in range(1 if tested.way is not Way.DIRECTED else _TRIES):
+    is_probable = tested.way is Way.DIRECTED and tested.has_promised(row.needs)
+    for _ in range(_TRIES if is_probable else 1):
         transcripts = await _together(tested, row)
-        reasons = [row.provoked(transcript.answers) for transcript in transcripts]
-        unprovoked = next(filter(None, reasons), "")
+        unprovoked = _unprovoked(tested, row, transcripts)
         if not unprovoked:
             break
     return transcripts, unprovoked
+
+
+def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]) -> str:
+    """Why the conversations do not show what the scenario is about; empty if they do.
+
+    A target that plays a script is judged by the script: what it leaves out is its own fault.
+    """
+    if tested.way is Way.DIRECTED:
+        return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
+    if tested.way is Way.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
+        return "the target asked the model server behind it nothing"
+    return ""
 
 
 async def _together(tested: Tested, row: Scenario) -> list[Transcript]:

@@ -35,19 +35,29 @@ class ScenarioResults:
         """The same verdict for every check."""
         return [self._result(one, verdict, got=got, blame=blame) for one in self._ids]
 
-    def unprovoked(self, transcripts: Sequence[Transcript], why: str, milliseconds: float) -> list[CheckResult]:
-        """The results where the target did not show what the scenario is about: what it broke counts all the same."""
-        results = []
-        for result in self.of_transcripts(transcripts, milliseconds):
-            is_known = result.verdict in {Verdict.FAILED, Verdict.WARNING}
-            results.append(
-                result
-                if is_known
-                else replace(
-                    result, verdict=Verdict.UNTESTABLE, got=why, blame=Blame.ENVIRONMENT, transcript=self._slug
-                )
-            )
-        return results
+    def unprovoked(
+        self, transcripts: Sequence[Transcript], why: str, milliseconds: float, *, has_promised: bool
+    ) -> list[CheckResult]:
+        """The results where the target did not show what the scenario is about: what it broke counts all the same.
+
+        Args:
+            transcripts: The conversations.
+            why: Why they do not show it.
+            milliseconds: How long they took.
+            has_promised: Whether the target has declared what it did not show.
+        """
+        results = self.of_transcripts(transcripts, milliseconds)
+        error = next((answer.error for one in transcripts for answer in one.answers if answer.error is not None), None)
+        got = why if error is None else f"{why}: the answer was rejected with {error!r}"
+        # One fault is one failure: the other checks of the scenario have nothing to judge because of it.
+        is_told = any(one.verdict is Verdict.FAILED for one in results) or not has_promised
+        verdict, blame = (Verdict.NOT_JUDGED, None) if is_told else (Verdict.UNTESTABLE, Blame.ENVIRONMENT)
+        return [
+            one
+            if one.verdict in {Verdict.FAILED, Verdict.WARNING}
+            else replace(one, verdict=verdict, got=got, blame=blame, transcript=self._slug)
+            for one in results
+        ]
 
     def of_findings(self, found: Mapping[str, list[Finding]], milliseconds: float) -> list[CheckResult]:
         """The results of a probe."""

@@ -16,6 +16,7 @@ from partstream.outputs import Asked, Finish, Outcome
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import Performance
 from partstream.testing.asked import user_text
+from partstream.testing.directives import parse_choices
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -104,8 +105,9 @@ class ScriptedAnswer:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the answer does not arrive as it was written: it has a fault or fails."""
-        return bool(self.fault) or self.ending is Ending.FAILED
+        """Whether the answer does not arrive as it was written: it fails, or has a fault that loses something."""
+        faults = {choice.name for choice in parse_choices(self.fault)}
+        return bool(faults - _HARMLESS_FAULTS) or self.ending is Ending.FAILED
 
     def parts(self, messages: Sequence[ChatMessage]) -> Iterator[ResponsePart]:
         """The answer as parts, with call ids that are unique within the conversation."""
@@ -160,6 +162,9 @@ class ScriptedAnswer:
 
 FAILURE: Final = "The model broke while it was answering."
 """The words of an answer that fails."""
+
+_HARMLESS_FAULTS: Final = frozenset({"split", "keep_open"})
+"""Faults of the upstream that lose nothing."""
 
 _REASONS: Final = {
     Ending.DONE: FinishReason(UnifiedFinishReason.STOP),

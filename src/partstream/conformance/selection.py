@@ -23,7 +23,8 @@ def selected(select: Iterable[str] = (), section: str | None = None) -> dict[str
     """The ids of the checks that a selection names, by scenario; scenarios without one are left out.
 
     Args:
-        select: Prefixes of the ids of checks, or of the slugs of scenarios; all without one.
+        select: Prefixes of the ids of checks, or of the slugs of scenarios; all without one. `/text` is the scenario
+            `text` alone.
         section: The section of the document, such as `3` or `3.2`.
 
     Raises:
@@ -42,7 +43,7 @@ def selected(select: Iterable[str] = (), section: str | None = None) -> dict[str
 
 
 def _fits(check_id: str, slug: str, prefixes: tuple[str, ...]) -> bool:
-    return not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes)
+    return not prefixes or check_id.startswith(prefixes) or slug.startswith(prefixes) or f"/{slug}" in prefixes
 
 
 def _is_in(check_id: str, section: str | None) -> bool:

@@ -42,6 +42,7 @@ class Scenario:
         directive: What a prompt adds for a target that is told by the prompt alone, for the scripted model of the kit.
         provoked: Says why the answers do not show what the scenario is about, or an empty text if they do.
         copies: How many conversations run at the same time.
+        asks_upstream: Whether a target that has a model server has to ask it.
     """
 
     slug: str
@@ -55,6 +56,7 @@ class Scenario:
     directive: str = ""
     provoked: Callable[[list[Answer]], str] = field(default=lambda _: "")
     copies: int = 1
+    asks_upstream: bool = True
 
 
 ProbeFunction: TypeAlias = (
