@@ -16,7 +16,7 @@ from partstream.conformance.driving import Request, drive, upstream_replies
 from partstream.conformance.exercises import Relation
 from partstream.conformance.generated_promises import SAME_PARTS
 from partstream.conformance.judging import Finding, judge_transcript
-from partstream.conformance.scenarios.table import TOOLS
+from partstream.conformance.scenarios.judged import TOOLS
 from partstream.conformance.transcript import EventKind, Transcript
 from partstream.contract import RULES
 from partstream.parts import DataPart

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from partstream.conformance.exercises import Exercise, Relation
 from partstream.conformance.moves import Move, read_moves
 from partstream.conformance.results import RESULT_KINDS
-from partstream.conformance.scenarios.table import TOOLS
+from partstream.conformance.scenarios.judged import TOOLS
 from partstream.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think
 
 if TYPE_CHECKING:
