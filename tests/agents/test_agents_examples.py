@@ -1,0 +1,61 @@
+"""The examples of the page on agents: they are shown as they are, and each answers."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scenarios import WAIT_SECONDS, Chat
+
+from partstream.provider_files import SourceLoader
+from partstream.testing import ReplayUpstream
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "examples" / "agents"
+PAGE = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"<!-- example: (examples/agents/\S+) -->\n```python\n(.*?)```\n", PAGE, re.DOTALL)
+
+
+def test_the_page_shows_every_example_as_it_is():
+    files = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
+    assert dict(SHOWN) == files
+
+
+def _said(name: str, text: str) -> str:
+    async def ask() -> str:
+        async with asyncio.timeout(WAIT_SECONDS):
+            return (await Chat(SourceLoader(str(FOLDER / name)).load()).say(text)).text
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "answer"),
+    [
+        ("in_a_thread.py", "three short words", "three short words "),
+        ("own_framework.py", "What is 4 plus 3 ?", "The sum is 7."),
+    ],
+)
+def test_an_example_answers_by_itself(name: str, text: str, answer: str):
+    assert _said(name, text) == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("two_lines.py", "My agent"), ("with_options.py", "Word counter"), ("plain.py", "Hand-written")],
+)
+def test_an_example_asks_its_model_server(name: str, model: str, monkeypatch: pytest.MonkeyPatch):
+    async def ask(said: Callable[[Any], Any]) -> None:
+        async with asyncio.timeout(WAIT_SECONDS), ReplayUpstream(scenario="text") as upstream:
+            monkeypatch.setenv("OPENAI_API_KEY", "key")
+            monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)
+            provider = SourceLoader(str(FOLDER / name)).load()
+            assert provider.information.name == model
+            said(await Chat(provider).say("Hi"))
+
+    answers: list[Any] = []
+    asyncio.run(ask(answers.append))
+    assert answers[0].text
+    assert answers[0].usage is not None or answers[0].finish.usage is not None
