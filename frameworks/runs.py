@@ -27,7 +27,7 @@ _LONGEST: Final = 300
 """Seconds that the tests of one edition may take."""
 _SCENARIOS: Final = ROOT / "tests" / "agents" / "scenarios.py"
 _ROW: Final = re.compile(r'^@_row\("([^"]+)"', re.MULTILINE)
-_PARAMETER: Final = re.compile(r"\[(.+)\]$")
+_PARAMETER: Final = re.compile(r"\[(?:[^:\]]+: )?(.+)\]$")
 
 
 class BrokenRunError(Exception):
@@ -78,7 +78,8 @@ def scenarios() -> Sequence[str]:
 def seen_in(report: str) -> Mapping[str, Seen]:
     """What the tests showed: a verdict for each scenario, and one for all other tests together.
 
-    A test shows a scenario if that is its parameter.
+    A test shows a scenario if that is its parameter. Of a framework with several kinds of agents, each kind has a test:
+    the parameter begins with the kind and a colon, and a failure of one counts.
 
     Args:
         report: The report of pytest.
@@ -91,7 +92,8 @@ def seen_in(report: str) -> Mapping[str, Seen]:
         name, outcome = case.get("name", ""), _outcome(case)
         parameter = _PARAMETER.search(name)
         if parameter is not None and parameter[1] in order:
-            seen[parameter[1]] = outcome
+            earlier = seen.get(parameter[1])
+            seen[parameter[1]] = earlier if earlier and earlier.verdict is Verdict.FAILS else outcome
             continue
         others[outcome.verdict] += 1
         if outcome.verdict is Verdict.FAILS:

@@ -59,4 +59,7 @@ class Framework:
         return ROOT / self.tests
 
 
-FRAMEWORKS: Final = (Framework("pydantic-ai", ("pydantic-ai-slim",), "tests/agents/pydantic_ai"),)
+FRAMEWORKS: Final = (
+    Framework("pydantic-ai", ("pydantic-ai-slim",), "tests/agents/pydantic_ai"),
+    Framework("langchain", ("langchain", "langchain-core", "langgraph"), "tests/agents/langchain"),
+)

@@ -32,6 +32,13 @@ def test_what_pytest_reports_becomes_a_verdict_for_each_scenario_and_one_for_the
     assert seen[OWN_TESTS].says == "1 passed, 1 skipped, failed: test_b[one]"
 
 
+def test_a_scenario_that_one_kind_of_agents_fails_is_failed():
+    broken = '<testcase name="test_scenario[graph: text]"><failure message="broken"/></testcase>'
+    cases = f'<testcase name="test_scenario[agent: text]"/>{broken}<testcase name="test_scenario[chat model: text]"/>'
+    seen = seen_in(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert {name: one.verdict for name, one in seen.items()} == {"text": Verdict.FAILS}
+
+
 def test_the_scenarios_are_those_of_the_shared_table():
     found = scenarios()
     assert len(found) == len(set(found)) > 20
