@@ -18,6 +18,7 @@ from demands_page import demands_page
 from frameworks_table import agents_page
 from group_schema import extension_manifest
 from preset_types import preset_types
+from project_examples import project_examples
 from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
@@ -42,6 +43,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
     "docs/translation.md": translation_page,
+    **project_examples(),
     "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/settings.generated.ts": settings_types,

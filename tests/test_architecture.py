@@ -39,7 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"reloaded_provider"}),
     frozenset({"consumer", "upstreams", "rpc"}),
     frozenset({"configuration", "connecting"}),
-    frozenset({"client_settings", "hosts", "serving"}),
+    frozenset({"client_settings", "hosts", "projects", "serving"}),
     frozenset({"testing"}),
     frozenset({"conformance"}),
     frozenset({"cli"}),

@@ -168,3 +168,20 @@ def test_the_state_that_a_provider_gives_comes_back_with_the_next_message(tmp_pa
         assert chat.output.splitlines() == ["[]", "['state']"]
 
     run(test())
+
+
+def test_a_pipe_gets_the_answer_of_an_agent_without_its_activity(tmp_path: Path):
+    file = tmp_path / "agent.py"
+    file.write_text(
+        "from partstream import DataPart, TextPart, chat_model\n"
+        "@chat_model\n"
+        "async def agent(messages, options):\n"
+        "    yield DataPart.json({}, 'application/vnd.partstream.activity+json')\n"
+        "    yield 'done'\n"
+    )
+
+    async def test() -> None:
+        chat = await call("chat", "--provider", str(file), "Hi")
+        assert (chat.code, chat.output, chat.errors) == (0, "done\n", "")
+
+    run(test())

@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": "Watch a whole conversation turn run over real HTTP.",
     "doctor": "Find out what keeps a model from answering.",
     "models": "List a server's models, with their limits and the source of each.",
+    "new": "Write a small project: a provider, its test, settings for VS Code.",
     "replay": "Turn a recorded stream into parts.",
     "serve": "Serve providers and model servers to any client, over the wires that they speak.",
     "sidecar": "Serve providers to the VS Code extension over standard input and output.",

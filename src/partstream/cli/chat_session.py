@@ -22,6 +22,7 @@ from partstream.consumer.choosing import choose_model
 from partstream.consumer.settings import ViolationLog
 from partstream.conversation.markers import STATEFUL_MARKER_MIME_TYPE
 from partstream.errors import PartstreamError
+from partstream.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.kept_files import KeptFiles, NotKeptError, described, is_file
 from partstream.messages import ChatMessage, Role
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
@@ -245,6 +246,8 @@ class ChatSession:
     def _show(self, part: ResponsePart, renderer: StreamRenderer, answer: _Answer) -> None:
         if isinstance(part, ThinkingPart) and not self.shows_thinking:
             return
+        if isinstance(part, DataPart) and part.mime_type == ACTIVITY_MIME_TYPE:
+            return  # for programs; the thinking beside it says the same
         if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
             renderer.end_line()
             self.screens.say(f"── {usage_line(read_usage(part))}")

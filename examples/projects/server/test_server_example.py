@@ -1,0 +1,19 @@
+"""What Server example promises: `python -m pytest` checks it, with a server of its own."""
+
+import asyncio
+
+import pytest
+from partstream import CheckMode, ask
+from partstream.testing import ReplayUpstream
+
+from server_example import provider
+
+
+def test_it_hands_on_the_answer_and_keeps_the_contract_of_vs_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with ReplayUpstream() as server:
+            monkeypatch.setenv("MODEL_SERVER", server.base_url)
+            answer = await ask(provider, "scenario:text", contract_mode=CheckMode.STRICT)
+            assert answer.startswith("Hello from Partstream!")
+
+    asyncio.run(test())

@@ -1,0 +1,17 @@
+"""What `partstream new` writes: a small project with a provider, its test and the settings for VS Code."""
+
+from __future__ import annotations
+
+from partstream.projects.table import TEMPLATES, Template, find_template
+from partstream.projects.writing import FolderTakenError, ProjectName, UnusableNameError, project_files, write_project
+
+__all__ = [
+    "TEMPLATES",
+    "FolderTakenError",
+    "ProjectName",
+    "Template",
+    "UnusableNameError",
+    "find_template",
+    "project_files",
+    "write_project",
+]

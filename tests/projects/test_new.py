@@ -1,0 +1,128 @@
+"""`partstream new`: what it writes, that it passes what its own folder asks for, and what it refuses.
+
+The types and the tests of a project from each template are checked too: examples/projects holds one of each.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.commands import call, run
+from partstream.projects import TEMPLATES, ProjectName, UnusableNameError, find_template, project_files, write_project
+from partstream.provider_files import SourceLoader
+
+ROOT = Path(__file__).parents[2]
+PLAIN = TEMPLATES["plain"]
+
+
+def _written(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def _run(module: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a module in a folder, without the plugins that are installed here for other tests."""
+    command = [sys.executable, "-m", module, *arguments]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=50)
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
+def test_a_project_is_whole_formatted_and_a_provider(template, tmp_path):
+    name = ProjectName.read("my-own-model", template)
+    write_project(tmp_path / "project", project_files(name, template))
+    folder = tmp_path / "project"
+    assert _written(folder) == {
+        "my_own_model.py", "test_my_own_model.py", "pyproject.toml", "README.md", ".gitignore", ".vscode/settings.json",
+    }  # fmt: skip
+    assert not [path for path in _written(folder) if "$" in (folder / path).read_text()]
+    assert max(len(line) for path in _written(folder) for line in (folder / path).read_text().splitlines()) <= 120
+    assert tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"] == "my-own-model"
+    settings = json.loads((folder / ".vscode/settings.json").read_text())
+    assert settings == {"partstream.providers": ["my_own_model.py"]}
+    for arguments in (("check", "--select", "I,F,E,W"), ("format", "--check")):
+        options = ("--isolated", "--no-cache", "--config", "line-length = 120")
+        done = _run("ruff", *arguments, *options, ".", folder=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+    provider = SourceLoader(str(folder / "my_own_model.py")).load()
+    (model,) = asyncio.run(provider.provide_language_model_chat_information(True, None))
+    assert (model.id, model.name, model.capabilities.tool_calling) == ("my_own_model", "My own model", True)
+
+
+def test_a_new_project_answers_its_test_and_a_chat_at_once(tmp_path):
+    async def test() -> None:
+        new = await call("new", str(tmp_path / "my-model"))
+        assert (new.code, new.errors) == (0, "")
+        assert f"wrote {tmp_path / 'my-model' / 'my_model.py'}" in new.output
+        chat = await call("chat", "--provider", str(tmp_path / "my-model" / "my_model.py"), "Hi")
+        assert (chat.code, chat.output) == (0, "You said: Hi\n")
+
+    run(test())
+    done = _run("pytest", "-q", "-p", "no:cacheprovider", folder=tmp_path / "my-model")
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "empty").mkdir()
+
+    async def test() -> None:
+        for name in ("taken", "file"):
+            new = await call("new", str(tmp_path / name))
+            assert (new.code, new.output) == (2, "")
+            assert "is there already, expected none; nothing was written" in new.errors
+        assert (await call("new", str(tmp_path / "empty"))).code == 0
+
+    run(test())
+    assert _written(tmp_path / "taken") == {"notes.txt"}
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "template"),
+    [
+        ("1st", PLAIN), ("a/b", PLAIN), ("", PLAIN), ("a--b", PLAIN), ("é", PLAIN), ("class", PLAIN), ("json", PLAIN),
+        ("partstream", PLAIN), ("pytest", PLAIN), ("$x", PLAIN), ("pydantic-ai", TEMPLATES["pydantic-ai"]),
+        ("agents", TEMPLATES["openai-agents"]),
+    ],
+)  # fmt: skip
+def test_a_name_that_makes_no_module_or_hides_another_one_is_refused(name, template):
+    with pytest.raises(UnusableNameError) as refused:
+        ProjectName.read(name, template)
+    assert refused.value.name == name
+
+
+def test_a_template_has_other_names_and_an_unknown_one_is_refused(tmp_path):
+    assert find_template("agents") is TEMPLATES["openai-agents"]
+    assert find_template("other") is None
+
+    async def test() -> None:
+        new = await call("new", str(tmp_path / "x"), "--from", "other")
+        assert new.code == 2
+        assert "'pydantic-ai'" in new.errors
+        shown = (await call("new", "--help")).output
+        assert [name for name in TEMPLATES if name not in shown] == []
+
+    run(test())
+    assert not (tmp_path / "x").exists()
+
+
+def test_vs_code_runs_a_framework_s_project_with_the_python_that_has_it(tmp_path):
+    async def test() -> None:
+        assert (await call("new", str(tmp_path / "mine"), "--from", "pydantic-ai")).code == 0
+
+    run(test())
+    settings = json.loads((tmp_path / "mine" / ".vscode" / "settings.json").read_text())
+    assert settings["partstream.python"] == sys.executable
+
+
+def test_the_examples_hold_a_project_of_each_template():
+    assert {path.name for path in (ROOT / "examples" / "projects").iterdir() if path.is_dir()} == set(TEMPLATES)
