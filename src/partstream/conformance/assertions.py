@@ -1,0 +1,183 @@
+"""The contract in small tests: asserts that the parts of one answer keep it, and records the answer of a provider.
+
+::
+
+    def test_my_provider_keeps_the_contract():
+        answer = recorded_answer_sync(provider, "What is the weather in Oslo?", tools=[get_weather])
+        assert_contract(answer)
+
+Needs neither pytest nor Hypothesis.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from partstream.cancellation import CancellationToken
+from partstream.conformance.driving import Limits, Request, drive
+from partstream.conformance.hints import HINTS
+from partstream.conformance.judging import Finding, judge_answer
+from partstream.conformance.moves import read_moves
+from partstream.conformance.part_json import shown_part
+from partstream.conformance.transcript import Answer, EventKind
+from partstream.contract import CheckMode, ContractChecker, Level
+from partstream.errors import CallerError
+from partstream.messages import Tool
+from partstream.visible_text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from partstream.contract import Rule
+    from partstream.provider import LanguageModelChatProvider
+
+__all__ = ["BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"]
+
+_MOST_PARTS = 20
+
+
+class BrokenContractError(AssertionError):
+    """An answer breaks the contract; the message shows the parts, the rules and what usually causes it.
+
+    Attributes:
+        broken: The rules with what was found, in order.
+    """
+
+    def __init__(self, message: str, broken: Sequence[tuple[Rule, Finding]]) -> None:
+        super().__init__(message)
+        self.broken = broken
+
+
+def assert_contract(
+    parts: Iterable[Any] | Answer,
+    *,
+    tools: Iterable[str | Tool] | None = None,
+    cancelled_after: int | None = None,
+    error: BaseException | None = None,
+    namespace: str | None = None,
+    level: Level = Level.MUST,
+) -> None:
+    """Asserts that one answer keeps the contract.
+
+    Args:
+        parts: All parts of the answer in their order, or the answer as :func:`recorded_answer` has it, which knows its
+            tools and its end itself.
+        tools: The tools of the request, or their names; with None, the names of calls are not judged.
+        cancelled_after: How many parts had come when the request was cancelled; None if it was not.
+        error: What the answer was rejected with; None if it resolved.
+        namespace: The prefix that all call ids of the provider have, or None.
+        level: `Level.SHOULD` also fails for a broken SHOULD.
+
+    Raises:
+        BrokenContractError: It does not; an `AssertionError`.
+    """
+    if isinstance(parts, Answer):
+        found = judge_answer(parts, namespace=namespace).broken
+        shown = [event.value for event in parts.events if event.kind is EventKind.PART]
+    else:
+        shown = list(parts)
+        found = _judged(shown, tools, cancelled_after, error, namespace)
+    broken = _causes([one for one in found if one[0].level is Level.MUST or level is Level.SHOULD])
+    if broken:
+        raise BrokenContractError(_told(shown, broken), broken)
+
+
+async def recorded_answer(
+    provider: LanguageModelChatProvider,
+    text: str,
+    *,
+    tools: Sequence[Tool] = (),
+    model: str | None = None,
+    cancel_after: int | None = None,
+    seconds: float = 10.0,
+) -> Answer:
+    """Asks a provider one question and records everything that comes, also what breaks the contract.
+
+    Args:
+        provider: The provider.
+        text: The question.
+        tools: The tools of the request.
+        model: The id of the model; None for the first.
+        cancel_after: Cancels once so many parts have come; None does not.
+        seconds: The most seconds that the answer may take.
+
+    Raises:
+        CallerError: The provider lists no such model.
+    """
+    models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
+    chosen = next((one for one in models if model in {None, one.id}), None)
+    if chosen is None:
+        listed = ", ".join(one.id for one in models[:10]) or "no model"
+        raise CallerError(f"model: got {listed}, expected {model or 'at least one'}")
+    moves = read_moves("send", *(() if cancel_after is None else (f"cancel_after {cancel_after}",)))
+    request = Request(text, tools=tuple(tools))
+    (answer,) = await drive(provider, chosen, request, moves, Limits(answer_seconds=seconds))
+    return answer
+
+
+def recorded_answer_sync(provider: LanguageModelChatProvider, text: str, **options: Any) -> Answer:
+    """The same for a test without an event loop.
+
+    Args:
+        provider: The provider.
+        text: The question.
+        options: As :func:`recorded_answer` takes them.
+
+    Raises:
+        CallerError: The provider lists no such model.
+        RuntimeError: An event loop runs already: await :func:`recorded_answer` there.
+    """
+    return asyncio.run(recorded_answer(provider, text, **options))
+
+
+def _judged(
+    parts: Sequence[Any],
+    tools: Iterable[str | Tool] | None,
+    cancelled_after: int | None,
+    error: BaseException | None,
+    namespace: str | None,
+) -> list[tuple[Rule, Finding]]:
+    """What the contract says of an answer of these parts."""
+    found: list[tuple[Rule, Finding]] = []
+    names = None if tools is None else [tool.name if isinstance(tool, Tool) else tool for tool in tools]
+    checker = ContractChecker(
+        names,
+        CheckMode.LENIENT,
+        lambda one: found.append((one.rule, Finding(one.detail, index=one.index))),
+        namespace=namespace,
+    )
+    for number, part in enumerate(parts):
+        if number == cancelled_after:
+            checker.cancel()
+        checker.check(part)
+    if cancelled_after is not None:
+        checker.cancel()
+    if error is None:
+        checker.complete()
+    else:
+        checker.fail(error)
+    return found
+
+
+def _causes(broken: list[tuple[Rule, Finding]]) -> list[tuple[Rule, Finding]]:
+    """Without what follows from the rest: a part that breaks a MUST is dropped, and then nothing may be left to see."""
+    others = [one for one in broken if one[0].id != "stream.visible-part"]
+    return others if any(rule.level is Level.MUST for rule, _ in others) else broken
+
+
+def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, Finding]]) -> str:
+    lines = ["the answer breaks the contract"]
+    for rule, finding in broken:
+        place = "at the end" if finding.index is None else f"part {finding.index}"
+        lines.append(f"✗ {rule.id}  {rule.level}  {rule.section}: {rule.text}")
+        lines.append(f"    {place}: {finding.detail}")
+        hint = HINTS.get(rule.id)
+        if hint is not None:
+            lines += [f"    In VS Code: {hint.seen}", f"    Often: {hint.causes[0]}"]
+    here = {finding.index for _, finding in broken}
+    for number, part in enumerate(parts[:_MOST_PARTS]):
+        lines.append(f"  part {number}  {shown_part(part)}{'   <- here' if number in here else ''}")
+    if len(parts) > _MOST_PARTS:
+        lines.append(f"  and {len(parts) - _MOST_PARTS} more parts")
+    return "\n".join(map(visible, lines))
