@@ -11,7 +11,7 @@ from partstream.conformance.verdicts import CheckResult, Verdict
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 TEXT = "text.utf-8/text"
-KNOWN = (TWO_CALLS, TEXT)
+SCENARIOS = {"two-calls": (TWO_CALLS,), "text": (TEXT,)}
 
 
 def _result(verdict: Verdict, check: str = TWO_CALLS, *, scored: bool = True) -> CheckResult:
@@ -39,7 +39,7 @@ def test_an_entry_expects_a_failure_and_is_stale_once_the_check_no_longer_fails(
 ):
     result = _result(verdict)
     assert EXPECTING.apply(result).expected is is_expected
-    assert bool(EXPECTING.stale([result], KNOWN)) is is_stale
+    assert bool(EXPECTING.stale([result], SCENARIOS)) is is_stale
 
 
 def test_a_failure_that_no_entry_expects_still_breaks_the_contract():
@@ -49,11 +49,19 @@ def test_a_failure_that_no_entry_expects_still_breaks_the_contract():
 
 
 def test_an_entry_of_a_check_that_was_not_chosen_is_not_stale():
-    assert EXPECTING.stale([_result(Verdict.PASSED, TEXT)], KNOWN) == ()
+    assert EXPECTING.stale([_result(Verdict.PASSED, TEXT)], SCENARIOS) == ()
+
+
+def test_an_entry_of_a_rule_that_a_scenario_is_not_about_is_stale_once_the_scenario_runs_without_it():
+    odd = "thinking.string-id/text"
+    baseline = Baseline({odd: ""})
+    assert baseline.stale([_result(Verdict.FAILED, odd), _result(Verdict.PASSED, TEXT)], SCENARIOS) == ()
+    assert [one.id for one in baseline.stale([_result(Verdict.PASSED, TEXT)], SCENARIOS)] == [odd]
+    assert baseline.stale([_result(Verdict.PASSED, TWO_CALLS)], SCENARIOS) == ()
 
 
 def test_an_entry_of_no_check_is_stale_and_names_the_nearest():
-    (stale,) = Baseline({"tool-call.unique-call-id/two-cals": ""}).stale([], KNOWN)
+    (stale,) = Baseline({"tool-call.unique-call-id/two-cals": ""}).stale([], SCENARIOS)
     assert stale.reason == (f"tool-call.unique-call-id/two-cals is no check of this version; did you mean {TWO_CALLS}?")
 
 

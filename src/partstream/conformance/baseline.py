@@ -19,10 +19,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.verdicts import CheckResult, Verdict
+from partstream.contract import RULES
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["Baseline", "BaselineError", "StaleEntry", "baseline_text", "read_baseline"]
@@ -82,16 +83,24 @@ class Baseline:
             return None
         return StaleEntry(result.id, f"{result.id} is {result.verdict.value} now: take it out of the baseline.")
 
-    def stale(self, results: Iterable[CheckResult], known: Collection[str]) -> tuple[StaleEntry, ...]:
+    def stale(self, results: Sequence[CheckResult], scenarios: Mapping[str, Collection[str]]) -> tuple[StaleEntry, ...]:
         """All stale entries: those of checks that do not fail any more, and those of no check at all.
 
         Args:
             results: The checks that ran. An entry of a check that was not chosen is not stale.
-            known: The ids of all checks of the kit.
+            scenarios: The checks of every scenario, by its slug. A rule that a scenario is not about is a check of it
+                only where it is broken: its entry is stale when the whole scenario ran without that.
         """
-        of_results = [found for result in results if (found := self.staleness(result)) is not None]
-        unknown = [StaleEntry(one, _unknown(one, known)) for one in self.expected if one not in known]
-        return (*of_results, *unknown)
+        ran = {result.id for result in results}
+        found = [stale for result in results if (stale := self.staleness(result)) is not None]
+        for one in self.expected:
+            rule, _, slug = one.partition("/")
+            checks = scenarios.get(slug)
+            if checks is None or (one not in checks and rule not in RULES):
+                found.append(StaleEntry(one, _unknown(one, [each for ids in scenarios.values() for each in ids])))
+            elif one not in checks and one not in ran and ran.issuperset(checks):
+                found.append(StaleEntry(one, f"{one} is not broken now: take it out of the baseline."))
+        return tuple(found)
 
 
 def read_baseline(path: Path) -> Baseline:

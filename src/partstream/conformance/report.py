@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.conformance.verdicts import Verdict
+from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,8 @@ class Report:
         date: When the run began, in ISO 8601; empty where it is not to be said.
         seconds: How long it took.
         notes: Sentences about the run for a person.
-        stale: Entries of the baseline that pass.
+        stale: What is wrong with entries of the baseline that are not right any more, a sentence each.
+        redactor: Removes the secrets of the run from the report as JSON.
     """
 
     target: TargetDescription
@@ -64,6 +66,7 @@ class Report:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    redactor: Redactor = field(default_factory=Redactor)
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -84,7 +87,11 @@ class Report:
         return ReportCode.KIT_ERROR if has_errors else ReportCode.KEPT
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """The report as JSON values, without secrets."""
+        said: dict[str, Any] = self.redactor.redact_values(self._to_json(), names=True)
+        return said
+
+    def _to_json(self) -> dict[str, Any]:
         return {
             "report": REPORT_VERSION,
             "kit": __version__,

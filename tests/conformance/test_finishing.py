@@ -1,0 +1,56 @@
+"""What is done to a report when its run is over."""
+
+import asyncio
+import json
+
+from scripted_targets import CallsTwice, plays, within
+
+from partstream.conformance import Verdict, run
+from partstream.conformance.baseline import Baseline
+from partstream.conformance.finishing import all_checks, with_baseline, with_generated, without_secrets
+from partstream.conformance.fuzzing import FuzzSettings
+from partstream.conformance.generated_results import searched
+from partstream.redaction import Redactor
+
+TWO_CALLS = "tool-call.unique-call-id/two-calls"
+
+
+def _report(*select: str):
+    return asyncio.run(run(plays(CallsTwice), select=select))
+
+
+def test_a_known_failure_is_shown_and_does_not_break_the_contract():
+    report = _report(TWO_CALLS)
+    assert report.exit_code == 1
+    known = with_baseline(report, Baseline({TWO_CALLS: "issue 12"}))
+    assert (known.exit_code, known.stale) == (0, ())
+    assert [(check.verdict, check.expected) for check in known.checks] == [(Verdict.FAILED, True)]
+
+
+def test_an_entry_that_passes_breaks_the_run():
+    report = _report("text.string-value/text")
+    stale = with_baseline(report, Baseline({"text.string-value/text": ""}))
+    assert (report.exit_code, stale.exit_code) == (0, 1)
+    assert stale.to_json()["stale"] == ["text.string-value/text is passed now: take it out of the baseline."]
+
+
+def test_a_check_of_generated_conversations_can_be_expected_too():
+    assert "tool-call.unique-call-id/generated" in all_checks()["generated"]
+    assert with_baseline(_report("text"), Baseline({"tool-call.unique-call-id/generated": ""})).stale == ()
+
+
+def test_generated_results_stand_behind_the_others(tmp_path):
+    settings = FuzzSettings(seconds=20, examples=20, seed=1)
+    generated = within(plays(CallsTwice), lambda tested: searched(tested, settings, tmp_path))
+    report = with_generated(_report("text"), generated)
+    assert "tool-call.unique-call-id/generated" in [check.id for check in report.broken]
+    assert report.notes[-1] == "20 generated conversations were tried with the seed 1."
+    told = report.to_json()
+    assert told["transcripts"]["generated-tool-call.unique-call-id"]["moves"] == ["send"]
+
+
+def test_no_secret_is_left_in_a_report():
+    report = without_secrets(_report("two-calls"), Redactor(["get_weather", "get_time"]))
+    assert "get_weather" not in json.dumps(report.to_json())
+    assert not any("get_time" in check.got for check in report.checks)
+    assert "***" in json.dumps(report.to_json()["transcripts"])
