@@ -35,6 +35,7 @@ def _said(name: str, text: str) -> str:
     ("name", "text", "answer"),
     [
         ("in_a_thread.py", "three short words", "three short words "),
+        ("langgraph_graph.py", "tea", "Small or large?"),
         ("own_framework.py", "What is 4 plus 3 ?", "The sum is 7."),
     ],
 )

@@ -191,6 +191,18 @@ def test_a_graph_with_a_state_of_its_own_takes_what_input_makes_and_shows_the_st
     assert '"title": "On tea"' in answer.text
 
 
+def test_output_makes_the_answer_of_the_last_state(tmp_path: Path):
+    def write(state: Report) -> Any:
+        return {"report": {"title": f"On {state['topic']}"}}
+
+    graph = AnsweringGraph(
+        graph_of(write, state=Report),
+        input=lambda messages: {"topic": messages[-1].content},
+        output=lambda state: f"# {state['report']['title']}",
+    )
+    assert asyncio.run(chat_with(graph, tmp_path).say("tea")).text == "# On tea"
+
+
 def test_the_configuration_and_context_of_a_graph_go_to_each_run(tmp_path: Path):
     def loop(state: MessagesState) -> Any:
         return {"messages": [AIMessage("again")]}

@@ -27,6 +27,8 @@ class AnsweringGraph:
             thinking. None for all nodes of the graph itself, but not those of its sub-graphs.
         input: Makes the graph's input of the conversation, a list of LangChain's messages; None for a graph whose state
             has the field `messages`.
+        output: Makes the answer of the last state, a text or an object, which is shown behind what the graph has said;
+            None where the graph says its answer.
         context: The run-time context of each run (`context_schema`), or None.
         config: Further configuration of each run, such as `{"recursion_limit": 50}`.
     """
@@ -34,5 +36,6 @@ class AnsweringGraph:
     graph: Any
     answer_nodes: Sequence[str] | None = None
     input: Callable[[list[Any]], Any] | None = None
+    output: Callable[[Any], Any] | None = None
     context: Any = None
     config: Mapping[str, Any] = field(default_factory=dict)

@@ -37,6 +37,7 @@ class GraphEvents:
         host_tools: The names of the host's tools.
         answer_nodes: The nodes or sub-graphs whose text is the answer; None for all nodes of the graph itself.
         tool_nodes: The nodes that run tools: what a model says there is no answer.
+        output: Makes the answer of the last state; None where the graph says its answer.
 
     Attributes:
         calls: The calls of the run.
@@ -48,9 +49,11 @@ class GraphEvents:
         host_tools: Collection[str] = (),
         answer_nodes: Collection[str] | None = None,
         tool_nodes: Collection[str] = ("tools",),
+        output: Callable[[Any], Any] | None = None,
     ) -> None:
         self.calls = RunCalls(host_tools)
         self.state: Any = None
+        self._output = output
         self._has_answer_nodes = answer_nodes is not None
         self._spoken = SpokenMessages(answer_nodes, tool_nodes)
         self._interrupts: dict[str, Any] | None = None
@@ -111,6 +114,8 @@ class GraphEvents:
 
     def _rest(self) -> list[AgentOutput]:
         """The answer of a run that has ended, as far as nothing of it was streamed."""
+        if self._output is not None:
+            return [ResultObject(self._output(self.state))]
         last = self.messages[-1] if self.messages else None
         if self._result is not None:
             is_said = last is not None and not getattr(last, "tool_calls", ()) and self._spoken.has_said(last)

@@ -70,7 +70,7 @@ class _GraphRun:
         self._request = request
         self._has_thread = has_checkpointer(graph.graph)
         names = [tool.name for tool in request.tools]
-        self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph))
+        self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
         start = await self._start()
