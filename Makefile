@@ -156,6 +156,14 @@ replayed-clients: setup ## Ask the replay upstream with official clients
 	$(BIN)/python -m clients $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
+# Packages that read streams, each where it is installed, read all recorded streams over HTTP on loopback; what each got
+# right goes into parsers/results.json, and from there into docs/conformance.md. ONLY="openai" has one read.
+.PHONY: parsers
+
+parsers: setup ## Have parsers of others read the recorded streams, in about four minutes
+	$(BIN)/python -m parsers $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python scripts/generate.py
+
 # The tests of the adapters of agent frameworks, at the oldest version of each framework that is supported and at the
 # newest, each in an environment of its own; what they showed goes into frameworks/results.json, and from there into
 # docs/agents.md. ONLY="pydantic-ai" tests one. The second makes the lock files anew from the versions that

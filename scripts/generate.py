@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from client_pages import client_pages
 from clients_page import clients_page
 from configuration_page import configuration_page
+from conformance_page import conformance_page
 from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
@@ -36,6 +37,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,
+    "docs/conformance.md": conformance_page,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
     "extension/package.json": extension_manifest,

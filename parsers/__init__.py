@@ -1,0 +1,1 @@
+"""What parsers of others make of the recorded streams, beside ours: `make parsers`."""
