@@ -20,10 +20,15 @@ from partstream.agents.detection import UnknownAgentError, is_agent
 from partstream.agents.factories import is_factory
 from partstream.agents.in_files import agents_in, provider_of
 from partstream.errors import CallerError
+from partstream.kinds import as_kind
 from partstream.provider import LanguageModelChatProvider
+from partstream.tokens.ledger.user import LedgerUser
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, ModuleType
+
+    from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["ProviderLoader", "ProviderNotFoundError", "SourceLoader", "Stamp", "default_name"]
 
@@ -86,12 +91,18 @@ class _FreshLoader(SourceFileLoader):
 
 
 class SourceLoader:
-    """Loads `path/to/file.py`, `path/to/file.py:attribute`, `module` or `module:attribute`."""
+    """Loads `path/to/file.py`, `path/to/file.py:attribute`, `module` or `module:attribute`.
+
+    Args:
+        source: The source.
+        ledger: Opens the ledger for a provider that enters its usage itself, such as an agent; None for no ledger.
+    """
 
     is_own: ClassVar[bool] = True
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, ledger: Callable[[], Ledger] | None = None) -> None:
         self._source = source
+        self._ledger = ledger
         self._place, self._attribute = _split(source)
         self._is_file = self._place.endswith(".py")
         self._path = Path(self._place).expanduser() if self._is_file else None
@@ -140,10 +151,10 @@ class SourceLoader:
         Raises:
             ProviderNotFoundError: The module does not hold exactly one provider.
         """
-        found = _pick(module, self._attribute, self._source)
-        if isinstance(found, LanguageModelChatProvider):
-            return found
-        return found() if _is_provider_class(found) else _provider_of_agent(found, self._source)
+        provider = _made(_pick(module, self._attribute, self._source), self._source)
+        if self._ledger is not None and (user := as_kind(provider, LedgerUser)) is not None:
+            user.use_ledger(self._ledger())
+        return provider
 
     @property
     def attribute(self) -> str | None:
@@ -247,9 +258,15 @@ def _is_factory(value: object) -> bool:
     return inspect.isfunction(value) and is_factory(value)
 
 
-def _provider_of_agent(agent: object, source: str) -> LanguageModelChatProvider:
+def _made(found: Any, source: str) -> LanguageModelChatProvider:
+    """The provider of what a module offers."""
+    if isinstance(found, LanguageModelChatProvider):
+        return found
+    if _is_provider_class(found):
+        provider: LanguageModelChatProvider = found()
+        return provider
     try:
-        return provider_of(agent, default_name(source))
+        return provider_of(found, default_name(source))
     except UnknownAgentError as error:
         raise ProviderNotFoundError(source, error.got, "a LanguageModelChatProvider, or an agent") from error
 

@@ -12,6 +12,7 @@ In a file for the sidecar, `partstream serve` or `partstream chat`, the agent al
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
@@ -23,6 +24,7 @@ from partstream.agents.factories import as_factory, is_factory
 from partstream.agents.options import AgentOptions, ToolActivity
 from partstream.agents.run import AgentRun, Asking
 from partstream.agents.run_states import RunStates
+from partstream.agents.step_usage import usage_row
 from partstream.answer_functions import check_keywords, checked_fields
 from partstream.answering import run_until_cancelled
 from partstream.arguments import FILLED_TEXT, Expectation, check, described, optional
@@ -34,6 +36,7 @@ from partstream.provider import (
     LanguageModelChatProvider,
 )
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.tokens.ledger.kept_usage import note_usage
 
 if TYPE_CHECKING:
     from partstream.agents.approvals import ApprovalPolicy
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import ModelFields, Progress
+    from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["AgentModel", "as_model", "own_name"]
 
@@ -80,11 +84,17 @@ class AgentModel(LanguageModelChatProvider):
         self.information = information
         self._asking = asking
         self._count_tokens = count_tokens
+        self._ledger: Ledger | None = None
 
     @property
     def framework(self) -> str:
         """The framework of the agent."""
         return self._asking.adapter.framework
+
+    def use_ledger(self, ledger: Ledger, /) -> None:
+        """Enters what all inner requests of an answer took together into a ledger, see
+        :class:`~partstream.tokens.ledger.user.LedgerUser`."""
+        self._ledger = ledger
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -112,7 +122,15 @@ class AgentModel(LanguageModelChatProvider):
         await run_until_cancelled(self._run(messages, options, progress), token)
 
     async def _run(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
-        await AgentRun(self._asking, messages, options, progress).answer()
+        run = AgentRun(self._asking, messages, options, progress)
+        try:
+            await run.answer()
+        finally:
+            if self._ledger is not None and run.total is not None:
+                row = usage_row(run.total, self._asking.origin, options, time.time())
+                self._ledger.keep_usage(row)
+                self._ledger.flush()
+                note_usage(row)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
+    from partstream.usage import Usage
 
 __all__ = ["AgentRun", "Asking"]
 
@@ -112,6 +113,11 @@ class AgentRun:
             messages, options, asking.options.host_tools, asking.inner_tools
         )
         self._answer = AgentAnswer(asking.options.tools, self._tools)
+
+    @property
+    def total(self) -> Usage | None:
+        """What all inner requests took together so far; None without a report."""
+        return self._answer.usages.total
 
     async def answer(self) -> None:
         """Answers, and reports the parts as they come.

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.digest import short_digest
+from partstream.tokens.ledger.rows import UsageRow
 from partstream.usage import Usage
 
-__all__ = ["StepUsages"]
+if TYPE_CHECKING:
+    from partstream.conversation.state_marker import Origin
+    from partstream.messages import RequestOptions
+
+__all__ = ["StepUsages", "usage_row"]
 
 _COUNTS: Final = (
     "input_tokens",
@@ -43,3 +49,26 @@ def _sum(one: Usage, other: Usage) -> Usage:
         if values:
             counts[name] = sum(values)
     return Usage(**counts)
+
+
+def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float) -> UsageRow:
+    """The row of an answer in the ledger.
+
+    Args:
+        total: The sum of its inner requests.
+        origin: The agent and its model.
+        options: The options of the request, with the name that the host has for the conversation.
+        now: The end of the answer, in seconds since 1970.
+    """
+    conversation = options.model_options.get("_conversationId")
+    return UsageRow(
+        time=now,
+        model=origin.model,
+        upstream=origin.upstream,
+        conversation=short_digest(conversation) if isinstance(conversation, str) and conversation else None,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        cached_tokens=total.cached_tokens,
+        reasoning_tokens=total.reasoning_tokens,
+        cost=None,
+    )

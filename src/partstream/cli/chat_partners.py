@@ -109,7 +109,8 @@ class OwnProvider:
     def __init__(self, source: str, model_id: str | None, say: Callable[[str, bool], None]) -> None:
         self._source = source
         self._say = say
-        self.provider, self._loader = reloaded(source, self._loaded)
+        self._ledger = open_ledger()
+        self.provider, self._loader = reloaded(source, self._loaded, lambda: self._ledger)
         self.vendor = default_name(source)
         self.place = self._loader.place
         self.model_id = model_id
@@ -123,8 +124,9 @@ class OwnProvider:
         await self.provider.look()
 
     async def aclose(self) -> None:
-        """Closes all versions of the provider."""
+        """Closes all versions of the provider, and writes what its answers took to the ledger."""
         await self.provider.aclose()
+        await asyncio.to_thread(self._ledger.close)
 
     def _loaded(self, error: BaseException | None) -> None:
         if error is None:

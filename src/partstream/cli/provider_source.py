@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.provider import LanguageModelChatProvider
     from partstream.provider_files import ProviderLoader
+    from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["UnusableProviderError", "check_beside_provider", "load", "log_as_wanted", "provider_option", "reloaded"]
 
@@ -65,30 +66,34 @@ def log_as_wanted(options: Mapping[str, Any]) -> None:
     configuration_of(header_variables=(), **{name: options[name] for name in _ALSO_OF_PROVIDERS & options.keys()})
 
 
-def load(source: str) -> LanguageModelChatProvider:
+def load(source: str, ledger: Callable[[], Ledger] | None = None) -> LanguageModelChatProvider:
     """The provider of a file or a module.
 
     Args:
         source: `path/to/file.py`, `module`, or one of them with `:attribute`.
+        ledger: Opens the ledger for a provider that enters its usage itself; None for no ledger.
 
     Raises:
         UnusableProviderError: It cannot be loaded; the message names the file and the line.
     """
-    loader = SourceLoader(source)
+    loader = SourceLoader(source, ledger)
     return _named(source, loader, loader.load)
 
 
-def reloaded(source: str, on_load: Callable[[BaseException | None], None]) -> tuple[ReloadedProvider, ProviderLoader]:
+def reloaded(
+    source: str, on_load: Callable[[BaseException | None], None], ledger: Callable[[], Ledger] | None = None
+) -> tuple[ReloadedProvider, ProviderLoader]:
     """The provider of a file or a module, which follows the edits of the file.
 
     Args:
         source: As for :func:`load`.
         on_load: Told of every load after the first: the error, or None for a new version.
+        ledger: As for :func:`load`.
 
     Raises:
         UnusableProviderError: It cannot be loaded; the message names the file and the line.
     """
-    loader = SourceLoader(source)
+    loader = SourceLoader(source, ledger)
     return _named(source, loader, lambda: ReloadedProvider(loader, on_load)), loader
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from partstream.provider import LanguageModelChatProvider
     from partstream.reloaded_provider import ReloadedProvider
+    from partstream.tokens.ledger.ledger import Ledger
 
 __all__ = ["ServedProviders"]
 
@@ -37,6 +38,7 @@ class ServedProviders:
     files: list[Path] = field(default_factory=list)
     _endings: list[Callable[[], Any]] = field(default_factory=list)
     _reloaded: list[ReloadedProvider] = field(default_factory=list)
+    _ledger: Ledger | None = None
 
     def add_source(self, source: str, *, on_load: Callable[[str, BaseException | None], None] | None = None) -> None:
         """Adds the provider of a file or a module.
@@ -49,9 +51,9 @@ class ServedProviders:
             UnusableProviderError: It cannot be loaded.
         """
         if on_load is None:
-            self._add(default_name(source), load(source))
+            self._add(default_name(source), load(source, self._opened_ledger))
             return
-        provider, loader = reloaded(source, lambda error: on_load(source, error))
+        provider, loader = reloaded(source, lambda error: on_load(source, error), self._opened_ledger)
         self._reloaded.append(provider)
         if loader.file is not None:
             self.files.append(loader.file)
@@ -68,11 +70,9 @@ class ServedProviders:
         from partstream.error_text import ErrorMode  # noqa: PLC0415 - comes with it
         from partstream.models.disk_cache import default_cache_folder  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
-        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - comes with it
         from partstream.upstreams import GatewayProvider  # noqa: PLC0415 - comes with it
 
-        ledger, counters = open_ledger(), Counters()
-        self._endings.append(lambda: asyncio.to_thread(ledger.close))
+        ledger, counters = self._opened_ledger(), Counters()
         for profile in profiles:
             gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
             # A client reads the status; an error as text would be an answer of the model to it.
@@ -99,6 +99,15 @@ class ServedProviders:
                 aclose = getattr(provider, "aclose", None)
                 if inspect.iscoroutinefunction(aclose):
                     stack.push_async_callback(aclose)
+
+    def _opened_ledger(self) -> Ledger:
+        """The one ledger of all providers, opened when the first one needs it."""
+        from partstream.tokens.ledger.ledger import open_ledger  # noqa: PLC0415 - most providers need none
+
+        if self._ledger is None:
+            self._ledger = ledger = open_ledger()
+            self._endings.append(lambda: asyncio.to_thread(ledger.close))
+        return self._ledger
 
     def _add(self, name: str, provider: LanguageModelChatProvider) -> None:
         unused, number = name, 1

@@ -192,13 +192,16 @@ class ProviderHost:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
     def _host_source(self, name: str, source: str) -> HostedProvider:
-        return self._host(None, name, name, SourceLoader(source))
+        return self._host(None, name, name, self._loader_of(source))
+
+    def _loader_of(self, source: str) -> SourceLoader:
+        return SourceLoader(source, lambda: self._surroundings.tokens.open()[0])
 
     def _host_group(self, group: wire.Group) -> HostedProvider:
         configuration = group["configuration"]
         source = configuration.get(PROVIDER_KEY)
         if isinstance(source, str) and source:
-            return self._host(group["id"], "", group.get("name") or default_name(source), SourceLoader(source))
+            return self._host(group["id"], "", group.get("name") or default_name(source), self._loader_of(source))
         gateway = GatewayLoader(configuration, self._surroundings, group.get("name"))
         return self._host(group["id"], "", gateway.name, gateway)
 
