@@ -11,6 +11,7 @@ Code knows only the text and the calls that it has to run, so the rest goes out 
     {"type": "ag-ui", "entity": ID, "encryptedValue": TEXT}                  what belongs to a message before
     {"type": "ag-ui", "toolCallId": "", "interrupted": {"threadId", "interrupts": [...]}}    what the run waits for
 
+A call that waits for a person has the field `toolCallId` beside `call`: it is no call of VS Code's.
 `parent` is the message in which the agent's model made a call: those of one message go back in one message. The field
 `toolCallId` keeps an item in a marker that is too small for all, see :mod:`partstream.conversation.state_marker`.
 """

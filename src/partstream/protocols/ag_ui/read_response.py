@@ -53,8 +53,8 @@ class AGUIStream(Adapter):
         self._carrying = Carrying(options)
         self._thinking = Thinking(options, self._carrying)
         self._texts = Texts(self._thinking, self._carrying)
-        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps)
         self._last_words = LastWords()
+        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._last_words)
         self._sub_agents: dict[str, str] = {}
         self._counted: set[str] = set()
 

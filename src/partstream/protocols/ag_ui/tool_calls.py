@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from partstream.outputs import StreamOutput
     from partstream.protocols.ag_ui.carrying import Carrying
+    from partstream.protocols.ag_ui.last_words import LastWords
     from partstream.protocols.ag_ui.steps import Steps
     from partstream.protocols.ag_ui.thinking import Thinking
     from partstream.protocols.fields import Wire
@@ -58,21 +59,36 @@ class ToolCalls:
         thinking: Shows what the agent does itself.
         carrying: Takes what goes back.
         steps: Knows which request to the model made a call.
+        last_words: Takes results that may be the answer.
 
     Attributes:
         any_went_out: Whether VS Code has calls to run.
         broken: Why the first call cannot go out that VS Code should run, or None.
     """
 
-    __slots__ = ("_calls", "_carrying", "_last_id", "_over", "_prefix", "_steps", "_thinking", "any_went_out", "broken")
+    __slots__ = (
+        "_calls",
+        "_carrying",
+        "_last_id",
+        "_last_words",
+        "_over",
+        "_prefix",
+        "_steps",
+        "_thinking",
+        "any_went_out",
+        "broken",
+    )
 
-    def __init__(self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps) -> None:
+    def __init__(
+        self, prefix: str, thinking: Thinking, carrying: Carrying, steps: Steps, last_words: LastWords
+    ) -> None:
         self.any_went_out = False
         self.broken: ToolArgumentsError | None = None
         self._prefix = prefix
         self._thinking = thinking
         self._carrying = carrying
         self._steps = steps
+        self._last_words = last_words
         self._calls: dict[str, _Call] = {}  # without a result
         self._over: set[str] = set()
         self._last_id: str | None = None
@@ -118,6 +134,7 @@ class ToolCalls:
         name = "" if call is None else call.name or ""
         step = self._steps.number if call is None else call.step
         shown = "activity" if call is None else call.parent or call_id
+        inner: InnerCall | None = None
         if call is not None:
             self._carry(call)
             inner = InnerCall(call_id, name, _value(call.arguments), step)
@@ -126,6 +143,7 @@ class ToolCalls:
         outcome = InnerResult(call_id, name, _value(said), is_error=bool(identifier(event, "error")), step=step)
         self._thinking.show(f"{result_line(outcome)}\n", shown, outputs)
         outputs.append(result_data(outcome))
+        self._last_words.read_tool(inner, outcome.content)
         message = {"role": "tool", "id": identifier(event, "messageId") or f"result-{call_id}", TOOL_CALL_ID: call_id}
         self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
         self._steps.ended()
@@ -175,7 +193,7 @@ class ToolCalls:
         """Keeps the calls without a result for the agent: it waits for a person, and runs them itself afterwards."""
         calls, self._calls = self._calls, {}
         for one in calls.values():
-            self._carry(one)
+            self._carry(one, waits=True)
         self._count(calls.values(), "waits for an answer", outputs)
 
     def drop(self, outputs: list[StreamOutput]) -> None:
@@ -183,11 +201,11 @@ class ToolCalls:
         calls, self._calls = self._calls, {}
         self._count(calls.values(), "of a run that broke off", outputs)
 
-    def _carry(self, call: _Call) -> None:
+    def _carry(self, call: _Call, *, waits: bool = False) -> None:
         wire = {"id": call.call_id, "name": call.name or "", "arguments": call.arguments or "{}"}
         if call.encrypted:
             wire[ENCRYPTED] = call.encrypted
-        self._carrying.add({CALL: wire, PARENT: call.parent})
+        self._carrying.add({CALL: wire, PARENT: call.parent, TOOL_CALL_ID: call.call_id if waits else None})
 
     @staticmethod
     def _count(calls: Any, why: str, outputs: list[StreamOutput]) -> None:
