@@ -20,6 +20,7 @@ COMMANDS = {
     "chat": "Chat with a model on any server that speaks a known protocol.",
     "check": "Check a recorded stream against the contract.",
     "connect": "Tell a client, such as Codex or Claude Code, to ask a running server.",
+    "conformance": "Test a provider or a model server against the contract.",
     "config": "Show the settings in force and where each comes from.",
     "demo": "Watch a whole conversation turn run over real HTTP.",
     "doctor": "Find out what keeps a model from answering.",

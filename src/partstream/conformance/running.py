@@ -55,6 +55,7 @@ async def run(
     limits: Limits | None = None,
     requirements: str = LATEST,
     protocol: str | None = None,
+    on_open: Callable[[Tested], object] | None = None,
     on_scenario: Callable[[str, Sequence[CheckResult]], object] | None = None,
 ) -> Report:
     """Tests a target with the fixed scenarios.
@@ -68,6 +69,7 @@ async def run(
         limits: The limits of time.
         requirements: The name of the requirement set that counts.
         protocol: The name of the protocol that a target asks its upstream in; None for the default.
+        on_open: Called with the target when it runs, before it is asked anything.
         on_scenario: Called with the slug and the results of each scenario as it ends.
 
     Raises:
@@ -80,6 +82,8 @@ async def run(
     wanted = selected(select, section)
     run = _Run()
     async with open_target(found, capabilities, limits, requirements) as tested:
+        if on_open is not None:
+            on_open(tested)
         for slug, ids in wanted.items():
             results, transcripts = await run_scenario(tested, slug, ids)
             run.checks += results

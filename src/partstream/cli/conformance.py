@@ -1,0 +1,206 @@
+"""`partstream conformance`: tests a provider or a model server against the contract, and says what it breaks.
+
+The testing is in :mod:`partstream.conformance`; what is printed, in :mod:`partstream.cli.conformance_screen`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream.cli.conformance_screen import ReportScreen
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
+from partstream.cli.upstream_options import check_variable
+from partstream.conformance.capabilities import Capabilities
+from partstream.conformance.driving import Limits
+from partstream.conformance.opening import target_of
+from partstream.conformance.promises import PROMISES
+from partstream.conformance.report import ReportCode
+from partstream.conformance.requirement_sets import LATEST
+from partstream.conformance.running import run
+from partstream.conformance.scenarios import SCENARIOS
+from partstream.conformance.selection import selected
+from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
+from partstream.conformance.targets.stdio import StdioTarget
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from partstream.conformance.targets.target import Target
+
+__all__ = ["command"]
+
+_SECONDS: Final = "PARTSTREAM_CONFORMANCE_SECONDS"
+
+_HELP: Final = """Test a provider or a model server against the contract.
+
+TARGET is a provider (file.py, file.py:attribute, module:attribute), a function that makes one of the parameter
+`upstream` (a base URL: the kit is the model server then) or `script`, or the base URL of a model server. A command that
+speaks the sidecar's protocol is given with --stdio. CHECK selects checks by the beginning of their names, such as
+`tool-call` or `cancel-in-text`.
+
+\b
+partstream conformance my_provider.py
+partstream conformance my_provider.py:make tool-call
+partstream conformance http://localhost:8080/v1 --protocol NAME
+
+The exit code is 0 if the contract is kept, 1 if it is broken, 2 if the target cannot be tested, and 3 if the kit itself
+failed."""
+
+
+@click.command("conformance", help=_HELP)
+@click.argument("target", required=False)
+@click.argument("checks", metavar="[CHECK]...", nargs=-1)
+@click.option("--list", "lists", is_flag=True, help="List the checks, and test nothing.")
+@click.option("--section", metavar="N", help="Judge the promises of a section of the contract only, such as 3 or 3.2.")
+@click.option("--protocol", metavar="NAME", help="The protocol of the base URL, or that a target asks its upstream in.")
+@click.option("--stdio", "is_command", is_flag=True, help="TARGET is a command that speaks the sidecar's protocol.")
+@click.option("--no-upstream", is_flag=True, help="The command has a model of its own: the prompts say what to do.")
+@click.option(
+    "--provider", "providers", metavar="SOURCE", multiple=True, help="A provider that the command is to load."
+)
+@click.option("--isolated", is_flag=True, help="Run the provider in a process of its own.")
+@click.option("--model", metavar="ID", help="The model to ask; the first that calls tools without it.")
+@click.option(
+    "--capability",
+    "capabilities",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    help="What the target can do; repeat for more.",
+)
+@click.option("--prompt", "prompts", metavar="SCENARIO=TEXT", multiple=True, help="What to say to provoke a scenario.")
+@click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key of a base URL.")
+@click.option(
+    "--allow-remote", is_flag=True, help="Allow a base URL on another machine: it gets prompts, and may cost."
+)
+@click.option(
+    "--max-requests",
+    type=click.IntRange(1),
+    default=MOST_REQUESTS,
+    show_default=True,
+    metavar="N",
+    help="The most answers that a base URL is asked for.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    envvar=_SECONDS,
+    show_default=True,
+    metavar="N",
+    show_envvar=True,
+    help="The most seconds that one answer may take.",
+)
+@click.option("--requirements", default=LATEST, show_default=True, metavar="SET", help="The checks that count.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.File("w", encoding="utf-8"),
+    metavar="FILE",
+    help="Write the whole report as JSON; - for standard output.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Print every check.")
+@click.pass_context
+def command(context: click.Context, /, **options: Any) -> None:
+    """Runs the command."""
+    try:
+        context.exit(_run(options))
+    except CallerError as error:
+        make_console(stderr=True).print(f"error: {printable(str(error))}", style="bold red", markup=False)
+        context.exit(ReportCode.NOT_USABLE)
+
+
+def _run(options: dict[str, Any]) -> int:
+    """Does what the options say, and returns the exit code.
+
+    Raises:
+        CallerError: The target cannot be tested, or an option is of no use.
+    """
+    if options["lists"]:
+        checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
+        _list(tuple(checks), options["section"])
+        return ReportCode.KEPT
+    if not options["target"]:
+        raise click.UsageError("Missing argument 'TARGET'.")
+    selected(options["checks"], options["section"])  # before the target starts
+    if options["isolated"] and not options["is_command"]:
+        return _in_a_process_of_its_own()
+    capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
+    target = _target(options)
+    json_file = options["json_file"]
+    is_quiet = json_file is not None and json_file.name in {"-", "<stdout>"}
+    screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"])
+    report = asyncio.run(
+        run(
+            target,
+            select=options["checks"],
+            section=options["section"],
+            capabilities=capabilities,
+            limits=Limits(options["seconds"]),
+            requirements=options["requirements"],
+            protocol=options["protocol"],
+            on_open=None if screen is None else screen.opened,
+            on_scenario=None if screen is None else screen.scenario,
+        )
+    )
+    if json_file is not None:
+        json.dump(report.to_json(), json_file, ensure_ascii=True, indent=1)
+        json_file.write("\n")
+    if screen is not None:
+        screen.report(report)
+    return report.exit_code
+
+
+def _target(options: dict[str, Any]) -> Target:
+    name, protocol = options["target"], options["protocol"]
+    if options["is_command"]:
+        has_upstream = not options["no_upstream"]
+        return StdioTarget(name, protocol, providers=options["providers"], has_upstream=has_upstream)
+    if "://" not in name:
+        return target_of(name, protocol)
+    key_env = options["key_env"]
+    api_key = None if key_env is None else check_variable("--key-env", key_env, "the key of the server")
+    return BaseURLTarget(
+        name,
+        protocol,
+        api_key=api_key,
+        allow_remote=options["allow_remote"],
+        most_requests=options["max_requests"],
+    )
+
+
+_WORDS: Final = {"": True, "true": True, "yes": True, "false": False, "no": False}
+
+
+def _capabilities(given: tuple[str, ...], prompts: tuple[str, ...], model: str | None) -> Capabilities:
+    values: dict[str, Any] = {}
+    for one in given:
+        name, _, value = one.partition("=")
+        values[name.replace("-", "_")] = _WORDS.get(value, value)
+    said = {slug: text for slug, _, text in (one.partition("=") for one in prompts)}
+    unknown = sorted(set(said) - set(SCENARIOS))
+    if unknown:
+        raise CallerError(f"--prompt: got {', '.join(unknown)}, expected names of scenarios, as --list prints them")
+    return Capabilities.of({**values, "prompts": said, **({"model": model} if model else {})})
+
+
+def _list(checks: tuple[str, ...], section: str | None) -> None:
+    for slug, ids in selected(checks, section).items():
+        click.echo(f"{slug}: {SCENARIOS[slug].title}")
+        for one in ids:
+            promise = PROMISES[one.partition("/")[0]]
+            click.echo(f"  {one}  {promise.level.value} {promise.section}")
+
+
+def _in_a_process_of_its_own() -> int:
+    """Runs this command in another process, without `--isolated`, and returns its exit code."""
+    arguments = [one for one in sys.argv[1:] if one != "--isolated"]
+    code = subprocess.run([sys.executable, "-m", "partstream", *arguments], check=False).returncode  # noqa: S603
+    if code < 0:
+        raise CallerError(f"the process of the provider was ended by signal {-code}")
+    return code

@@ -1,0 +1,159 @@
+"""Shows a report of the conformance kit in a terminal: a line for each scenario, then every failure in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from partstream.cli.console import make_console
+from partstream.cli.rendering import printable
+from partstream.conformance.hints import HINTS
+from partstream.conformance.part_json import shown_part
+from partstream.conformance.transcript import EventKind
+from partstream.conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from partstream.conformance.opening import Tested
+    from partstream.conformance.report import Report
+    from partstream.conformance.transcript import Transcript
+    from partstream.conformance.verdicts import CheckResult
+
+__all__ = ["ReportScreen"]
+
+_MARKS: Final = {
+    Verdict.ERROR: ("✗", "ERROR", "bold red"),
+    Verdict.FAILED: ("✗", "FAIL", "bold red"),
+    Verdict.UNTESTABLE: ("✗", "UNTESTABLE", "bold red"),
+    Verdict.WARNING: ("!", "WARN", "yellow"),
+    Verdict.PASSED: ("✓", "ok", "green"),
+    Verdict.NOT_JUDGED: ("–", "-", "dim"),
+    Verdict.NOT_APPLICABLE: ("–", "-", "dim"),
+}
+"""The mark of a verdict in a terminal, its word for a pipe, and its style; the worst first."""
+
+_WORST: Final = tuple(_MARKS)
+_SAID: Final = {
+    Verdict.PASSED: "checks passed",
+    Verdict.FAILED: "failed",
+    Verdict.UNTESTABLE: "untestable",
+    Verdict.WARNING: "warnings",
+    Verdict.NOT_APPLICABLE: "not applicable",
+    Verdict.NOT_JUDGED: "not judged",
+    Verdict.ERROR: "errors of the kit",
+}
+_AROUND: Final = 3
+"""How many events are shown before the one that broke a promise."""
+
+
+class ReportScreen:
+    """Prints a run as it goes.
+
+    Args:
+        is_verbose: Whether every check gets a line.
+    """
+
+    def __init__(self, *, is_verbose: bool) -> None:
+        self._console = make_console()
+        self._is_verbose = is_verbose
+        self._has_marks = self._console.is_terminal
+
+    def opened(self, tested: Tested) -> None:
+        """Shows what is tested, and what it declares."""
+        told = tested.capabilities.to_json()
+        declared = ", ".join(name for name, value in told.items() if value and name not in {"model", "prompts"})
+        description = tested.target.description
+        self._print(Text.assemble((printable(description.name), "bold"), f" ({description.kind}, {tested.way.value})"))
+        self._print(Text(f"  model {printable(tested.model.id)}; can: {printable(declared) or 'text alone'}", "dim"))
+        if tested.session.note:
+            self._print(Text(f"  {printable(tested.session.note)}", "dim"))
+
+    def scenario(self, slug: str, results: Sequence[CheckResult]) -> None:
+        """Shows one scenario."""
+        counts = Counter(one.verdict for one in results)
+        worst = min(counts, key=_WORST.index, default=Verdict.NOT_JUDGED)
+        judged = len(results) - counts[Verdict.NOT_APPLICABLE] - counts[Verdict.NOT_JUDGED]
+        if judged:
+            said = f"{counts[Verdict.PASSED]} of {judged} checks" if worst in _WORST[:4] else f"{judged} checks"
+        else:
+            said = f"{results[0].verdict.value}: {results[0].got}" if results else ""
+        self._print(Text.assemble(self._mark(worst), f"{slug:<24} ", (printable(said), "dim")))
+        if self._is_verbose:
+            for one in results:
+                got = f": {printable(one.got)}" if one.got else ""
+                self._print(Text.assemble("  ", self._mark(one.verdict), f"{one.id} {one.level} {one.section}{got}"))
+
+    def report(self, report: Report) -> None:
+        """Shows every failure in full, and the sentence that sums up."""
+        shown = [one for one in report.checks if one.verdict in _WORST[:4] and not one.expected]
+        for one in _first_of_each_rule(shown):
+            same = sum(other.rule == one.rule for other in shown) - 1
+            self._print(Text(""))
+            self._failure(one, report, same)
+        for stale in report.stale:
+            self._print(Text(f"The baseline expects a failure that there is not: {printable(stale)}", "bold red"))
+        self._print(Text(""))
+        self._print(Text(_sentence(report), "bold"))
+
+    def _failure(self, one: CheckResult, report: Report, same: int) -> None:
+        more = f", and {same} more" if same else ""
+        self._print(
+            Text.assemble(
+                self._mark(one.verdict),
+                (one.rule, "bold"),
+                f"  {one.level}  {one.section}  (scenario {one.scenario}{more})",
+            )
+        )
+        self._print(Text(f"    {one.promise}"))
+        self._print(Text(f"    Here: {printable(one.got)}"))
+        for line in _lines(one, report.transcripts.get(one.transcript or "")):
+            self._print(Text(f"    {printable(line)}"))
+        hint = HINTS.get(one.rule)
+        if hint is not None and one.verdict is not Verdict.UNTESTABLE:
+            self._print(Text(f"    {hint.seen} Often: {'; or '.join(hint.causes)}.", "dim"))
+        if one.repeat:
+            self._print(Text(f"    repeat: {printable(one.repeat)}", "dim"))
+
+    def _mark(self, verdict: Verdict) -> tuple[str, str]:
+        mark, word, style = _MARKS[verdict]
+        return (f"{mark} " if self._has_marks else f"{word:<5}"), style
+
+    def _print(self, line: Text) -> None:
+        self._console.print(line)
+
+
+def _first_of_each_rule(shown: Sequence[CheckResult]) -> Iterator[CheckResult]:
+    seen: set[str] = set()
+    for one in shown:
+        if one.rule not in seen:
+            seen.add(one.rule)
+            yield one
+
+
+def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
+    """The part that broke the promise, and those before it."""
+    if transcript is None or one.answer is None or one.answer >= len(transcript.answers):
+        return
+    number = -1
+    lines: list[tuple[bool, str]] = []
+    for event in transcript.answers[one.answer].events:
+        is_part = event.kind is EventKind.PART
+        number += is_part
+        name = f"part {number}" if is_part else event.kind.value
+        shown = shown_part(event.value) if is_part else "" if event.value is None else str(event.value)[:200]
+        is_it = is_part and number == one.index
+        lines.append((is_it, f"{name:<10} +{event.at_ms:5.0f} ms  {shown}{'   <- here' if is_it else ''}"))
+    at = next((place for place, (is_it, _) in enumerate(lines) if is_it), len(lines) - 1)
+    yield from (line for _, line in lines[max(at - _AROUND, 0) : at + 1])
+
+
+def _sentence(report: Report) -> str:
+    counts = report.counts
+    verb = {0: "kept", 1: "broken"}.get(int(report.exit_code), "not judged")
+    said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in _SAID.items() if counts[verdict])
+    expected = sum(one.expected for one in report.checks)
+    known = f", {expected} expected by the baseline" if expected else ""
+    return f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known} ({report.seconds:.1f} s)"

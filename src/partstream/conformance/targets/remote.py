@@ -1,0 +1,237 @@
+"""A provider on the other side of a pipe: asks it by the sidecar's protocol, and hands its parts on as they come.
+
+What the other side sends is judged, so nothing is refused here: a value of the wrong type becomes a part that holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.errors import LanguageModelError
+from partstream.hosts.vscode.conversion import encode_part
+from partstream.hosts.vscode.methods import ErrorCode
+from partstream.json_codec import dumps
+from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
+from partstream.provider import (
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+)
+from partstream.rpc.connection import Connection, Notification, Response
+from partstream.rpc.framing import encode_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from partstream.cancellation import CancellationToken
+    from partstream.messages import ChatMessage, RequestOptions
+    from partstream.provider import Progress
+
+__all__ = ["RemoteFailedError", "RemoteProvider"]
+
+_READ_SIZE: Final = 65536
+
+
+class RemoteFailedError(Exception):
+    """The other side answered a request with an error that is none of a model.
+
+    Attributes:
+        code: The code of the error.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{message} (code {code})")
+        self.code = code
+
+
+class RemoteProvider(LanguageModelChatProvider):
+    """A provider behind a pipe.
+
+    Args:
+        reader: What the other side writes.
+        writer: What it reads.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._ids = count(1)
+        self._waiting: dict[int, asyncio.Future[Response]] = {}
+        self._progress: dict[int, Progress] = {}
+        self._reading = asyncio.create_task(self._read())
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[LanguageModelChatInformation]:
+        """The models of the other side."""
+        del token
+        result = await self.request("languageModels/information", {"group": None, "silent": silent})
+        return [_information(model) for model in result["models"]]
+
+    async def provide_language_model_chat_response(
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        """Asks for an answer.
+
+        Raises:
+            LanguageModelError: The model failed.
+            RemoteFailedError: The other side failed otherwise.
+        """
+        if token.is_cancellation_requested:
+            return
+        number = next(self._ids)
+        self._progress[number] = progress
+        was_cancelled: list[bool] = []
+
+        def cancel() -> None:
+            was_cancelled.append(True)
+            self._notify("$/cancelRequest", {"id": number})
+
+        cancelling = token.on_cancellation_requested(cancel)
+        params = {
+            "group": None,
+            "model": model.id,
+            "messages": [_message(message) for message in messages],
+            "options": _options(options),
+            "progressToken": number,
+        }
+        try:
+            await self._request(number, "languageModels/response", params)
+        except RemoteFailedError as error:
+            if error.code == ErrorCode.REQUEST_CANCELLED and was_cancelled:
+                return
+            if error.code == ErrorCode.LANGUAGE_MODEL_FAILED:
+                raise LanguageModelError(str(error)) from error
+            raise
+        finally:
+            cancelling.dispose()
+
+    async def provide_token_count(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """Counts the tokens of a text or a message."""
+        del token
+        item = (
+            {"text": text.encode(errors="replace").decode()} if isinstance(text, str) else {"message": _message(text)}
+        )
+        params = {"group": None, "model": model.id, "items": [item]}
+        result = await self.request("languageModels/tokenCount", params)
+        counted: int = result["counts"][0]["count"]
+        return counted
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Sends a request and returns its result.
+
+        Raises:
+            RemoteFailedError: The other side answered with an error.
+            ConnectionError: It has closed the connection.
+        """
+        return await self._request(next(self._ids), method, params)
+
+    async def aclose(self) -> None:
+        """Says goodbye and reads no more."""
+        with suppress(RemoteFailedError, ConnectionError, TimeoutError):
+            await asyncio.wait_for(self.request("shutdown", None), 2.0)
+            self._notify("exit", None)
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _request(self, number: int, method: str, params: Any) -> Any:
+        if self._reading.done():
+            raise ConnectionError("the process has ended")
+        answered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answered
+        self._send({"id": number, "method": method, "params": params})
+        response = await answered
+        if response.error is not None:
+            raise RemoteFailedError(int(response.error.get("code", 0)), str(response.error.get("message", "")))
+        return response.result
+
+    def _notify(self, method: str, params: Any) -> None:
+        self._send({"method": method, "params": params})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        with suppress(OSError, RuntimeError):  # it has gone: reading ends, and says so
+            self._writer.write(encode_frame(dumps({"jsonrpc": "2.0", **message})))
+
+    async def _read(self) -> None:
+        connection = Connection()
+        try:
+            while data := await self._reader.read(_READ_SIZE):
+                for message in connection.receive(data):
+                    if isinstance(message, Response):
+                        self._answered(message)
+                    elif isinstance(message, Notification) and message.method == "$/progress":
+                        self._came(message.params)
+        finally:
+            for answered in self._waiting.values():
+                if not answered.done():
+                    answered.set_exception(ConnectionError("the process has ended, or closed its output"))
+
+    def _answered(self, response: Response) -> None:
+        answered = self._waiting.get(response.id) if isinstance(response.id, int) else None
+        if answered is not None and not answered.done():
+            answered.set_result(response)
+
+    def _came(self, params: Any) -> None:
+        progress = self._progress.get(params.get("token"))
+        if progress is not None:
+            for part in params["value"].get("parts", ()):
+                progress.report(_part(part))
+
+
+def _part(value: Any) -> Any:
+    """A part as the other side sent it, with whatever it holds; the value itself where it is no part at all."""
+    made = _PARTS.get(str(value.get("type"))) if isinstance(value, dict) else None
+    return value if made is None else made(value)
+
+
+_PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "text": lambda value: unchecked_part(TextPart, value.get("value")),
+    "thinking": lambda value: unchecked_part(ThinkingPart, value.get("value"), value.get("id"), value.get("metadata")),
+    "tool_call": lambda value: unchecked_part(ToolCallPart, value.get("callId"), value.get("name"), value.get("input")),
+    "data": lambda value: unchecked_part(DataPart, _bytes(value.get("data")), value.get("mimeType")),
+}
+
+
+def _bytes(value: Any) -> Any:
+    try:
+        return b64decode(value, validate=True)
+    except (ValueError, TypeError):
+        return value
+
+
+def _message(message: ChatMessage) -> Mapping[str, Any]:
+    return {"role": int(message.role), "content": [encode_part(part) for part in message.content]}
+
+
+def _options(options: RequestOptions) -> Mapping[str, Any]:
+    tools = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema or {"type": "object"}}
+        for tool in options.tools
+    ]
+    return {"tools": tools, "toolMode": int(options.tool_mode), "modelOptions": dict(options.model_options)}
+
+
+def _information(model: Mapping[str, Any]) -> LanguageModelChatInformation:
+    capabilities = model.get("capabilities", {})
+    return LanguageModelChatInformation(
+        id=model["id"],
+        name=model["name"],
+        family=model["family"],
+        version=model["version"],
+        max_input_tokens=model["maxInputTokens"],
+        max_output_tokens=model["maxOutputTokens"],
+        capabilities=LanguageModelChatCapabilities(
+            bool(capabilities.get("imageInput")), capabilities.get("toolCalling", False)
+        ),
+    )

@@ -1,0 +1,141 @@
+"""The command `partstream conformance`: what it prints, what it writes, and how it ends."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from partstream.cli.conformance import command
+from partstream.conformance import Verdict, run
+from partstream.conformance.targets.base_url import BaseURLTarget
+from partstream.conformance.targets.stdio import StdioTarget
+from partstream.testing import ReplayUpstream
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ECHO = str(EXAMPLES / "echo_provider.py")
+
+BROKEN = """
+from partstream import ToolCallPart, chat_model
+
+@chat_model(name="Broken")
+async def provider(messages, options):
+    yield "Let me look. "
+    for tool in options.tools[:1]:
+        yield ToolCallPart("c1", tool.name, {"city": "Oslo"})
+        yield ToolCallPart("c1", tool.name, {"city": "Oslo"})
+"""
+
+
+def partstream(*arguments):
+    return CliRunner().invoke(command, arguments)
+
+
+@pytest.fixture
+def broken(tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    return str(file)
+
+
+def test_a_provider_that_keeps_the_contract_ends_with_0_and_one_sentence():
+    result = partstream(ECHO, "/text")
+    assert result.exit_code == 0
+    assert "ok   text " in result.output
+    assert result.output.splitlines()[-1].startswith("Contract 1.0 kept: ")
+
+
+def test_a_broken_rule_is_shown_with_promise_part_hint_and_the_command_that_repeats_it(broken):
+    result = partstream(broken, "/one-call")
+    assert result.exit_code == 1
+    for said in (
+        "FAIL tool-call.unique-call-id  MUST  3.2  (scenario one-call",
+        "No two tool calls of a response share a call id.",
+        "<- here",
+        "The tool runs twice.",
+        f"repeat: partstream conformance {broken} tool-call.unique-call-id/one-call",
+    ):
+        assert said in result.output
+
+
+def test_a_check_is_selected_by_the_beginning_of_its_name_or_by_its_section(broken):
+    assert partstream(broken, "tool-call.atomic").exit_code == 0
+    assert partstream(broken, "tool-call.unique").exit_code == 1
+    assert partstream(broken, "--section", "4").exit_code == 0
+    assert partstream(broken, "--section", "3.2").exit_code == 1
+
+
+def test_the_checks_are_listed_without_a_target():
+    listed = partstream("--list", "tool-call.unique").output
+    assert "  tool-call.unique-call-id/two-calls  MUST 3.2" in listed
+    assert "text.complete" not in listed
+
+
+def test_the_report_is_written_as_json(tmp_path, broken):
+    file = tmp_path / "report.json"
+    assert partstream(broken, "--json", str(file)).exit_code == 1
+    report = json.loads(file.read_text())
+    assert report["target"]["name"] == broken
+    assert json.loads(partstream(ECHO, "/text", "--json", "-").output)["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.py"], "no such file"),
+        ([ECHO, "nonsense"], "fits no check"),
+        (["https://models.example/v1"], "--allow-remote"),
+        ([ECHO, "--capability", "nonsense"], "expected some of tool_calling"),
+        ([ECHO, "--prompt", "nonsense=hi"], "--list"),
+        (["no-such-command-at-all", "--stdio"], "cannot be started"),
+        ([], "Missing argument"),
+    ],
+)
+def test_what_cannot_be_tested_ends_with_2_and_says_why(arguments, said):
+    result = partstream(*arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_capability_that_was_declared_and_not_shown_counts():
+    result = partstream(ECHO, "/one-call", "--capability", "tool_calling")
+    assert result.exit_code == 1
+    assert "UNTESTABLE" in result.output
+
+
+def test_a_model_server_is_asked_by_its_base_url_and_no_more_often_than_allowed():
+    async def both():
+        async with ReplayUpstream() as upstream:
+            whole = await run(BaseURLTarget(upstream.base_url, "openresponses"))
+            bounded = await run(
+                BaseURLTarget(upstream.base_url, "openresponses", most_requests=1), select=["/two-at-once"]
+            )
+            return whole, bounded
+
+    whole, bounded = asyncio.run(both())
+    assert whole.exit_code == 0, whole.broken
+    assert whole.notes[0].endswith("for at most 100 answers")
+    assert "the run may ask this server for 1 answers" in " ".join(check.got for check in bounded.checks)
+
+
+def test_a_command_that_speaks_the_sidecars_protocol_is_put_into_a_sandwich(tmp_path):
+    file = tmp_path / "asking.py"
+    file.write_text(
+        "import os\n"
+        "from partstream import GatewayConfiguration, GatewayProvider\n"
+        "url = os.environ['PARTSTREAM_CONFORMANCE_UPSTREAM']\n"
+        "provider = GatewayProvider(GatewayConfiguration(base_url=url, protocol='openresponses'))\n"
+    )
+    target = StdioTarget(f"{sys.executable} -m partstream sidecar", providers=[str(file)])
+    report = asyncio.run(run(target, select=["/text", "/two-calls", "/stall", "/error-after-parts"]))
+    assert report.exit_code == 0, report.broken
+    passed = {check.id for check in report.checks if check.verdict is Verdict.PASSED}
+    assert {"text.complete/text", "tool-call.complete/two-calls", "cancellation.stops-upstream/stall"} <= passed
+
+
+def test_a_provider_runs_in_a_process_of_its_own(capfd, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["partstream", "conformance", ECHO, "/text", "--isolated"])
+    assert partstream(ECHO, "/text", "--isolated").exit_code == 0
+    assert "Contract 1.0 kept" in capfd.readouterr().out
