@@ -69,6 +69,19 @@ lint: setup ## Check style and format
 types: setup ## Check types
 	$(BIN)/mypy
 
+# Pyright needs Node; its pinned version goes into .environments.
+PYRIGHT_FOLDER := .environments/pyright-1.1.414
+PYRIGHT := $(PYRIGHT_FOLDER)/node_modules/.bin/pyright
+
+.PHONY: types-examples
+
+$(PYRIGHT):
+	@command -v npm >/dev/null || { echo "npm is missing: pyright needs Node 20 or newer, which brings npm" >&2; exit 1; }
+	npm install --silent --no-save --prefix $(PYRIGHT_FOLDER) pyright@$(PYRIGHT_FOLDER:.environments/pyright-%=%)
+
+types-examples: setup $(PYRIGHT) ## Check the types of the examples and the public names with pyright, too
+	$(PYRIGHT) --project pyproject.toml
+
 check: lint types test ## Run lint, types and all tests: what a change must pass
 
 clean: ## Remove everything that was built or installed here
