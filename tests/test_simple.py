@@ -135,6 +135,10 @@ async def _one_parameter(messages):
     yield "text"
 
 
+async def _swapped(options, messages):
+    yield "text"
+
+
 class _Callable:
     def __call__(self, messages, options):
         return "text"
@@ -147,6 +151,7 @@ class _Callable:
         (_no_async, "a function without `async`", "an async generator function"),
         (_neither, "a function with neither `async` nor `yield`", "an async generator function"),
         (_one_parameter, "with (messages)", "two parameters: async def _one_parameter(messages, options)"),
+        (_swapped, "with (options, messages)", "the messages first: async def _swapped(messages, options)"),
     ],
 )
 def test_a_function_that_cannot_answer_is_refused_with_its_file_and_line(decorated, got, expected):
@@ -163,6 +168,16 @@ def test_a_function_that_cannot_answer_is_refused_with_its_file_and_line(decorat
 def test_what_is_no_function_is_refused(decorated):
     with pytest.raises(InvalidArgumentError, match=r"chat_model: got .*, expected (an async|keywords, such as @chat)"):
         chat_model(decorated)
+
+
+def test_an_object_that_answers_when_it_is_called_is_a_function_too():
+    class Parrot:
+        async def __call__(self, messages, options):
+            yield "text"
+
+    provider = chat_model(Parrot())
+    assert provider.information.id == "Parrot"
+    assert _answer(provider) == [TextPart("text")]
 
 
 def test_the_decorator_needs_no_keywords_and_no_parentheses():

@@ -1,4 +1,4 @@
-"""Checks what the decorator :func:`partstream.chat_model` is given: the function, the keywords and their values.
+"""Checks what :func:`partstream.chat_model` and functions like it are given: the function, the keywords, their values.
 
 Mistakes are refused when the decorator is applied, with the file and the line of the function.
 """
@@ -34,22 +34,22 @@ _DECORATOR: Final = "chat_model"
 
 
 class UnknownKeywordError(InvalidArgumentError):
-    """The decorator got a keyword that it does not have. Fields of VS Code that are not known here go into `extra`.
+    """A decorator got a keyword that it does not have. Fields of VS Code that are not known here go into `extra`.
 
     Attributes:
         name: The keyword.
         suggestion: The keyword that is probably meant, or None.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(_DECORATOR, f"the unknown keyword {name!r}", f"one of {', '.join(known)}")
+    def __init__(self, name: str, known: tuple[str, ...], given_to: str = _DECORATOR) -> None:
+        super().__init__(given_to, f"the unknown keyword {name!r}", f"one of {', '.join(known)}")
         self.name = name
         closest = closest_name(name, (*known, *_ALSO_CALLED))
         self.suggestion = None if closest is None else _ALSO_CALLED.get(closest, closest)
 
     def __str__(self) -> str:
         rest = f"expected {self.expected}" if self.suggestion is None else f"did you mean {self.suggestion!r}?"
-        return f"{_DECORATOR}: unknown keyword {self.name!r}; {rest}"
+        return f"{self.where}: unknown keyword {self.name!r}; {rest}"
 
 
 _ALSO_CALLED: Final = {
@@ -87,22 +87,30 @@ _KEYWORDS: Final[Mapping[str, Expectation]] = {
 _BY_TYPE: Final[Mapping[Any, Expectation]] = {bool: BOOLEAN, str: TEXT, float: NUMBER, int: COUNT}
 
 
-def check_keywords(values: Mapping[str, object]) -> None:
+def check_keywords(values: Mapping[str, object], given_to: str = _DECORATOR) -> None:
     """Checks the values of the decorator's own keywords.
+
+    Args:
+        values: The values by keyword.
+        given_to: The function that got them, for the error.
 
     Raises:
         InvalidArgumentError: A value does not fit.
     """
     for name, value in values.items():
-        check(f"{_DECORATOR}.{name}", value, _KEYWORDS[name])
+        check(f"{given_to}.{name}", value, _KEYWORDS[name])
 
 
-def checked_fields(fields: Mapping[str, object], extra: Mapping[str, object]) -> dict[str, object]:
+def checked_fields(
+    fields: Mapping[str, object], extra: Mapping[str, object], given_to: str = _DECORATOR, more: tuple[str, ...] = ()
+) -> dict[str, object]:
     """Further fields of the model, by VS Code's names.
 
     Args:
         fields: The fields that were given as keywords.
         extra: Fields that this version does not know; JSON values.
+        given_to: The function that got them, for the error.
+        more: Keywords that it takes beside those of :func:`partstream.chat_model`.
 
     Raises:
         UnknownKeywordError: No field has this name.
@@ -111,11 +119,11 @@ def checked_fields(fields: Mapping[str, object], extra: Mapping[str, object]) ->
     known = get_type_hints(ModelFields)
     for name, value in fields.items():
         if name not in known:
-            raise UnknownKeywordError(name, (*_KEYWORDS, *known))
-        check(f"{_DECORATOR}.{name}", value, _BY_TYPE.get(known[name], MAPPING))
+            raise UnknownKeywordError(name, (*_KEYWORDS, *more, *known), given_to)
+        check(f"{given_to}.{name}", value, _BY_TYPE.get(known[name], MAPPING))
     whole = {**fields, **extra}
     if found := locate_non_json(whole, "extra"):
-        raise InvalidArgumentError(f"{_DECORATOR}.{found.place}", found.got, found.expected)
+        raise InvalidArgumentError(f"{given_to}.{found.place}", found.got, found.expected)
     return whole
 
 
@@ -128,7 +136,7 @@ def check_answer_function(answer: object) -> None:
     if not callable(answer):
         raise InvalidArgumentError(_DECORATOR, described(answer), 'keywords, such as @chat_model(name="Parrot")')
     name = getattr(answer, "__name__", type(answer).__name__)
-    if not inspect.isasyncgenfunction(answer):
+    if not any(inspect.isasyncgenfunction(one) for one in (answer, _call_of(answer))):
         raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)}, {_what_is(answer)}", _GENERATOR)
     signature = inspect.signature(answer)
     try:
@@ -136,9 +144,17 @@ def check_answer_function(answer: object) -> None:
     except TypeError:
         expected = f"two parameters: async def {name}(messages, options)"
         raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)} with {signature}", expected) from None
+    if [*signature.parameters][:2] == ["options", "messages"]:
+        expected = f"the messages first: async def {name}(messages, options)"
+        raise InvalidArgumentError(_DECORATOR, f"{_placed(answer, name)} with {signature}", expected)
 
 
 _GENERATOR: Final = "an async generator function: `async def` with a `yield` for each piece of the answer"
+
+
+def _call_of(answer: object) -> object:
+    """The method that answers when an object that is no function is called."""
+    return None if inspect.isclass(answer) else getattr(type(answer), "__call__", None)  # noqa: B004 - the method itself
 
 
 def _what_is(answer: Callable[..., object]) -> str:

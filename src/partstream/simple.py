@@ -244,7 +244,7 @@ def chat_model(
 
     def decorate(function: AnswerFunction) -> FunctionProvider:
         check_answer_function(function)
-        named: str = getattr(function, "__name__", "model")
+        named: str = getattr(function, "__name__", type(function).__name__)
         model_id = named if id is None else id
         information = LanguageModelChatInformation(
             id=model_id,

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentModel", "as_model", "own_name"]
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
+_OWN_KEYWORDS: Final = ("tools", "approve", "host_tools", "states")
 _NOT_IN_IDS: Final = re.compile(r"[^a-z0-9._-]+")
 
 _ACTIVITIES: Final = tuple(ToolActivity)
@@ -216,14 +217,15 @@ def as_model(
     }
     check_keywords(
         {**keywords, "id": id, "image_input": image_input, "tool_calling": tool_calling}
-        | {"count_tokens": count_tokens, "extra": extra}
+        | {"count_tokens": count_tokens, "extra": extra},
+        "as_model",
     )
     information = LanguageModelChatInformation(
         **{**keywords, "family": family or model_id},
         id=model_id,
         name=shown,
         capabilities=LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling),
-        extra=checked_fields(fields, extra),
+        extra=checked_fields(fields, extra, "as_model", _OWN_KEYWORDS),
     )
     wanted = host_tools if isinstance(host_tools, str) or callable(host_tools) else _kept(host_tools)
     asking = Asking(
