@@ -14,6 +14,7 @@ from client_pages import client_pages
 from clients_page import clients_page
 from configuration_page import configuration_page
 from conformance_page import conformance_page
+from conformance_schema import conformance_schema
 from contract_page import contract_page
 from demands_page import demands_page
 from frameworks_table import agents_page
@@ -38,6 +39,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     **client_pages(),
     "docs/configuration.md": configuration_page,
     "docs/conformance.md": conformance_page,
+    "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,
     "docs/demands.md": demands_page,
     "extension/package.json": extension_manifest,
