@@ -8,8 +8,10 @@ def word_count(text: str) -> int:
     return len(text.split())
 
 
+counter = Agent("openai:gpt-5", tools=[word_count])
+
 provider = as_model(
-    Agent("openai:gpt-5", tools=[word_count]),
+    counter,
     name="Word counter",
     host_tools=["read_file", "insert_edit_into_file"],
     tools="thinking",

@@ -124,14 +124,22 @@ def test_inner_work_stands_in_the_block_of_thinking_of_its_step_and_leaves_its_m
     for part in answer.parts:
         if isinstance(part, ThinkingPart):
             blocks[part.id] = blocks.get(part.id, "") + part.value
-    assert list(blocks) == ["thought-1", "step-2"]
-    assert blocks["thought-1"] == "Hm.\n\nCalled find()\n\n\n\n-> 1 bytes\n\n"
-    assert "Handed over to Billing agent" in blocks["step-2"]
-    assert "I look." in blocks["step-2"]
+    first, second = blocks
+    assert first == "thought-1"
+    assert second.startswith("activity-")
+    assert second.endswith("-2")
+    assert blocks[first] == "Hm.\n\nCalled find()\n\n-> 1 bytes\n\n"
+    assert blocks[second] == "So.\n\nCalled find()\n\nHanded over to Billing agent\n\nI look."
     assert [part.metadata for part in answer.parts if isinstance(part, ThinkingPart) and part.metadata] == [
         {"signature": "s"}
     ]
     assert answer.text == "End."
+
+
+def test_inner_work_as_text_stands_in_paragraphs_of_its_own():
+    call, result = InnerCall("1", "find", {}), InnerResult("1", "find", "x")
+    answer = _answer(TextPart("I look."), call, result, END, tools="text")
+    assert answer.text == "I look.\n\n`Called find()`\n\n`-> 1 bytes`\n\nEnd."
 
 
 def test_the_inspector_gets_calls_and_results_in_full_whatever_is_shown():
@@ -240,6 +248,13 @@ def test_an_exception_of_a_run_becomes_an_error_with_the_exception_as_its_cause(
     assert isinstance(answer.error, kind)
     assert said in str(answer.error)
     assert error in (answer.error, answer.error.__cause__)
+
+
+def test_a_key_of_the_environment_is_in_no_message(monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
+    answer = _answer(APIStatusError("https://host/v1?key=sk-0123456789 is refused"), fails=True)
+    assert "sk-0123456789" not in str(answer.error)
+    assert "https://host/v1?key=*** is refused" in str(answer.error)
 
 
 def test_a_kind_of_failure_is_a_field():

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ SHOWN = re.findall(r"<!-- example: (examples/agents/\S+) -->\n```python\n(.*?)``
 def test_the_page_shows_every_example_as_it_is():
     files = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
     assert dict(SHOWN) == files
+
+
+def _module(name: str) -> Any:
+    """The module of an example that was loaded."""
+    return next(one for one in sys.modules.values() if getattr(one, "__file__", None) == str(FOLDER / name))
 
 
 def _said(name: str, text: str) -> str:
@@ -44,10 +50,16 @@ def test_an_example_answers_by_itself(name: str, text: str, answer: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "model"),
-    [("two_lines.py", "My agent"), ("with_options.py", "Word counter"), ("plain.py", "Hand-written")],
+    ("name", "model", "client_of"),
+    [
+        ("two_lines.py", "My agent", lambda module: module.agent.model.client),
+        ("with_options.py", "Word counter", lambda module: module.counter.model.client),
+        ("plain.py", "Hand-written", lambda module: module.client),
+    ],
 )
-def test_an_example_asks_its_model_server(name: str, model: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_example_asks_its_model_server(
+    name: str, model: str, client_of: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+):
     async def ask(said: Callable[[Any], Any]) -> None:
         async with asyncio.timeout(WAIT_SECONDS), ReplayUpstream(scenario="text") as upstream:
             monkeypatch.setenv("OPENAI_API_KEY", "key")
@@ -55,6 +67,7 @@ def test_an_example_asks_its_model_server(name: str, model: str, monkeypatch: py
             provider = SourceLoader(str(FOLDER / name)).load()
             assert provider.information.name == model
             said(await Chat(provider).say("Hi"))
+            await client_of(_module(name)).close()
 
     answers: list[Any] = []
     asyncio.run(ask(answers.append))

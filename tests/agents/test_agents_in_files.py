@@ -151,7 +151,8 @@ def test_an_object_that_answers_every_name_is_no_agent():
 
 
 def test_an_agent_is_meant_rather_than_the_model_that_it_is_made_of():
-    names = {"model": _of(KINDS[2].module, *KINDS[2].attributes), "mine": _of(KINDS[1].module, *KINDS[1].attributes)}
+    [model] = [kind for kind in KINDS if kind.is_model]
+    names = {"model": _of(model.module, *model.attributes), "mine": _of(KINDS[0].module, *KINDS[0].attributes)}
     assert agents_in(names) == ("mine",)
     assert agents_in({"model": names["model"]}) == ("model",)
 

@@ -21,7 +21,7 @@ from partstream.agents.outputs import (
     StepUsage,
     SubAgentText,
 )
-from partstream.agents.shown_lines import BLANK_LINE, ActivityLines
+from partstream.agents.shown_lines import ActivityLines
 from partstream.agents.step_usage import StepUsages
 from partstream.inner_activity import (
     call_data,
@@ -55,6 +55,7 @@ class AgentAnswer:
     Args:
         shown: How the agent's own tools are shown.
         tools: The host's tools of the request.
+        block: What the ids of blocks of thinking begin with that the model has not named.
 
     Attributes:
         parts: The texts and calls of the answer so far, by which the next request knows it again.
@@ -67,8 +68,8 @@ class AgentAnswer:
         usages: The tokens of the inner requests.
     """
 
-    def __init__(self, shown: ToolActivity, tools: ExternalTools) -> None:
-        self._lines = ActivityLines(shown)
+    def __init__(self, shown: ToolActivity, tools: ExternalTools, block: str) -> None:
+        self._lines = ActivityLines(shown, block)
         self._finish = Finish(Outcome.COMPLETED)
         self.parts: list[ResponsePart] = []
         self.approvals: tuple[Approval, ...] = ()
@@ -111,6 +112,8 @@ class AgentAnswer:
         return replace(self._finish, reason=reason, usage=self.usages.last or self._finish.usage)
 
     def _note(self, part: ResponsePart) -> None:
+        if isinstance(part, TextPart | ThinkingPart):
+            self._lines.saw(part)
         if isinstance(part, TextPart | ToolCallPart):
             self.parts.append(part)
             self.is_visible = self.is_visible or isinstance(part, ToolCallPart) or not part.value.isspace()
@@ -151,17 +154,11 @@ class AgentAnswer:
 
     def _question(self, question: Question) -> _Parts:
         self.has_question = True
-        return self._paragraph(question.text)
+        return self._lines.paragraph(question.text)
 
     def _result(self, result: ResultObject) -> _Parts:
         text = result.value if isinstance(result.value, str) else code_block(plain_value(result.value))
-        return self._paragraph(text)
-
-    def _paragraph(self, text: str) -> _Parts:
-        """A text that is a paragraph of its own."""
-        if not text:
-            return []
-        return [TextPart(f"{BLANK_LINE}{text}" if self.parts else text)]
+        return self._lines.paragraph(text)
 
     def _usage(self, usage: StepUsage) -> _Parts:
         self.usages.add(usage.usage)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from partstream.agents.environment_secrets import without_secrets
 from partstream.errors import (
     LanguageModelError,
     LanguageModelErrorCode,
@@ -108,6 +109,7 @@ _OF_CLIENTS: Final[Mapping[str, FailureKind]] = {
     # httpx, below most clients
     "TimeoutException": FailureKind.TIMEOUT,
     "TransportError": FailureKind.CONNECTION,
+    "ClientConnectionError": FailureKind.CONNECTION,  # aiohttp
     "HTTPStatusError": FailureKind.HTTP,
 }
 """The errors of model servers' own clients, which come through every framework; a class before its base classes."""
@@ -158,5 +160,5 @@ def _address(error: Exception) -> str:
 
 
 def _said_by(error: Exception) -> str:
-    text = str(error).strip()
+    text = without_secrets(str(error).strip())
     return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}…"

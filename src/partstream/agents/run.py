@@ -11,6 +11,7 @@ import asyncio
 import logging
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.adapter import AgentPairing, InnerToolsAdapter, ToolMakingAdapter
@@ -112,7 +113,7 @@ class AgentRun:
         self._request, self._tools = read_agent_request(
             messages, options, asking.options.host_tools, asking.inner_tools
         )
-        self._answer = AgentAnswer(asking.options.tools, self._tools)
+        self._answer = AgentAnswer(asking.options.tools, self._tools, f"activity-{token_hex(4)}")
 
     @property
     def total(self) -> Usage | None:
