@@ -56,11 +56,13 @@ class ScriptedChatModel(BaseChatModel):
         script: What it says.
         tools: The names of the tools that it is given.
         messages_seen: The messages of each request.
+        settings_seen: The settings with which it was given tools, each time.
     """
 
     script: Any
     tools: tuple[str, ...] = ()
     messages_seen: list[Any] = Field(default_factory=list)
+    settings_seen: list[Any] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -68,6 +70,7 @@ class ScriptedChatModel(BaseChatModel):
 
     def bind_tools(self, tools: Any, **settings: Any) -> Any:
         names = tuple(one["function"]["name"] if isinstance(one, dict) else one.name for one in tools)
+        self.settings_seen.append(settings)
         return self.model_copy(update={"tools": names})
 
     def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> ChatResult:

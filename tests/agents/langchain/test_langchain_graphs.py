@@ -17,14 +17,14 @@ from langgraph.types import interrupt
 from scenarios import DELETED, FOUND, READ_FILE, Called, Chat, ModelScript, Step
 from scripted_langchain import ScriptedChatModel, delete_file, search
 
-from partstream import DataPart, TextPart, ToolArgumentsError
+from partstream import CancellationTokenSource, DataPart, RequestOptions, TextPart, ToolArgumentsError
 from partstream.agents import as_model
 from partstream.agents.failures import AgentFailedError, FailureKind
 from partstream.agents.langchain import AnsweringGraph, host_tools
 from partstream.agents.langchain.custom_data import CUSTOM_MIME_TYPE
 from partstream.agents.langchain.placeholders import PLACEHOLDER
 from partstream.agents.run_states import RunStates
-from partstream.messages import ChatMessage
+from partstream.messages import ChatMessage, ToolMode
 
 READ = Called("outer_1", "read_file", {"path": "a.py"})
 SEARCH = Called("inner_1", "search", {"query": "agents"})
@@ -252,6 +252,36 @@ def test_two_interrupts_are_asked_one_after_the_other(tmp_path: Path):
         assert (await chat.say("Hi")).text == "Which colour?"
         assert (await chat.say("red")).text == "colour red\n\nWhich size?"
         assert (await chat.say("large")).text == "size large"
+
+    asyncio.run(show())
+
+
+def test_an_interrupt_in_a_tool_is_a_question_and_the_answer_its_result(tmp_path: Path):
+    @tool
+    def ask_person(question: str) -> str:
+        """Asks a person."""
+        return str(interrupt({"question": question}))
+
+    async def show() -> None:
+        asking = Called("1", "ask_person", {"question": "Which colour?"})
+        script = ModelScript(Step(calls=(asking, READ)), Step(("Red it is.",)))
+        agent = create_agent(
+            ScriptedChatModel(script=script), [ask_person], middleware=[host_tools()], checkpointer=InMemorySaver()
+        )
+        chat = chat_with(agent, tmp_path)
+        assert (await chat.say("Paint")).text == "Which colour?"
+        assert [call.name for call in (await chat.say("red")).calls] == ["read_file"]
+        assert (await chat.give({"read_file": "what was read"})).text == "Red it is."
+        assert "tool: red" in script.requests[1].text
+
+    asyncio.run(show())
+
+
+def test_an_interrupt_of_a_sub_graph_is_a_question(tmp_path: Path):
+    async def show() -> None:
+        chat = chat_with(graph_of(("inner", graph_of(asking_node)), checkpointer=InMemorySaver()), tmp_path)
+        assert (await chat.say("Hi")).text == "Which colour?"
+        assert (await chat.say("red")).text == "You like red."
 
     asyncio.run(show())
 
@@ -510,6 +540,20 @@ def test_a_call_of_the_host_that_was_cut_is_an_error_and_not_a_call(tmp_path: Pa
     assert not answer.calls
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_checkpointer_in_memory_forgets_a_run_that_has_ended(tmp_path: Path, fails: bool):
+    async def show() -> None:
+        saver = InMemorySaver()
+        script = ModelScript(Step(calls=(READ,)), Step(("Done.",), error=fails))
+        chat = chat_with(counting_graph(script, [], checkpointer=saver), tmp_path)
+        await chat.say("Hi")
+        assert saver.storage, "the stopped run is needed"
+        await chat.give({"read_file": "what was read"}, fails=fails)
+        assert not saver.storage
+
+    asyncio.run(show())
+
+
 # ---- the middleware ----
 
 
@@ -544,6 +588,29 @@ def test_the_hosts_instructions_stand_behind_the_agents_own(tmp_path: Path, own:
     expected = "system: You are kind.\n\nYou are in VS Code." if own else "system: You are in VS Code."
     assert script.requests[0].text.startswith(expected)
     assert script.requests[0].text.count("You are in VS Code.") == 1
+
+
+def test_the_callers_options_and_demands_reach_the_model_of_an_agent(tmp_path: Path):
+    script = ModelScript(Step(calls=(SEARCH,)), Step(("Found.",)))
+    model = ScriptedChatModel(script=script)
+    agent = create_agent(model, [search], middleware=[host_tools()])
+    options = RequestOptions((READ_FILE,), tool_mode=ToolMode.REQUIRED, model_options={"temperature": 0})
+    chat = chat_with(agent, tmp_path)
+
+    async def show() -> None:
+        token = CancellationTokenSource().token
+        [information] = await chat.provider.provide_language_model_chat_information(True, token)
+        await chat.provider.provide_language_model_chat_response(
+            information, [ChatMessage.user("Hi")], options, Ignored(), token
+        )
+
+    asyncio.run(show())
+    assert model.settings_seen == [{"temperature": 0, "tool_choice": "any"}, {"temperature": 0, "tool_choice": None}]
+
+
+class Ignored:
+    def report(self, part: Any) -> None:
+        """Takes a part."""
 
 
 def test_a_finished_graph_gets_the_hosts_instructions_as_its_first_message(tmp_path: Path):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["has_checkpointer", "host_tools_enter", "inner_tools_of", "tool_nodes_of"]
+__all__ = ["forget_thread", "has_checkpointer", "host_tools_enter", "inner_tools_of", "tool_nodes_of"]
 
 _MIDDLEWARE_NODE: Final = "HostToolsMiddleware.before_model"
 """The node that `create_agent` makes of our middleware."""
+_IN_MEMORY: Final = "langgraph.checkpoint.memory"
 _OWN_MODULES: Final = "partstream."
 _SEAT: Final = "partstream_host_tools"
 
@@ -19,6 +20,16 @@ def has_checkpointer(graph: Any) -> bool:
     """Whether runs of a graph leave a state in a thread. True and False only say what a sub-graph inherits."""
     found = getattr(graph, "checkpointer", None)
     return found is not None and not isinstance(found, bool)
+
+
+async def forget_thread(graph: Any, thread_id: str) -> None:
+    """Removes the thread of a run that has ended from a checkpointer in memory, which would keep it for ever.
+
+    Nobody goes on with such a thread. Other checkpointers keep it, for people to look at.
+    """
+    saver = graph.checkpointer
+    if any(one.__module__.startswith(_IN_MEMORY) for one in type(saver).__mro__) and hasattr(saver, "adelete_thread"):
+        await saver.adelete_thread(thread_id)
 
 
 def tool_nodes_of(graph: Any) -> frozenset[str]:

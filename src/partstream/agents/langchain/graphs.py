@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.agents.langchain.answering_graph import AnsweringGraph
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
 from partstream.agents.langchain.failures import ERRORS
-from partstream.agents.langchain.graph_parts import has_checkpointer, host_tools_enter, inner_tools_of, tool_nodes_of
+from partstream.agents.langchain.graph_parts import (
+    forget_thread,
+    has_checkpointer,
+    host_tools_enter,
+    inner_tools_of,
+    tool_nodes_of,
+)
 from partstream.agents.langchain.guard import PlaceholderGuard
 from partstream.agents.langchain.host_tool import host_tool
 from partstream.agents.langchain.kept_messages import messages_as_json
@@ -86,7 +92,12 @@ class _GraphRun:
                         yield output
         except HostCallsPending:
             self._events.stop()
+        except Exception:
+            await self._forget(start.config)
+            raise
         kept = await self._kept(start.config)
+        if kept is None:
+            await self._forget(start.config)
         for output in self._events.end():
             yield _explained(output) if kept is None else output
         if kept is not None:
@@ -119,6 +130,10 @@ class _GraphRun:
             start.value, start.config, stream_mode=list(STREAM_MODES), subgraphs=True, **options
         )
         return stream
+
+    async def _forget(self, config: dict[str, Any]) -> None:
+        if self._has_thread:
+            await forget_thread(self._graph.graph, config["configurable"]["thread_id"])
 
     async def _kept(self, config: dict[str, Any]) -> dict[str, Any] | None:
         """What an exact continuation needs; None for a run that has ended, and where it cannot be exact."""

@@ -5,7 +5,7 @@ It travels in the configuration of the run, which LangGraph hands down to every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -26,10 +26,14 @@ class HostRun:
     Attributes:
         tools: The host's tools under the names to use.
         instructions: The host's instructions; may be empty.
+        must_call: Whether the model has to call a tool.
+        model_options: The caller's options for the model.
     """
 
     tools: tuple[Tool, ...] = ()
     instructions: str = ""
+    must_call: bool = False
+    model_options: Mapping[str, Any] = field(default_factory=dict)
 
     def is_host_tool(self, name: object) -> bool:
         """Whether a name is that of one of the tools."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain.agents.middleware import AgentMiddleware, hook_config
-from langchain_core.messages import SystemMessage, ToolMessage
+from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langgraph.config import get_config
 
@@ -78,6 +78,11 @@ def _with_host(request: Any) -> Any:
     changes: dict[str, Any] = {"tools": [*own, *map(function_schema, run.tools)]}
     if run.instructions:
         changes |= _instructions(request, run.instructions)
+    if run.model_options:
+        changes["model_settings"] = {**request.model_settings, **run.model_options}
+    # Only the first answer: a model that must call a tool in every step never ends.
+    if run.must_call and isinstance(request.messages[-1], HumanMessage):
+        changes["tool_choice"] = "any"
     return request.override(**changes)
 
 

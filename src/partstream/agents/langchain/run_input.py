@@ -13,6 +13,7 @@ from partstream.agents.langchain.host_run import CONFIG_KEY, HostRun
 from partstream.agents.langchain.interrupts import resume_values
 from partstream.agents.langchain.kept_messages import messages_from_json
 from partstream.agents.langchain.placeholders import is_placeholder
+from partstream.messages import ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,7 +93,9 @@ def kept_thread(config: Mapping[str, Any], snapshot: Any) -> dict[str, Any]:
 def thread_config(graph: AnsweringGraph, request: AgentRequest, thread_id: str) -> dict[str, Any]:
     """The configuration of a run: the person's own, with the thread and the host's side of the run."""
     given = dict(graph.config)
-    ours = {_THREAD: thread_id, CONFIG_KEY: HostRun(request.tools, request.instructions)}
+    must_call = request.tool_mode is ToolMode.REQUIRED
+    run = HostRun(request.tools, request.instructions, must_call, request.model_options)
+    ours = {_THREAD: thread_id, CONFIG_KEY: run}
     return {**given, "configurable": {**(given.get("configurable") or {}), **ours}}
 
 
