@@ -13,7 +13,15 @@ from partstream.agents.langchain.events import GraphEvents
 from partstream.agents.langchain.finish import finish_reason_of
 from partstream.agents.langchain.interrupts import asked_of, resume_values
 from partstream.agents.langchain.placeholders import PLACEHOLDER, has_placeholder
-from partstream.agents.outputs import ApprovalAsked, ExternalCalls, InnerCall, InnerResult, Question, StepUsage
+from partstream.agents.outputs import (
+    ApprovalAsked,
+    ExternalCalls,
+    Handover,
+    InnerCall,
+    InnerResult,
+    Question,
+    StepUsage,
+)
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart
 
@@ -144,12 +152,33 @@ def test_an_update_without_messages_is_no_news():
         ({"done_reason": "length"}, UnifiedFinishReason.LENGTH),
         ({"stop_reason": "tool_use"}, UnifiedFinishReason.TOOL_CALLS),
         ({"finish_reason": "SAFETY"}, UnifiedFinishReason.CONTENT_FILTER),
+        ({"status": "completed"}, UnifiedFinishReason.STOP),
         ({"finish_reason": "eggs"}, UnifiedFinishReason.OTHER),
     ],
 )
 def test_reasons_of_all_packages_are_read(metadata: dict[str, str], unified: UnifiedFinishReason):
     [raw] = metadata.values()
     assert finish_reason_of(metadata) == FinishReason(unified, raw)
+
+
+def test_a_response_that_is_incomplete_says_why():
+    metadata = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    assert finish_reason_of(metadata) == FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens")
+
+
+def test_what_says_that_an_agent_hands_back_is_a_handover_and_no_text():
+    back = said(
+        "ai",
+        content="Transferring back to supervisor",
+        tool_calls=[call("c1", "transfer_back_to_supervisor")],
+        response_metadata={"__is_handoff_back": True},
+    )
+    returned = result("c1", "Successfully transferred back to supervisor", name="transfer_back_to_supervisor")
+    events = [
+        event("messages", (back, {"langgraph_node": "math"})),
+        event("updates", {"math": {"messages": [back, returned]}}),
+    ]
+    assert run(events) == [Handover("supervisor"), Finish(Outcome.COMPLETED)]
 
 
 def test_no_reason_is_none():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunCalls"]
 
-_HANDOVER: Final = "transfer_to_"
+_HANDOVERS: Final = ("transfer_to_", "transfer_back_to_")
 """How langgraph-supervisor and langgraph-swarm begin the names of the tools that hand over."""
 
 
@@ -109,8 +109,9 @@ class RunCalls:
         return call.name not in self._host_tools and call.call_id not in silent
 
     def _shown(self, call: _Call) -> AgentOutput:
-        if call.name.startswith(_HANDOVER):
-            return Handover(call.name.removeprefix(_HANDOVER).replace("_", " "))
+        for prefix in _HANDOVERS:
+            if call.name.startswith(prefix):
+                return Handover(call.name.removeprefix(prefix).replace("_", " "))
         return InnerCall(call.call_id, call.name, call.arguments, call.step)
 
     def _result(self, message: Any, silent: Collection[str]) -> list[AgentOutput]:
@@ -121,7 +122,7 @@ class RunCalls:
         self._waiting.pop(call_id, None)
         call = self._calls.get(call_id)
         name = message.name or (call.name if call else "tool")
-        if call_id in silent or name in self._host_tools or name.startswith(_HANDOVER):
+        if call_id in silent or name in self._host_tools or name.startswith(_HANDOVERS):
             return []
         is_error = getattr(message, "status", "success") == "error"
         return [InnerResult(call_id, name, _plain(message.content), is_error, call.step if call else 1)]

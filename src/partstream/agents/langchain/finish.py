@@ -29,6 +29,9 @@ _REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
     "content_filter": UnifiedFinishReason.CONTENT_FILTER,
     "refusal": UnifiedFinishReason.CONTENT_FILTER,
     "safety": UnifiedFinishReason.CONTENT_FILTER,
+    # The Responses API has a status in place of a reason.
+    "completed": UnifiedFinishReason.STOP,
+    "max_output_tokens": UnifiedFinishReason.LENGTH,
 }
 _COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "input_tokens": ("input_tokens",),
@@ -43,7 +46,10 @@ _COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
     """Why the model stopped, by the `response_metadata` of a message; None where nothing says it."""
-    raw = next((metadata[name] for name in _REASON_FIELDS if isinstance(metadata.get(name), str)), None)
+    incomplete = metadata.get("incomplete_details")
+    cut = incomplete.get("reason") if isinstance(incomplete, dict) else None
+    said = [*(metadata.get(name) for name in _REASON_FIELDS), cut, metadata.get("status")]
+    raw = next((one for one in said if isinstance(one, str)), None)
     return None if raw is None else FinishReason(_REASONS.get(raw.lower(), UnifiedFinishReason.OTHER), raw)
 
 

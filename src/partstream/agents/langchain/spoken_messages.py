@@ -22,6 +22,8 @@ __all__ = ["SpokenMessages"]
 _CHUNK: Final = "AIMessageChunk"
 _OF_MODELS: Final = frozenset({"ai", _CHUNK})
 _OF_TOOLS: Final = "tool"
+_HANDED_BACK: Final = "__is_handoff_back"
+"""The mark that langgraph-supervisor puts into the metadata of what no model has said: that an agent hands back."""
 
 
 class SpokenMessages:
@@ -78,6 +80,8 @@ class SpokenMessages:
         """
         if message.type not in _OF_MODELS:
             return [] if message.type == _OF_TOOLS else [Unmapped(f"message.{message.type}", {})]
+        if message.response_metadata.get(_HANDED_BACK):
+            return []  # its call says it
         is_chunk = message.type == _CHUNK
         message_id = message.id or f"object-{id(message)}"
         if message_id in self._known or (not is_chunk and message_id in self._steps):
