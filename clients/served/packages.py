@@ -78,6 +78,7 @@ _RESPONSES: Final = "openresponses"
 _MESSAGES: Final = "anthropic-messages"
 _GEMINI: Final = "gemini"
 _OLLAMA: Final = "ollama"
+_AG_UI: Final = "ag-ui"
 
 _DOCUMENT: Final = "a document cannot be left in its middle by this program"
 
@@ -152,6 +153,7 @@ PACKAGES: Final = (
             Fault("thinking", "thinking: ''", "@ai-sdk/openai reads no `reasoning_content`", ("chat",)),
         ),
     ),
+    Package("ag-ui-client", "@ag-ui/client 1.0.0", "ag_ui_client.js", {"agent": Way("`HttpAgent.runAgent()`", _AG_UI)}),
     Package(
         "LangChain",
         "langchain-openai 1.7.3, langchain-anthropic 1.7.7",
