@@ -8,6 +8,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ADD_MODELS_CHECKS } from "./checks/addModels.js";
+import { AGENT_CHECKS } from "./checks/agents.js";
 import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
@@ -36,7 +37,16 @@ try {
   console.log(`VS Code is ready (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
   const only = values.only && new RegExp(values.only);
   // The groups that are added there have models of the same ids as those of the others, which get other ids then.
-  const checks = [...PANEL_CHECKS, ...WIRE_CHECKS, ...API_CHECKS, ...TOKEN_CHECKS, ...ADD_MODELS_CHECKS, ...GROUP_CHECKS, ...ENDING_CHECKS];
+  const checks = [
+    ...PANEL_CHECKS,
+    ...WIRE_CHECKS,
+    ...API_CHECKS,
+    ...TOKEN_CHECKS,
+    ...ADD_MODELS_CHECKS,
+    ...GROUP_CHECKS,
+    ...AGENT_CHECKS,
+    ...ENDING_CHECKS,
+  ];
   results = await runChecks(checks, session, { only });
   writeFileSync(join(session.artifacts, "results.json"), JSON.stringify(results, undefined, 2));
 } finally {

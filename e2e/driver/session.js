@@ -12,7 +12,7 @@ import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
 import { Wizard } from "./wizard.js";
 
-const E2E = fileURLToPath(new URL("..", import.meta.url));
+export const E2E = fileURLToPath(new URL("..", import.meta.url));
 export const ROOT = join(E2E, "..");
 export const PYTHON = process.env.PARTSTREAM_PYTHON ?? join(ROOT, ".venv/bin/python");
 const BROWSERS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];

@@ -131,13 +131,25 @@ export function readSettings(): Settings {
   };
 }
 
+interface Inspected {
+  readonly globalLocalValue?: unknown;
+  readonly workspaceValue?: unknown;
+  readonly workspaceFolderValue?: unknown;
+}
+
 /** The settings that a remote window takes from its own settings and from the folder's, and not from the User's. */
 export function readLocalValues(): LocalValue[] {
   const settings = vscode.workspace.getConfiguration(SECTION);
   return ["python", "providers"].map((name) => {
     // VS Code tells the value of the person's own machine apart, although the types do not.
-    const found = settings.inspect(name) as { readonly globalLocalValue?: unknown } | undefined;
-    return { name: `${SECTION}.${name}`, local: found?.globalLocalValue, inForce: settings.get(name) };
+    const found = settings.inspect(name) as Inspected | undefined;
+    // Where the folder says something, the User's value is overridden in every window, and nothing is ignored.
+    const isOfFolder = found?.workspaceValue !== undefined || found?.workspaceFolderValue !== undefined;
+    return {
+      name: `${SECTION}.${name}`,
+      local: isOfFolder ? undefined : found?.globalLocalValue,
+      inForce: settings.get(name),
+    };
   });
 }
 
