@@ -65,7 +65,7 @@ def test_a_new_project_answers_its_test_and_a_chat_at_once(tmp_path):
     run(test())
     done = _run("pytest", "-q", "-p", "no:cacheprovider", folder=tmp_path / "my-model")
     assert done.returncode == 0, done.stdout
-    assert "1 passed" in done.stdout
+    assert "2 passed" in done.stdout
 
 
 def test_nothing_is_overwritten(tmp_path):

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from partstream import CheckMode, ask
+from partstream import ask
+from partstream.conformance import assert_contract, recorded_answer
 from partstream.testing import ReplayUpstream
 
 from server_example import provider
@@ -13,7 +14,8 @@ def test_it_hands_on_the_answer_and_keeps_the_contract_of_vs_code(monkeypatch: p
     async def test() -> None:
         async with ReplayUpstream() as server:
             monkeypatch.setenv("MODEL_SERVER", server.base_url)
-            answer = await ask(provider, "scenario:text", contract_mode=CheckMode.STRICT)
+            answer = await ask(provider, "scenario:text")
             assert answer.startswith("Hello from Partstream!")
+            assert_contract(await recorded_answer(provider, "scenario:thinking"))
 
     asyncio.run(test())

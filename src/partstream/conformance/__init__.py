@@ -15,6 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from partstream.conformance.assertions import (
+        BrokenContractError,
+        assert_contract,
+        recorded_answer,
+        recorded_answer_sync,
+    )
     from partstream.conformance.capabilities import Capabilities, Way
     from partstream.conformance.driving import Limits
     from partstream.conformance.report import Report
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Blame",
+    "BrokenContractError",
     "Capabilities",
     "CheckResult",
     "Limits",
@@ -37,11 +44,15 @@ __all__ = [
     "UnusableTargetError",
     "Verdict",
     "Way",
+    "assert_contract",
+    "recorded_answer",
+    "recorded_answer_sync",
     "run",
 ]
 
 _MODULES: Final = {
     "Blame": "partstream.conformance.verdicts",
+    "BrokenContractError": "partstream.conformance.assertions",
     "Capabilities": "partstream.conformance.capabilities",
     "CheckResult": "partstream.conformance.verdicts",
     "Limits": "partstream.conformance.driving",
@@ -53,6 +64,9 @@ _MODULES: Final = {
     "UnusableTargetError": "partstream.conformance.targets.target",
     "Verdict": "partstream.conformance.verdicts",
     "Way": "partstream.conformance.capabilities",
+    "assert_contract": "partstream.conformance.assertions",
+    "recorded_answer": "partstream.conformance.assertions",
+    "recorded_answer_sync": "partstream.conformance.assertions",
     "run": "partstream.conformance.running",
 }
 

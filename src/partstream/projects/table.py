@@ -71,6 +71,13 @@ _ALL: Final = (
         ("agents", "openai"),
         ("agents",),
     ),
+    Template(
+        "agent-framework",
+        "An agent of the Microsoft Agent Framework.",
+        _MODEL,
+        ("agent-framework-core>=1.23",),
+        ("agent_framework",),
+    ),
 )
 
 TEMPLATES: Final = {template.name: template for template in _ALL}
