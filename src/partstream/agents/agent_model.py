@@ -174,7 +174,9 @@ def as_model(
         agent: An agent or a model of a framework in :data:`partstream.agents.detection.KINDS`; an object with a method
             `__partstream_model__` that returns an :class:`~partstream.agents.adapter.AgentPairing`; or a function that
             makes one of these for each request. Such a function may take the host's tools of the request as its one
-            argument, in the framework's own form. It is called once at once, with no tools, to see what it makes.
+            argument, in the framework's own form. It is called once at once, with no tools, to see what it makes. An
+            agent may also come in a pairing with an adapter that has options of its framework, such as
+            :class:`partstream.agents.openai_agents.OpenAIAgents`.
         name: The name in the model picker; by default, the agent's own name.
         tools: How the calls of the agent's own tools are shown: `thinking`, `text` or `off`.
         approve: Who decides about calls that want to be allowed: `ask` asks the person in the chat, `never` refuses,
@@ -257,6 +259,8 @@ def _paired(agent: Any) -> tuple[AgentPairing, Callable[[Sequence[Any]], Any] | 
 
 
 def _pairing_of(agent: Any) -> AgentPairing | None:
+    if isinstance(agent, AgentPairing):
+        return agent
     if (hook := hook_of(agent)) is not None:
         said = hook()
         if isinstance(said, AgentPairing):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from partstream.agents.agent_framework.conversation import run_messages
+from partstream.agents.agent_framework.conversation import chosen_options, run_messages
 from partstream.agents.agent_framework.errors import ERRORS
 from partstream.agents.agent_framework.events import RunEvents
 from partstream.agents.agent_framework.run_state import kept_state, restored
-from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
 
 if TYPE_CHECKING:
@@ -29,19 +27,23 @@ __all__ = ["AgentFramework"]
 _ASKS = "always_require"
 
 
-@dataclass(frozen=True, slots=True)
 class AgentFramework:
     """Runs agents of the Microsoft Agent Framework; see :class:`partstream.agents.adapter.AgentAdapter`.
 
-    Attributes:
-        arguments: Further arguments of the agent's `run`, such as `function_invocation_kwargs`.
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
+
+        as_model(AgentPairing(agent, AgentFramework(function_invocation_kwargs={...})), name="My agent")
+
+    Args:
+        arguments: Further arguments of the agent's `run`, the same for all requests.
     """
 
-    framework: ClassVar[str] = "Microsoft Agent Framework"
-    tested: ClassVar[str] = "1.0-1.23"
-    errors: ClassVar[Mapping[str, FailureKind]] = ERRORS
+    framework: str = "Microsoft Agent Framework"
+    tested: str = "1.21-1.23"
+    errors: Mapping[str, FailureKind] = ERRORS
 
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    def __init__(self, **arguments: Any) -> None:
+        self._given = arguments
 
     def inner_tools(self, agent: Any) -> Collection[str]:
         """The names of the agent's own tools; of those of MCP servers, which are connected already."""
@@ -89,11 +91,11 @@ class AgentFramework:
         arguments: dict[str, Any] = {}
         if added:
             arguments["tools"] = _declarations(added)
-        if request.tool_mode is ToolMode.REQUIRED:
-            arguments["options"] = {"tool_choice": "required"}
+        if chosen := chosen_options(request):
+            arguments["options"] = chosen
         taken = inspect.signature(agent.run).parameters
         is_open = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
-        return {name: value for name, value in arguments.items() if is_open or name in taken} | dict(self.arguments)
+        return {name: value for name, value in arguments.items() if is_open or name in taken} | self._given
 
 
 def _declarations(tools: Iterable[Tool]) -> list[FunctionTool]:

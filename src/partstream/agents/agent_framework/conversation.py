@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.messages import ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,9 +16,30 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentRequest, Decision
     from partstream.conversation.turns import Piece, ResultContent
 
-__all__ = ["resumed_messages", "run_messages"]
+__all__ = ["chosen_options", "resumed_messages", "run_messages"]
 
 _ROLES: Final = {TurnRole.USER: "user", TurnRole.ASSISTANT: "assistant", TurnRole.TOOL: "tool"}
+_OPTIONS: Final = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop": "stop",
+    "stop_sequences": "stop",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+"""The framework's names of a caller's options, fields of `ChatOptions`. All others stay out: they may hold headers, and
+the agent chose its model and its tools itself."""
+
+
+def chosen_options(request: AgentRequest) -> dict[str, Any]:
+    """The fields of `ChatOptions` that the caller has chosen; none for one that leaves all to the agent."""
+    given = request.model_options.items()
+    chosen = {_OPTIONS[name]: value for name, value in given if name in _OPTIONS and value is not None}
+    return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
 
 
 def run_messages(request: AgentRequest) -> list[Message]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from partstream.agents.openai_agents.conversation import run_arguments
+from partstream.agents.openai_agents.conversation import chosen_settings, run_arguments
 from partstream.agents.openai_agents.errors import ERRORS
 from partstream.agents.openai_agents.events import RunEnd, RunEvents
 from partstream.agents.openai_agents.host_tools import ExtendedAgents, asking_tools, function_tools, own_tools
 from partstream.agents.openai_agents.inner_tools import arguments_of, call_id_of, name_of
 from partstream.agents.openai_agents.run_state import kept_state, restored_state
-from partstream.messages import ToolMode
 from partstream.outputs import Unmapped
 from partstream.usage import Usage
 
@@ -32,27 +31,30 @@ _MOST_TURNS = 10
 """The SDK's own default, `DEFAULT_MAX_TURNS`."""
 
 
-@dataclass(frozen=True, slots=True)
 class OpenAIAgents:
     """Runs agents of the OpenAI Agents SDK; see :class:`partstream.agents.adapter.AgentAdapter`.
 
-    An agent that needs more than the defaults says so itself, by the hook `__partstream_model__` that returns an
-    :class:`~partstream.agents.adapter.AgentPairing` with an object of this class.
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
 
-    Attributes:
+        as_model(AgentPairing(agent, OpenAIAgents(max_turns=30)), name="My agent")
+
+    Args:
         max_turns: The most requests to the model in one run, until the next call of a host's tool; None for any number.
         context: The object that the tools of the agent get; shared by all runs.
         run_config: The SDK's settings of a run, such as `RunConfig(tracing_disabled=True)`; None for its defaults.
             Tracing is what the person has chosen there, or by the SDK's own switches.
     """
 
-    framework: ClassVar[str] = "OpenAI Agents SDK"
-    tested: ClassVar[str] = "0.21-0.24"
-    errors: ClassVar[Mapping[str, FailureKind]] = ERRORS
+    framework: str = "OpenAI Agents SDK"
+    tested: str = "0.21-0.24"
+    errors: Mapping[str, FailureKind] = ERRORS
 
-    max_turns: int | None = _MOST_TURNS
-    context: Any = None
-    run_config: RunConfig | None = None
+    def __init__(
+        self, *, max_turns: int | None = _MOST_TURNS, context: object = None, run_config: RunConfig | None = None
+    ) -> None:
+        self._max_turns = max_turns
+        self._context = context
+        self._run_config = run_config
 
     def inner_tools(self, agent: Agent[Any]) -> Collection[str]:
         """The names of the agent's own tools, and of those that it may hand over to."""
@@ -74,29 +76,30 @@ class OpenAIAgents:
 
         whole = ExtendedAgents(self.make_tools(request)).copy_of(agent)
         events = RunEvents({tool.name for tool in request.tools}, asking_tools(agent))
-        state = await restored_state(whole, request, self.context, self.max_turns)
+        state = await restored_state(whole, request, self._context, self._max_turns)
         if state is None and request.resumed is not None:
             yield Unmapped("run_state", {"type": "run_state"})
         for item in () if state is None else state.get_interruptions():
             events.tools.expect(call_id_of(item.raw_item), name_of(item.raw_item), arguments_of(item.raw_item))
         given: Any = run_arguments(request) if state is None else state
         result = Runner.run_streamed(
-            whole, given, context=self.context, max_turns=self.max_turns, run_config=self._settings(request)
+            whole, given, context=self._context, max_turns=self._max_turns, run_config=self._settings(request)
         )
         async with aclosing(_outputs(result, events)) as outputs:
             async for output in outputs:
                 yield output
 
     def _settings(self, request: AgentRequest) -> RunConfig | None:
-        """The settings of a run: those of the person, and whether the host wants a call."""
-        if request.tool_mode is not ToolMode.REQUIRED:
-            return self.run_config
+        """The settings of a run: those of the person, and above them what the caller has chosen for this request."""
+        chosen = chosen_settings(request)
+        if not chosen:
+            return self._run_config
         from agents import ModelSettings, RunConfig  # noqa: PLC0415 - see `run`
 
-        settings = self.run_config or RunConfig()
-        required = ModelSettings(tool_choice="required")
+        settings = self._run_config or RunConfig()
         own = settings.model_settings
-        return replace(settings, model_settings=required if own is None else own.resolve(required))
+        above = ModelSettings(**chosen)
+        return replace(settings, model_settings=above if own is None else own.resolve(above))
 
 
 async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenerator[AgentOutput, None]:

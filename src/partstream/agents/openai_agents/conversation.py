@@ -12,6 +12,7 @@ from partstream.agents.openai_agents.wire import input_of
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.turns import Attachment, Text
 from partstream.conversation.wording import FAILED, FAILED_SILENTLY
+from partstream.messages import ToolMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,19 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentRequest
     from partstream.conversation.turns import Result, ResultContent
 
-__all__ = ["run_arguments", "tool_output"]
+__all__ = ["chosen_settings", "run_arguments", "tool_output"]
+
+_SETTINGS: Final = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+"""The SDK's names of a caller's options, fields of `ModelSettings`. All others stay out: they may hold headers, and the
+agent chose its model and its tools itself."""
 
 
 def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
@@ -33,6 +46,13 @@ def run_arguments(request: AgentRequest) -> list[dict[str, Any]]:
     """
     system = [{"role": "system", "content": request.instructions}] if request.instructions else []
     return [*system, *input_of(request.turns)]
+
+
+def chosen_settings(request: AgentRequest) -> dict[str, Any]:
+    """The fields of `ModelSettings` that the caller has chosen; none for one that leaves all to the agent."""
+    given = request.model_options.items()
+    chosen = {_SETTINGS[name]: value for name, value in given if name in _SETTINGS and value is not None}
+    return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
 
 
 def tool_output(result: Result) -> str | list[dict[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.openai_agents.step_usages import StepUsages
 from partstream.agents.openai_agents.wire import open_response
-from partstream.agents.outputs import AgentFile
-from partstream.outputs import Finish
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.outputs import Finish, Unmapped
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["InnerResponses"]
 
-_BEGIN = "response.created"
+_BEGIN: Final = "response.created"
+_HOSTED: Final = re.compile(r"(?:_call(?:$|\.|_)|mcp_)")
+"""What is in the type of an event or an item of a hosted tool: `response.web_search_call.searching`, `mcp_call`."""
 
 
 class InnerResponses:
@@ -84,12 +86,11 @@ class InnerResponses:
             case ToolCallPart():
                 self._calls = True
                 return []
-            case DataPart(data=data, mime_type=media_type) if media_type.startswith("image/"):
-                self._speaks = True
-                return [AgentFile(data, media_type)]
             case Finish(usage=usage):
                 self.finish = output
                 self.usages.say(usage)
+                return []
+            case Unmapped(data=data) if _is_of_hosted_tool(data):
                 return []
             case _:
                 return [output]
@@ -100,3 +101,10 @@ class InnerResponses:
             self._held.append(part.value)
             return []
         return [part]
+
+
+def _is_of_hosted_tool(event: Mapping[str, Any]) -> bool:
+    """Whether an event is of a tool that the model's provider runs: the SDK says it again as an item of the run."""
+    item = event.get("item")
+    kinds = (event.get("type"), item.get("type") if isinstance(item, dict) else None)
+    return any(isinstance(kind, str) and _HOSTED.search(kind) is not None for kind in kinds)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import InnerCall, InnerResult
+from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
+from partstream.conversation.media import sniff
+from partstream.outputs import Unmapped
 from partstream.protocols.call_arguments import read_arguments
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ _ARGUMENT_FIELDS: Final = ("arguments", "input", "action", "operation", "queries
 `ResponseOutputItem`."""
 _OUTPUT_FIELDS: Final = ("output", "error")
 _CALL: Final = "_call"
+_PICTURE: Final = "image_generation_call"
 
 
 def field_of(item: Any, name: str) -> Any:
@@ -112,8 +117,21 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[AgentOutput]:
     """The result of a tool that the model's provider has run: its item holds both."""
     if field_of(raw, "type") == "function_call":
         return []
+    if field_of(raw, "type") == _PICTURE:
+        return _picture(field_of(raw, "result"))
     for name in _OUTPUT_FIELDS:
         value = field_of(raw, name)
         if value is not None:
             return [InnerResult(call.call_id, call.name, value, name == "error", call.step)]
     return []
+
+
+def _picture(result: Any) -> list[AgentOutput]:
+    """The image that a server has made, in base64 (OpenAI's reference, `ImageGenerationCall`)."""
+    if not isinstance(result, str):
+        return []
+    try:
+        data = base64.b64decode(result, validate=True)
+    except binascii.Error:
+        return [Unmapped(_PICTURE, {"type": _PICTURE})]
+    return [AgentFile(data, sniff(data) or "application/octet-stream")]

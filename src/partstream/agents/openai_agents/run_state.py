@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.agents.openai_agents.inner_tools import call_id_of
+from partstream.agents.openai_agents.wire import message_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,9 @@ async def restored_state(
         return None
     try:
         state = await RunState.from_json(
-            agent, _with_turns(request.resumed, max_turns), **({} if context is None else {"context_override": context})
+            agent,
+            _as_given(_with_turns(request.resumed, max_turns)),
+            **({} if context is None else {"context_override": context}),
         )
         for item in state.get_interruptions():
             call_id = call_id_of(item.raw_item)
@@ -70,3 +73,10 @@ def _with_turns(state: Mapping[str, Any], max_turns: int | None) -> dict[str, An
     if not isinstance(taken, int) or "max_turns" not in state:
         return dict(state)
     return {**state, "max_turns": None if max_turns is None else taken + max_turns}
+
+
+def _as_given(state: dict[str, Any]) -> dict[str, Any]:
+    """The state with messages of the assistant as :func:`run_arguments` gave them. The SDK writes them in pieces, and
+    its own models of Chat Completions refuse that form (0.24, `RunState._serialize_input`)."""
+    given = state.get("original_input")
+    return {**state, "original_input": [message_as_text(item) for item in given]} if isinstance(given, list) else state

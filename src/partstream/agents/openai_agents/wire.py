@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import Turn
     from partstream.outputs import ResponseStream
 
-__all__ = ["input_of", "open_response"]
+__all__ = ["input_of", "message_as_text", "open_response"]
 
 
 def open_response() -> ResponseStream:
@@ -34,4 +34,13 @@ def input_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     Raises:
         RequestNotExpressibleError: A part is larger than the API allows, or holds what JSON has no form for.
     """
-    return input_items(turns, RequestSettings())
+    return [message_as_text(item) for item in input_items(turns, RequestSettings())]
+
+
+def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
+    """An item in the form that every model of the SDK takes: that of Chat Completions refuses a message of the
+    assistant in pieces, unless it has an id (0.24, `Converter.items_to_messages`)."""
+    pieces = item.get("content")
+    if item.get("role") != "assistant" or "id" in item or not isinstance(pieces, list):
+        return item
+    return {"role": "assistant", "content": "".join(piece["text"] for piece in pieces)}
