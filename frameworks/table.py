@@ -62,4 +62,6 @@ class Framework:
 FRAMEWORKS: Final = (
     Framework("pydantic-ai", ("pydantic-ai-slim",), "tests/agents/pydantic_ai"),
     Framework("langchain", ("langchain", "langchain-core", "langgraph"), "tests/agents/langchain"),
+    Framework("openai-agents", ("openai-agents",), "tests/agents/openai_agents"),
+    Framework("agent-framework", ("agent-framework-core",), "tests/agents/agent_framework"),
 )
