@@ -42,6 +42,7 @@ def _said(name: str, text: str) -> str:
     [
         ("in_a_thread.py", "three short words", "three short words "),
         ("langgraph_graph.py", "tea", "Small or large?"),
+        ("own_chat_client.py", "Hello", "You said: Hello"),
         ("own_framework.py", "What is 4 plus 3 ?", "The sum is 7."),
     ],
 )
