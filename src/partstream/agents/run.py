@@ -21,8 +21,7 @@ from partstream.agents.failures import AgentFailedError, AgentSaidNothingError, 
 from partstream.agents.outputs import Question
 from partstream.agents.paused_runs import PausedRun, paused_run_of
 from partstream.agents.requests import read_agent_request, read_results
-from partstream.agents.spoken_digest import spoken_digest
-from partstream.conversation.digest import answer_digest
+from partstream.agents.spoken_digest import said_digest, spoken_digest
 from partstream.conversation.state_marker import Origin, StateMarker, marker_part, read_marker
 from partstream.errors import LanguageModelError
 from partstream.kinds import as_kind
@@ -236,7 +235,7 @@ class AgentRun:
 
     async def _keep(self, stopped: PausedRun) -> None:
         """Keeps a stopped run for the next request, and leaves its key in the conversation."""
-        history, answer = spoken_digest(self._messages), answer_digest(self._answer.parts)
+        history, answer = spoken_digest(self._messages), said_digest(self._answer.parts)
         record = replace(stopped, history=history, answer=answer).to_json()
         key = await asyncio.to_thread(self._asking.states.keep, record)
         if key is not None:
@@ -254,7 +253,7 @@ class AgentRun:
             return None
         # The digests of the record count, not those of the marker: only the record is ours alone.
         before, later = self._messages[:number], self._messages[number + 1 :]
-        if paused.history != spoken_digest(before) or paused.answer != answer_digest(self._messages[number].content):
+        if paused.history != spoken_digest(before) or paused.answer != said_digest(self._messages[number].content):
             return None
         if paused.approvals or paused.question:
             return _Found(paused, later) if paused.reply(later) else None

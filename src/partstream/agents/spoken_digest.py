@@ -1,24 +1,30 @@
 """The digest by which a kept run knows its conversation: of what was said, not of how the host renders it.
 
 Copilot puts context of its own around a person's words and renders it anew in every turn, so for messages of the user
-only the words count, and what tools returned. For the rest the digest is that of :mod:`partstream.conversation.digest`.
+only the words count, and what tools returned. Of an answer count its calls and its text, without white space and
+without the descriptions that hosts put in the place of files (:mod:`partstream.hosts.vscode.restored_files`).
 """
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from partstream.conversation.digest import HistoryDigest, add_fields, answer_digest
 from partstream.messages import ChatMessage, Role
-from partstream.parts import TextPart, ToolResultPart
+from partstream.parts import TextPart, ToolCallPart, ToolResultPart
 from partstream.simple import text_of, user_request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["spoken_digest"]
+    from partstream.parts import MessagePart
 
+__all__ = ["said_digest", "spoken_digest"]
+
+_NOT_SAID = re.compile(r"\[\w+/[\w.+-]+\]|\s+")
+"""White space, and the description of a file, such as `[image/png]`."""
 _REQUEST_TAG = "<userRequest>"
 _SIZE = 16
 
@@ -29,7 +35,7 @@ def spoken_digest(messages: Sequence[ChatMessage]) -> str:
     digest = blake2b(digest_size=_SIZE)
     for message in messages:
         if message.role is Role.ASSISTANT:
-            add_fields(digest, (b"answer", answer_digest(message.content).encode()))
+            add_fields(digest, (b"answer", said_digest(message.content).encode()))
         elif message.role is Role.USER:
             kept = _said_by_user(message, is_tagged=is_tagged)
             if kept is not None:
@@ -37,6 +43,14 @@ def spoken_digest(messages: Sequence[ChatMessage]) -> str:
                 one.add(kept)
                 add_fields(digest, (b"user", one.value.encode()))
     return digest.hexdigest()
+
+
+def said_digest(parts: Iterable[MessagePart]) -> str:
+    """The digest of an answer: what was said in it, and its calls."""
+    parts = list(parts)
+    text = "".join(part.value for part in parts if isinstance(part, TextPart))
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    return answer_digest([TextPart(_NOT_SAID.sub("", text)), *calls])
 
 
 def _said_by_user(message: ChatMessage, *, is_tagged: bool) -> ChatMessage | None:
