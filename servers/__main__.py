@@ -70,7 +70,7 @@ def _tried(server: ForeignServer, console: Console) -> dict[str, dict[str, Seen]
         log = logs / f"{server.name.replace(' ', '-')}.log"
         stack.enter_context(running(server.command(port), port, server.ready_path, server.folder, log, environment))
         seen = {}
-        for protocol in (AUTO, *server.protocols):
+        for protocol in (*([AUTO] if server.is_found_out else []), *server.protocols):
             console.print(f"[bold]{protocol}")
             target = replace(_target(server, port, protocol, home), behind=our_url)
             seen[protocol] = {trial.name: _shown(trial, server, target, console) for trial in TRIALS}

@@ -26,6 +26,7 @@ _HERE: Final = Path(__file__).resolve().parent
 CHAT: Final = "chat-completions"
 RESPONSES: Final = "openresponses"
 MESSAGES: Final = "anthropic-messages"
+AGENTS: Final = "ag-ui"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class ForeignServer:
         faults: Its known faults.
         peculiar: What is peculiar about its wire and is read all the same, in words.
         is_proxy: Whether it can ask our own server, which it finds in the variable `UPSTREAM_URL`.
+        is_found_out: Whether an address is enough to find out what it speaks.
     """
 
     name: str
@@ -82,6 +84,7 @@ class ForeignServer:
     faults: tuple[Fault, ...] = ()
     peculiar: str = ""
     is_proxy: bool = False
+    is_found_out: bool = True
 
 
 _LITELLM: Final = PythonEnvironment("litellm", _HERE / "litellm" / "requirements.lock")
@@ -155,6 +158,23 @@ FOREIGN_SERVERS: Final = (
                 (AUTO, RESPONSES, MESSAGES),
             ),
         ),
+    ),
+    ForeignServer(
+        "aimock as an agent",
+        "@copilotkit/aimock 1.43.0",
+        _NODE,
+        lambda port: (str(_NODE.program("aimock")), "--config", "ag-ui.json", "--port", str(port)),
+        _HERE / "node",
+        (AGENTS,),
+        "agent",
+        ready_path="/health",
+        not_tried={
+            "models": "an agent is no list of models",
+            "wrong model": _ANY_MODEL,
+            "wrong key": _NO_KEYS,
+            "overflow": _NO_OVERFLOW,
+        },
+        is_found_out=False,
     ),
     ForeignServer(
         "fakellm",
