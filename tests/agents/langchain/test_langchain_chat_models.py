@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from scenarios import READ_FILE, Called, Chat, ModelScript, Step
 from scripted_langchain import ScriptedChatModel
 
@@ -140,6 +140,17 @@ def test_arguments_that_are_no_whole_object_are_an_error(tmp_path: Path, text: s
 def test_a_model_that_cannot_call_tools_answers_without_them(tmp_path: Path):
     answer = asyncio.run(chat_with(FakeListChatModel(responses=["Hello"]), tmp_path).say("Hi"))
     assert answer.text == "Hello"
+
+
+def test_a_model_that_does_not_stream_answers_at_once(tmp_path: Path):
+    class AtOnce(Saying):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> ChatResult:
+            call: Any = {"name": "read_file", "args": {"path": "a.py"}, "id": "c1"}
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("I read.", tool_calls=[call]))])
+
+    answer = asyncio.run(chat_with(AtOnce(chunks=[], disable_streaming=True), tmp_path).say("Hi"))
+    assert answer.text == "I read."
+    assert [(call.call_id, dict(call.input)) for call in answer.calls] == [("c1", {"path": "a.py"})]
 
 
 # ---- what the model gets ----

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
@@ -216,6 +217,35 @@ def test_the_configuration_and_context_of_a_graph_go_to_each_run(tmp_path: Path)
     assert isinstance(answer.error, AgentFailedError)
     assert answer.error.kind is FailureKind.LIMIT
     assert "Recursion limit of 3" in str(answer.error)
+
+
+class Noting(AsyncCallbackHandler):
+    """Notes that it was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.calls += 1
+
+
+def test_the_callbacks_of_a_graph_and_its_owner_stay_beside_the_guard(tmp_path: Path):
+    mine, yours = Noting(), Noting()
+    script = ModelScript(Step(calls=(READ,)), Step(("Done.",)))
+
+    def build(tools: Any) -> Any:
+        graph = counting_graph(script, [])(tools).with_config({"callbacks": [mine]})
+        return AnsweringGraph(graph, config={"callbacks": [yours], "configurable": {"user": "x"}})
+
+    async def show() -> None:
+        chat = chat_with(build, tmp_path)
+        assert (await chat.say("Hi")).calls
+        assert (await chat.give({"read_file": "what was read"})).text == "Done."
+
+    asyncio.run(show())
+    assert mine.calls >= 2
+    assert yours.calls >= 2
+    assert PLACEHOLDER not in script.requests[1].text
 
 
 # ---- questions ----
@@ -484,6 +514,41 @@ def test_a_graph_with_a_checkpointer_goes_on_where_it_stopped(tmp_path: Path):
     asyncio.run(show())
 
 
+def test_a_thread_whose_next_node_is_not_clear_is_rebuilt_from_the_conversation(tmp_path: Path):
+    script = ModelScript(Step(calls=(READ,)), Step(("Done.",)))
+
+    def build(tools: Any) -> Any:
+        model = ScriptedChatModel(script=script).bind_tools(tools)
+
+        async def agent(state: MessagesState) -> Any:
+            return {"messages": [await model.ainvoke(state["messages"])]}
+
+        async def read(state: MessagesState) -> Any:
+            return {"messages": [await tools[0].ainvoke(call) for call in state["messages"][-1].tool_calls]}
+
+        def note(state: MessagesState) -> Any:
+            return {"messages": []}
+
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("agent", agent)
+        graph.add_node("read", read)
+        graph.add_node("note", note)
+        graph.add_edge(START, "agent")
+        graph.add_conditional_edges(
+            "agent", lambda state: ["read", "note"] if state["messages"][-1].tool_calls else ["__end__"]
+        )
+        graph.add_edge(["read", "note"], "agent")
+        return graph.compile(checkpointer=InMemorySaver())
+
+    async def show() -> None:
+        chat = chat_with(build, tmp_path)
+        assert [call.name for call in (await chat.say("Hi")).calls] == ["read_file"]
+        assert (await chat.give({"read_file": "what was read"})).text == "Done."
+        assert "what was read" in script.requests[1].text
+
+    asyncio.run(show())
+
+
 def test_a_thread_that_is_gone_is_rebuilt_from_the_conversation(tmp_path: Path):
     async def show() -> None:
         begun: list[int] = []
@@ -576,6 +641,22 @@ def test_an_agent_without_tools_of_its_own_takes_those_of_the_host(tmp_path: Pat
 
     asyncio.run(show())
     assert script.requests[0].tools == ("read_file",)
+
+
+def test_newer_instructions_take_the_place_of_those_that_a_stopped_run_began_with(tmp_path: Path):
+    script = ModelScript(Step(calls=(READ,)), Step(("Done.",)))
+    chat = chat_with(counting_graph(script, []), tmp_path)
+    chat.messages.append(ChatMessage.system("It is noon."))
+
+    async def show() -> None:
+        await chat.say("Hi")
+        chat.messages[0] = ChatMessage.system("It is one.")
+        await chat.give({"read_file": "what was read"})
+
+    asyncio.run(show())
+    seen = script.requests[1].text
+    assert "It is one." in seen
+    assert "It is noon." not in seen
 
 
 @pytest.mark.parametrize("own", [None, "You are kind."])

@@ -41,14 +41,14 @@ class RunCalls:
     def __init__(self, host_tools: Collection[str]) -> None:
         self._host_tools = frozenset(host_tools)
         self._calls: dict[str, _Call] = {}
-        self._read: set[str] = set()
+        self._read: set[str | None] = set()
         self._waiting: dict[str, None] = {}
         self._messages = 0
 
     def know(self, messages: Iterable[Any]) -> None:
         """Takes the messages that the run begins with: their calls are no news."""
         for message in messages:
-            self._read.add(_id(message))
+            self._is_new(message)
             self._open(message, step=1)
             if is_placeholder(message) and message.type == "tool":
                 self._waiting[message.tool_call_id] = None
@@ -65,9 +65,8 @@ class RunCalls:
         silent = {message.tool_call_id for message in messages if message.type == "tool"} if is_result else set()
         outputs: list[AgentOutput] = []
         for message in messages:
-            if _id(message) in self._read:
+            if not self._is_new(message):
                 continue
-            self._read.add(_id(message))
             if message.type == "tool":
                 outputs += self._result(message, silent)
             else:
@@ -98,6 +97,12 @@ class RunCalls:
             if call.name in self._host_tools:
                 self._waiting[call.call_id] = None
 
+    def _is_new(self, message: Any) -> bool:
+        """Whether a message comes for the first time. One without an id, as in states of other forms, is always new."""
+        is_new = message.id is None or message.id not in self._read
+        self._read.add(message.id)
+        return is_new
+
     def _open(self, message: Any, step: int) -> list[_Call]:
         found = getattr(message, "tool_calls", ())
         self._messages += bool(found)
@@ -126,10 +131,6 @@ class RunCalls:
             return []
         is_error = getattr(message, "status", "success") == "error"
         return [InnerResult(call_id, name, _plain(message.content), is_error, call.step if call else 1)]
-
-
-def _id(message: Any) -> str:
-    return message.id or f"object-{id(message)}"
 
 
 def _plain(content: Any) -> Any:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentRequest
     from partstream.conversation.turns import Turn
 
-__all__ = ["messages_of", "result_message", "system_message", "with_results"]
+__all__ = ["INSTRUCTIONS_ID", "messages_of", "result_message", "system_message", "with_results"]
 
-_INSTRUCTIONS_ID: Final = "partstream-instructions"
+INSTRUCTIONS_ID: Final = "partstream-instructions"
 """The id of the message with the host's instructions: newer ones take its place in a graph that keeps messages."""
 
 
@@ -32,7 +32,7 @@ def messages_of(turns: Iterable[Turn]) -> list[Any]:
 
 def system_message(request: AgentRequest) -> list[Any]:
     """The host's instructions as a message; none without instructions."""
-    return [SystemMessage(content=request.instructions, id=_INSTRUCTIONS_ID)] if request.instructions else []
+    return [SystemMessage(content=request.instructions, id=INSTRUCTIONS_ID)] if request.instructions else []
 
 
 def result_message(result: Result, message_id: str | None = None) -> Any:

@@ -6,6 +6,8 @@ from contextlib import aclosing
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
+from langgraph.errors import InvalidUpdateError
+
 from partstream.agents.langchain.answering_graph import AnsweringGraph
 from partstream.agents.langchain.events import STREAM_MODES, GraphEvents
 from partstream.agents.langchain.failures import ERRORS
@@ -79,12 +81,10 @@ class _GraphRun:
         self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
-        start = await self._start()
+        compiled = self._configured()
+        start = await self._start(compiled)
         if self._request.tools and not host_tools_enter(self._graph.graph):
             yield Unmapped("host tools that the graph does not take: see host_tools() in docs/agents.md", {})
-        compiled = self._guarded()
-        if start.update is not None:
-            await compiled.aupdate_state(start.config, start.update)
         try:
             async with aclosing(self._stream(compiled, start)) as events:
                 async for event in events:
@@ -103,23 +103,27 @@ class _GraphRun:
         if kept is not None:
             yield KeptState(kept)
 
-    async def _start(self) -> RunInput:
+    async def _start(self, compiled: Any) -> RunInput:
         """The input of the run; that of a stopped run if what is kept of it still holds."""
         graph, request = self._graph, self._request
+        takes_instructions = host_tools_enter(graph.graph, through_middleware=True)
         found: RunInput | None = None
         if request.resumed is not None and "messages" in request.resumed:
-            found = resumed_from_messages(graph, request)
+            found = resumed_from_messages(graph, request, takes_instructions=takes_instructions)
         elif request.resumed is not None and self._has_thread:
             config = thread_config(graph, request, request.resumed.get("thread_id", ""))
-            found = continued(graph, request, await graph.graph.aget_state(config))
-        takes_instructions = host_tools_enter(graph.graph, through_middleware=True)
+            found = continued(graph, request, await compiled.aget_state(config))
+            if found is not None and found.update is not None and not await _updated(compiled, found):
+                found = None
         return found or begun(graph, request, takes_instructions=takes_instructions)
 
-    def _guarded(self) -> Any:
-        """The graph with the guard that lets no model read a placeholder, beside the callbacks of its owner."""
-        if not self._request.tools:
-            return self._graph.graph
-        return self._graph.graph.with_config({"callbacks": [PlaceholderGuard()]})
+    def _configured(self) -> Any:
+        """The graph with its owner's configuration, and the guard that lets no model read a placeholder.
+
+        `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
+        """
+        graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
+        return graph.with_config({"callbacks": [PlaceholderGuard()]}) if self._request.tools else graph
 
     def _stream(self, compiled: Any, start: RunInput) -> AsyncGenerator[Any, None]:
         known = signature(compiled.astream).parameters
@@ -148,6 +152,16 @@ class _GraphRun:
             return None
         messages = messages_as_json(self._events.messages)
         return None if messages is None else {"messages": messages}
+
+
+async def _updated(compiled: Any, start: RunInput) -> bool:
+    """Whether the thread took the host's results. It does not where several nodes have ended at once: then LangGraph
+    cannot tell after which of them the run goes on."""
+    try:
+        await compiled.aupdate_state(start.config, start.update)
+    except InvalidUpdateError:
+        return False
+    return True
 
 
 def _explained(output: AgentOutput) -> AgentOutput:

@@ -8,7 +8,13 @@ from uuid import uuid4
 
 from langgraph.types import Command
 
-from partstream.agents.langchain.conversation import messages_of, result_message, system_message, with_results
+from partstream.agents.langchain.conversation import (
+    INSTRUCTIONS_ID,
+    messages_of,
+    result_message,
+    system_message,
+    with_results,
+)
 from partstream.agents.langchain.host_run import CONFIG_KEY, HostRun
 from partstream.agents.langchain.interrupts import resume_values
 from partstream.agents.langchain.kept_messages import messages_from_json
@@ -54,12 +60,20 @@ def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: b
     return RunInput(_input(graph, messages), thread_config(graph, request, uuid4().hex))
 
 
-def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest) -> RunInput | None:
-    """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read."""
+def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput | None:
+    """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read.
+
+    Args:
+        graph: The graph.
+        request: The request.
+        takes_instructions: Whether the graph's middleware adds the host's instructions.
+    """
     messages = messages_from_json((request.resumed or {}).get("messages"))
     if messages is None:
         return None
-    placed = with_results(messages, request.results, is_placeholder)
+    own = [message for message in messages if message.id != INSTRUCTIONS_ID]
+    placed = with_results(own, request.results, is_placeholder)
+    placed = [*([] if takes_instructions else system_message(request)), *placed]
     return RunInput(_input(graph, placed), thread_config(graph, request, uuid4().hex))
 
 
@@ -91,12 +105,13 @@ def kept_thread(config: Mapping[str, Any], snapshot: Any) -> dict[str, Any]:
 
 
 def thread_config(graph: AnsweringGraph, request: AgentRequest, thread_id: str) -> dict[str, Any]:
-    """The configuration of a run: the person's own, with the thread and the host's side of the run."""
-    given = dict(graph.config)
+    """The configuration of a run: the thread and the host's side of the run, beside what the person has set."""
     must_call = request.tool_mode is ToolMode.REQUIRED
     run = HostRun(request.tools, request.instructions, must_call, request.model_options)
     ours = {_THREAD: thread_id, CONFIG_KEY: run}
-    return {**given, "configurable": {**(given.get("configurable") or {}), **ours}}
+    given = (getattr(graph.graph, "config", None) or {}, graph.config)
+    own = {name: value for config in given for name, value in (config.get("configurable") or {}).items()}
+    return {"configurable": {**own, **ours}}
 
 
 def _input(graph: AnsweringGraph, messages: list[Any]) -> Any:

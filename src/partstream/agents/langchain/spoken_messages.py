@@ -83,7 +83,7 @@ class SpokenMessages:
         if message.response_metadata.get(_HANDED_BACK):
             return []  # its call says it
         is_chunk = message.type == _CHUNK
-        message_id = message.id or f"object-{id(message)}"
+        message_id = message.id or ""
         if message_id in self._known or (not is_chunk and message_id in self._steps):
             return []  # an earlier message, or one that was streamed
         step = self._begin(message_id)
