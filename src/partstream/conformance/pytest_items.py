@@ -1,0 +1,169 @@
+"""The items that the plugin for pytest collects: one for each check, and one run for all checks of a scenario."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from partstream.conformance.baseline import Baseline, read_baseline
+from partstream.conformance.driving import Limits
+from partstream.conformance.hints import HINTS
+from partstream.conformance.opening import target_of
+from partstream.conformance.requirement_sets import load
+from partstream.conformance.running import run
+from partstream.conformance.selection import check_ids
+from partstream.conformance.targets.base_url import BaseURLTarget
+from partstream.conformance.transcript_lines import event_lines
+from partstream.conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from partstream.conformance.report import Report
+    from partstream.conformance.verdicts import CheckResult
+
+__all__ = ["BrokenPromiseError", "ConformanceItem", "ConformanceModule", "items_of", "module_of_command_line"]
+
+_OTHERS: Final = "others"
+"""The item of a scenario for the rules that it is not about: `others/<scenario>`."""
+
+_REPORTS: Final = pytest.StashKey[dict[tuple[str, str], "Report"]]()
+"""The reports of this process, by the node that has the target and the scenario."""
+
+_AROUND: Final = 4
+
+
+class BrokenPromiseError(Exception):
+    """A check has failed; the message is all that a person reads of it."""
+
+
+class ConformanceItem(pytest.Function):
+    """One check."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message of a broken promise alone: the stack is that of the kit."""
+        del style
+        if isinstance(excinfo.value, BrokenPromiseError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The file of the target's fixture, and the id of the check."""
+        return self.path, None, self.name
+
+
+class ConformanceModule(pytest.Module):
+    """The items of a target outside of a test module.
+
+    Args:
+        module: The module that has the fixture of the target.
+    """
+
+    def __init__(self, *, module: ModuleType, **options: Any) -> None:
+        super().__init__(**options)
+        self._module = module
+
+    def _getobj(self) -> ModuleType:
+        return self._module
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """One item for each check."""
+        return [*items_of(self)]
+
+
+def items_of(collector: Any) -> list[pytest.Item]:
+    """One item for each check, whose fixtures are those that the collector sees."""
+    scored = load().checks
+    items: list[pytest.Item] = []
+    for slug, ids in check_ids().items():
+        for check_id in (*ids, f"{_OTHERS}/{slug}"):
+            item = ConformanceItem.from_parent(collector, name=check_id, callobj=_check_of(collector, slug, check_id))
+            if check_id not in scored and not check_id.startswith(_OTHERS):
+                item.add_marker("partstream_optional")
+            items.append(item)
+    return items
+
+
+def module_of_command_line(session: pytest.Session) -> ConformanceModule:
+    """What collects the items of the target that `--partstream-target` names."""
+    module = ModuleType("partstream_conformance")
+    made: ConformanceModule = ConformanceModule.from_parent(
+        session, path=session.config.rootpath / "conformance", module=module
+    )
+    return made
+
+
+def _check_of(collector: Any, slug: str, check_id: str) -> Any:
+    def check(
+        request: pytest.FixtureRequest,
+        conformance_target: Any,
+        conformance_capabilities: Any,
+        conformance_baseline: Any,
+    ) -> None:
+        report = _report(request.config, collector.nodeid, slug, conformance_target, conformance_capabilities)
+        baseline = Baseline() if conformance_baseline is None else read_baseline(Path(conformance_baseline))
+        if check_id.startswith(_OTHERS):
+            _judge_others(report, {one for ids in check_ids().values() for one in ids}, baseline)
+        else:
+            _judge(next(one for one in report.checks if one.id == check_id), report, baseline)
+
+    return check
+
+
+def _report(config: pytest.Config, owner: str, slug: str, target: Any, capabilities: Any) -> Report:
+    """The report of one scenario; runs it once."""
+    reports = config.stash.setdefault(_REPORTS, {})
+    key = (owner, slug)
+    if key not in reports:
+        limits = Limits(config.getoption("--partstream-seconds"))
+        found = BaseURLTarget(target) if isinstance(target, str) and "://" in target else target_of(target)
+        reports[key] = asyncio.run(run(found, select=[f"/{slug}"], capabilities=capabilities, limits=limits))
+    return reports[key]
+
+
+def _judge(result: CheckResult, report: Report, baseline: Baseline) -> None:
+    """Makes the outcome of an item of a result.
+
+    Raises:
+        BrokenPromiseError: The check has failed, or the baseline expects a failure that there is not.
+    """
+    stale = baseline.staleness(result)
+    if stale is not None:
+        raise BrokenPromiseError(stale.reason)
+    expected = baseline.apply(result).expected
+    match result.verdict:
+        case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR if expected or not result.scored:
+            pytest.xfail(f"expected: {result.got}" if expected else f"does not count: {result.got}")
+        case Verdict.FAILED | Verdict.UNTESTABLE | Verdict.ERROR:
+            raise BrokenPromiseError(_told(result, report))
+        case Verdict.NOT_APPLICABLE | Verdict.NOT_JUDGED:
+            pytest.skip(f"{result.verdict.value}: {result.got}")
+        case Verdict.WARNING:
+            print(_told(result, report))  # noqa: T201 - pytest keeps it as the output of the item
+
+
+def _judge_others(report: Report, known: set[str], baseline: Baseline) -> None:
+    broken = [one for one in report.checks if one.id not in known and one.breaks and not baseline.apply(one).expected]
+    if broken:
+        raise BrokenPromiseError("\n\n".join(_told(one, report) for one in broken))
+
+
+def _told(result: CheckResult, report: Report) -> str:
+    """A result for a person: the promise, what happened, the parts, and what is usually wrong."""
+    lines = [
+        f"{result.id}  {result.level}  {result.section}  ({result.verdict.value})",
+        result.promise,
+        f"Here: {result.got}",
+    ]
+    transcript = report.transcripts.get(result.transcript or "")
+    if transcript is not None and result.answer is not None:
+        told = event_lines(transcript.to_json(), result.answer, result.index)
+        here = next((place for place, line in enumerate(told) if line.is_here), len(told) - 1)
+        shown = told[max(here - _AROUND, 0) : here + 1]
+        lines += [f"    {line.text}{'   <- here' if line.is_here else ''}" for line in shown]
+    hint = HINTS.get(result.rule)
+    if hint is not None:
+        lines.append(f"{hint.seen} Often: {'; or '.join(hint.causes)}.")
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""The plugin for pytest, in runs of its own: items, outcomes, options, and what it costs everybody else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ECHO = str(Path(__file__).parents[2] / "examples" / "echo_provider.py")
+
+TARGET = """
+import pytest
+from partstream import ToolCallPart, chat_model
+
+@chat_model(name="Broken")
+async def provider(messages, options):
+    yield "Let me look. "
+    for tool in options.tools[:1]:
+        yield ToolCallPart("c1", tool.name, {"city": "Oslo"})
+        yield ToolCallPart("c1", tool.name, {"city": "Oslo"})
+    yield "half \\ud83d"
+
+@pytest.fixture(scope="session")
+def conformance_target():
+    return provider
+"""
+BASELINE = """
+@pytest.fixture(scope="session")
+def conformance_baseline():
+    return "baseline.toml"
+"""
+
+
+@pytest.fixture
+def pytest_in(tmp_path):
+    """Runs pytest with the plugin alone, in a folder of its own."""
+
+    def run(*arguments, **files):
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        plugin = ("-p", "partstream.conformance.pytest_plugin", "-p", "no:cacheprovider")
+        command = [sys.executable, "-m", "pytest", *plugin, "-rA", "--no-header", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return run
+
+
+def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(pytest_in):
+    run = pytest_in("-k", "/one-call or text.utf-8/text or own", test_target=f"{TARGET}\ndef test_own(): pass\n")
+    assert run.returncode == 1
+    assert "PASSED test_target.py::test_own" in run.stdout
+    assert "PASSED test_target.py::tool-call.object-input/one-call" in run.stdout
+    assert "FAILED test_target.py::tool-call.unique-call-id/one-call" in run.stdout
+    assert "No two tool calls of a response share a call id." in run.stdout
+    assert "<- here" in run.stdout
+    assert "conformance/running.py" not in run.stdout
+
+
+def test_a_should_passes_and_says_so_and_what_is_not_judged_is_skipped_with_its_reason(pytest_in):
+    run = pytest_in("-k", "/text and text.", test_target=TARGET)
+    assert run.returncode == 0
+    assert "text.utf-8/text  SHOULD  2.2  (warning)" in run.stdout
+    assert "not judged: nobody knows what the model said" in run.stdout
+
+
+def test_the_target_of_a_conftest_has_items_too_and_a_baseline_expects_failures(pytest_in, tmp_path):
+    (tmp_path / "baseline.toml").write_text(
+        '[expected]\n"tool-call.unique-call-id/one-call" = "issue 12"\n"tool-call.atomic/one-call" = "mended"\n'
+    )
+    run = pytest_in("-k", "/one-call", conftest=TARGET + BASELINE)
+    assert run.returncode == 1
+    assert "XFAIL conftest.py::tool-call.unique-call-id/one-call" in run.stdout
+    assert "FAILED conftest.py::tool-call.atomic/one-call" in run.stdout
+    assert "take it out of the baseline" in run.stdout
+    assert run.stdout.count("FAILED conftest.py") == 1
+
+
+def test_a_target_on_the_command_line_needs_no_test_file(pytest_in):
+    run = pytest_in(f"--partstream-target={ECHO}", "-k", "/text and stream")
+    assert run.returncode == 0, run.stdout
+    assert "PASSED conformance::stream.visible-part/text" in run.stdout
+
+
+def test_a_rule_that_a_scenario_is_not_about_is_an_item_of_its_own(pytest_in):
+    run = pytest_in("-k", "others/tool-result-text", test_target=TARGET)
+    assert run.returncode == 1
+    assert "tool-call.unique-call-id/tool-result-text  MUST" in run.stdout
+
+
+def test_without_a_target_the_plugin_loads_nothing_of_the_kit(pytest_in):
+    loads = (
+        "import sys\n"
+        "def test_loaded():\n"
+        "    assert not {'hypothesis', 'partstream.conformance.running', 'asyncio.runners'} & set(sys.modules)\n"
+    )
+    run = pytest_in(test_other=loads)
+    assert run.returncode == 0, run.stdout
+    assert "1 passed" in run.stdout
+
+
+def test_the_fixtures_for_small_tests_are_there(pytest_in):
+    small = (
+        "from partstream import chat_model\n"
+        "@chat_model(name='Small')\n"
+        "async def provider(messages, options):\n"
+        "    yield 'Hello'\n"
+        "def test_small(partstream_answer, partstream_assert_contract):\n"
+        "    partstream_assert_contract(partstream_answer(provider, 'Hi'))\n"
+    )
+    run = pytest_in(test_small=small)
+    assert run.returncode == 0, run.stdout
