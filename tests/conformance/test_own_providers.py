@@ -1,0 +1,48 @@
+"""Our own providers keep the contract: over every protocol, with the kit as the model server, and the examples."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from partstream import GatewayConfiguration, GatewayProvider
+from partstream.conformance import Limits, Verdict, run
+from partstream.serving.demo_provider import DemoProvider
+from partstream.testing.served import BASE_PATHS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LIMITS = Limits(grace_seconds=0.003)
+WEATHER = 'run get_weather {"city": "Oslo"}'
+
+
+def gateway(upstream, protocol):
+    return GatewayProvider(GatewayConfiguration(base_url=upstream, protocol=protocol))
+
+
+@pytest.mark.parametrize("protocol", BASE_PATHS)
+def test_the_provider_of_model_servers_keeps_the_contract_over_every_protocol(protocol):
+    capabilities = {"usage": True, "call_id_namespace": "gw-"}
+    report = asyncio.run(run(gateway, protocol=protocol, limits=LIMITS, capabilities=capabilities))
+    assert [(check.id, check.got) for check in report.checks if check.verdict is not Verdict.PASSED] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "capabilities"),
+    [
+        (str(EXAMPLES / "echo_provider.py"), {}),
+        (str(EXAMPLES / "tools_provider.py"), {"tool_calling": True, "prompts": {"one-call": WEATHER}}),
+        (str(EXAMPLES / "providers" / "parrot.py"), {}),
+        (str(EXAMPLES / "providers" / "calling_tools.py"), {}),
+        (DemoProvider(), {"tool_calling": True, "thinking": True}),
+        ("partstream.conformance.reference:conformance", {"call_id_namespace": "reference-", "usage": True}),
+    ],
+    ids=["echo", "tools", "parrot", "calling tools", "demo", "reference"],
+)
+def test_the_examples_and_the_demo_model_keep_the_contract(target, capabilities):
+    prompts = capabilities.get("prompts", {})
+    # One prompt does for all scenarios of one call and its result.
+    kinds = ("text", "image", "error", "empty")
+    prompts |= {f"tool-result-{kind}": prompts["one-call"] for kind in kinds if "one-call" in prompts}
+    report = asyncio.run(run(target, limits=LIMITS, capabilities=capabilities))
+    assert report.exit_code == 0, [(check.id, check.got) for check in report.broken]
+    assert report.counts[Verdict.PASSED] > 50
