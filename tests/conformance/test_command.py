@@ -30,7 +30,7 @@ async def provider(messages, options):
 
 
 def partstream(*arguments):
-    return CliRunner().invoke(command, arguments)
+    return CliRunner().invoke(command, ["--no-shrink", *arguments])
 
 
 @pytest.fixture

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.cli.conformance_reports import (
+    finished,
+    generated,
+    matrix_of,
+    report_options,
+    secrets_of_command,
+    write_files,
+)
 from partstream.cli.conformance_screen import ReportScreen
 from partstream.cli.console import make_console
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import check_variable
 from partstream.conformance.capabilities import Capabilities
 from partstream.conformance.driving import Limits
-from partstream.conformance.opening import target_of
+from partstream.conformance.exercising import GENERATED
+from partstream.conformance.generated_run import Opening
 from partstream.conformance.promises import PROMISES
 from partstream.conformance.report import ReportCode
 from partstream.conformance.requirement_sets import LATEST
@@ -31,7 +40,9 @@ from partstream.conformance.targets.stdio import StdioTarget
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
+    from partstream.conformance.report import Report
     from partstream.conformance.targets.target import Target
+    from partstream.redaction import Redactor
 
 __all__ = ["command"]
 
@@ -104,6 +115,7 @@ failed."""
     metavar="FILE",
     help="Write the whole report as JSON; - for standard output.",
 )
+@report_options
 @click.option("-v", "--verbose", is_flag=True, help="Print every check.")
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
@@ -125,29 +137,20 @@ def _run(options: dict[str, Any]) -> int:
         checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
         _list(tuple(checks), options["section"])
         return ReportCode.KEPT
+    if options["matrix"]:
+        click.echo(matrix_of([one for one in (options["target"], *options["checks"]) if one]), nl=False)
+        return ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
     selected(options["checks"], options["section"])  # before the target starts
     if options["isolated"] and not options["is_command"]:
         return _in_a_process_of_its_own()
-    capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
-    target = _target(options)
     json_file = options["json_file"]
     is_quiet = json_file is not None and json_file.name in {"-", "<stdout>"}
-    screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"])
-    report = asyncio.run(
-        run(
-            target,
-            select=options["checks"],
-            section=options["section"],
-            capabilities=capabilities,
-            limits=Limits(options["seconds"]),
-            requirements=options["requirements"],
-            protocol=options["protocol"],
-            on_open=None if screen is None else screen.opened,
-            on_scenario=None if screen is None else screen.scenario,
-        )
-    )
+    redactor = secrets_of_command(options["target"], options["key_env"])
+    screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"], redactor=redactor)
+    report = _tested(options, redactor, screen)
+    write_files(report, options)
     if json_file is not None:
         json.dump(report.to_json(), json_file, ensure_ascii=True, indent=1)
         json_file.write("\n")
@@ -156,13 +159,42 @@ def _run(options: dict[str, Any]) -> int:
     return report.exit_code
 
 
+def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | None) -> Report:
+    """The whole report: of the fixed scenarios unless a kept failure is repeated, and of what is generated."""
+    capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
+    limits = Limits(options["seconds"])
+    is_source = not options["is_command"] and "://" not in options["target"]
+    target = options["target"] if is_source else _target(options)
+    opening = Opening(
+        target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
+    )
+    if options["replay"] is not None:
+        return finished(generated(opening, options, redactor), opening, options, redactor)
+    report = asyncio.run(
+        run(
+            target,
+            select=options["checks"],
+            section=options["section"],
+            capabilities=capabilities,
+            limits=limits,
+            requirements=options["requirements"],
+            protocol=options["protocol"],
+            on_open=None if screen is None else screen.opened,
+            on_scenario=None if screen is None else screen.scenario,
+        )
+    )
+    further = None if options["fuzz"] is None else generated(opening, options, redactor)
+    if screen is not None and further is not None:
+        screen.scenario(GENERATED, further.checks)
+    return finished(report, opening, options, redactor, further)
+
+
 def _target(options: dict[str, Any]) -> Target:
+    """The target of a command or of a base URL."""
     name, protocol = options["target"], options["protocol"]
     if options["is_command"]:
         has_upstream = not options["no_upstream"]
         return StdioTarget(name, protocol, providers=options["providers"], has_upstream=has_upstream)
-    if "://" not in name:
-        return target_of(name, protocol)
     key_env = options["key_env"]
     api_key = None if key_env is None else check_variable("--key-env", key_env, "the key of the server")
     return BaseURLTarget(

@@ -13,6 +13,7 @@ from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import EventKind
 from partstream.conformance.verdicts import Verdict
+from partstream.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,10 +55,12 @@ class ReportScreen:
 
     Args:
         is_verbose: Whether every check gets a line.
+        redactor: Removes the secrets of the run from every line.
     """
 
-    def __init__(self, *, is_verbose: bool) -> None:
+    def __init__(self, *, is_verbose: bool, redactor: Redactor | None = None) -> None:
         self._console = make_console()
+        self._redactor = redactor or Redactor()
         self._is_verbose = is_verbose
         self._has_marks = self._console.is_terminal
 
@@ -94,7 +97,7 @@ class ReportScreen:
             self._print(Text(""))
             self._failure(one, report, same)
         for stale in report.stale:
-            self._print(Text(f"The baseline expects a failure that there is not: {printable(stale)}", "bold red"))
+            self._print(Text(f"Stale entry of the baseline: {printable(stale)}", "bold red"))
         self._print(Text(""))
         self._print(Text(_sentence(report), "bold"))
 
@@ -109,6 +112,8 @@ class ReportScreen:
         )
         self._print(Text(f"    {one.promise}"))
         self._print(Text(f"    Here: {printable(one.got)}"))
+        if one.flaky is not None:
+            self._print(Text(f"    Flaky: failed {one.flaky['failed']} of {one.flaky['of']} times", "yellow"))
         for line in _lines(one, report.transcripts.get(one.transcript or "")):
             self._print(Text(f"    {printable(line)}"))
         hint = HINTS.get(one.rule)
@@ -122,7 +127,8 @@ class ReportScreen:
         return (f"{mark} " if self._has_marks else f"{word:<5}"), style
 
     def _print(self, line: Text) -> None:
-        self._console.print(line)
+        hidden = self._redactor.redact(line.plain)
+        self._console.print(line if hidden == line.plain else Text(hidden, line.style))
 
 
 def _first_of_each_rule(shown: Sequence[CheckResult]) -> Iterator[CheckResult]:

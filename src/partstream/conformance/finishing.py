@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.conformance.baseline import Baseline
-    from partstream.conformance.generated_results import GeneratedResults
     from partstream.conformance.report import Report
     from partstream.conformance.verdicts import CheckResult
     from partstream.redaction import Redactor
@@ -26,13 +25,14 @@ def all_checks() -> Mapping[str, tuple[str, ...]]:
     return {**check_ids(), GENERATED: GENERATED_CHECKS}
 
 
-def with_generated(report: Report, generated: GeneratedResults) -> Report:
-    """The report with the results of generated conversations behind those of the fixed scenarios."""
+def with_generated(report: Report, generated: Report) -> Report:
+    """The report of the fixed scenarios with the results of generated conversations behind its own."""
     return replace(
         report,
         checks=(*report.checks, *generated.checks),
         transcripts={**report.transcripts, **generated.transcripts},
-        notes=(*report.notes, generated.note),
+        notes=(*report.notes, *generated.notes),
+        seconds=report.seconds + generated.seconds,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from partstream.conformance.exercises import Relation
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]
 
+_BATCH: Final = 10
+"""How many exercises are made up at once: one batch a seed."""
 _SEARCHING: Final = 0.6
 """The share of the time for finding; the rest is for making smaller."""
 
@@ -109,10 +112,12 @@ async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Test
         CallerError: Hypothesis is not installed.
     """
     chosen = settings or FuzzSettings()
-    began = time.monotonic()
     result = Fuzzed(chosen)
     found: dict[str, tuple[Exercise, Exercised]] = {}
-    for exercise in _generated(tested, chosen, has_other=other is not None):
+    made = _generated(tested, chosen, has_other=other is not None)
+    first = next(made)  # before the clock runs: this loads Hypothesis
+    began = time.monotonic()
+    for exercise in chain([first], made):
         if time.monotonic() - began > chosen.seconds * _SEARCHING:
             break
         result.tried += 1
@@ -182,7 +187,7 @@ def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> It
     left = settings.examples
     batch = 0
     while left is None or left > 0:
-        count = 50 if left is None else min(left, 50)
+        count = _BATCH if left is None else min(left, _BATCH)
         yield from generate(strategy, count, settings.seed + batch)
         left = None if left is None else left - count
         batch += 1

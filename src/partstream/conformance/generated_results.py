@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.conformance.opening import Tested
     from partstream.conformance.transcript import Transcript
 
-__all__ = ["GENERATED_CHECKS", "GeneratedResults", "replayed", "searched"]
+__all__ = ["GENERATED_CHECKS", "GeneratedResults", "facts_of_failure", "replayed", "searched"]
 
 GENERATED_CHECKS = tuple(f"{promise}/{GENERATED}" for promise in JUDGED)
 """The ids of the checks of generated conversations."""
@@ -106,7 +106,7 @@ def _result(
     if failure is None:
         return _check(promise_id, Verdict.PASSED, duration_ms=milliseconds)
     verdict = Verdict.FAILED if promise_of(promise_id).level is Level.MUST else Verdict.WARNING
-    return _check(promise_id, verdict, duration_ms=milliseconds, **_of_failure(tested, failure, path))
+    return _check(promise_id, verdict, duration_ms=milliseconds, **facts_of_failure(tested, failure, path))
 
 
 def _not_judged(promise_id: str) -> CheckResult:
@@ -127,7 +127,8 @@ def _check(promise_id: str, verdict: Verdict, **facts: Any) -> CheckResult:
     )
 
 
-def _of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
+def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
+    """The fields of a result that tell of its smallest failure."""
     finding, hint = failure.finding, hint_of(failure.promise)
     before, after = failure.size_before, failure.exercise.size
     shrunk = f" (shrunk from {before} events to {after})" if after < before else ""

@@ -1,0 +1,206 @@
+"""What `partstream conformance` does beside the fixed scenarios: generated conversations, kept failures, and files.
+
+The options stand here, so that the command itself is about its target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import randbelow
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream.conformance.badge import badge_json, badge_svg
+from partstream.conformance.baseline import baseline_text, read_baseline
+from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
+from partstream.conformance.fuzzing import FuzzSettings
+from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
+from partstream.conformance.junit import junit_xml
+from partstream.conformance.kept_failures import FOLDER
+from partstream.conformance.markdown import markdown_summary
+from partstream.conformance.matrix_page import matrix_page
+from partstream.conformance.report_files import read_report
+from partstream.conformance.secrets import redactor_of, secrets_of
+from partstream.conformance.virtual_time import VirtualTimeLoop
+from partstream.errors import CallerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from partstream.conformance.report import Report
+    from partstream.redaction import Redactor
+
+__all__ = ["finished", "generated", "matrix_of", "report_options", "secrets_of_command", "write_files"]
+
+_SEEDS: Final = 2**31
+_EXAMPLES, _EXAMPLE_SECONDS = 50, 30.0
+"""How many conversations are tried in so many seconds."""
+
+_PATH: Final = click.Path(path_type=Path)
+_EXISTING: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+_OPTIONS: Final = (
+    click.option(
+        "--fuzz",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="Generate conversations too, for so long at the most. Needs partstream[conformance].",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="N",
+        help="The seed of what is generated. Default: 0 where CI is set, else another one each time.",
+    ),
+    click.option(
+        "--other-protocol", metavar="NAME", help="With --fuzz: the same has to come over this protocol of the upstream."
+    ),
+    click.option(
+        "--failures",
+        type=_PATH,
+        default=Path(FOLDER),
+        show_default=True,
+        metavar="FOLDER",
+        help="Where the smallest failures are kept.",
+    ),
+    click.option("--no-shrink", is_flag=True, help="Do not make failures smaller."),
+    click.option("--replay", type=_EXISTING, metavar="FILE", help="Repeat a kept failure, and nothing else."),
+    click.option(
+        "--baseline", type=_EXISTING, metavar="FILE", help="Known failures, as TOML or JSON; stale ones fail."
+    ),
+    click.option("--write-baseline", type=_PATH, metavar="FILE", help="Write a baseline of all that fails now."),
+    click.option("--junit", type=_PATH, metavar="FILE", help="Write the report as JUnit XML."),
+    click.option("--markdown", type=_PATH, metavar="FILE", help="Write a summary as Markdown."),
+    click.option(
+        "--badge",
+        "badges",
+        type=_PATH,
+        multiple=True,
+        metavar="FILE",
+        help="Write a badge: an SVG, or JSON for shields.io if the name ends with .json; repeat for both.",
+    ),
+    click.option(
+        "--matrix", is_flag=True, help="Print a page of HTML that compares reports: the arguments are files of --json."
+    ),
+)
+
+
+def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def matrix_of(files: Sequence[str]) -> str:
+    """The page that compares the reports in these files.
+
+    Raises:
+        CallerError: No file is given, or one is no report.
+    """
+    if not files:
+        raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
+    return matrix_page([read_report(Path(file)) for file in files])
+
+
+def secrets_of_command(target: str, key_env: str | None) -> Redactor:
+    """What removes the secrets of a run: of the target's command line or address, and of the environment."""
+    try:
+        words = shlex.split(target)
+    except ValueError:  # a quotation that does not end
+        words = target.split()
+    key = [] if key_env is None else [os.environ.get(key_env, "")]
+    return redactor_of({*secrets_of(command=words, environment=os.environ), *key})
+
+
+def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
+    """Repeats a kept failure, or generates conversations, as the options say.
+
+    Raises:
+        CallerError: The target cannot be tested, a file is no kept failure, or Hypothesis is not installed.
+    """
+    if options["replay"] is not None:
+        return _run(replay(opening, options["replay"]), is_in_process=_is_in_process(options))
+    seed = options["seed"]
+    if seed is None:
+        seed = 0 if os.environ.get("CI") else randbelow(_SEEDS)
+    seconds = options["fuzz"]
+    examples = max(_EXAMPLES, math.ceil(_EXAMPLES * seconds / _EXAMPLE_SECONDS))
+    settings = FuzzSettings(seconds, examples, seed)
+    searching = search(opening, settings, options["failures"], redactor)
+    return _run(searching, is_in_process=_is_in_process(options))
+
+
+def finished(
+    report: Report, opening: Opening, options: Mapping[str, Any], redactor: Redactor, further: Report | None = None
+) -> Report:
+    """The report with its failures made smaller, with further results, the baseline, and without secrets.
+
+    Raises:
+        CallerError: The target cannot be opened again, or the baseline cannot be read.
+    """
+    whole = report
+    if not options["no_shrink"] and "://" not in options["target"] and options["replay"] is None:
+        shrinking = with_minimal_failures(report, opening, options["failures"], redactor)
+        whole = _run(shrinking, is_in_process=_is_in_process(options))
+    if further is not None:
+        whole = with_generated(whole, further)
+    if options["baseline"] is not None:
+        whole = with_baseline(whole, read_baseline(options["baseline"]))
+    return without_secrets(whole, redactor)
+
+
+def write_files(report: Report, options: Mapping[str, Any]) -> None:
+    """Writes the files that the options name.
+
+    Raises:
+        CallerError: A file cannot be written.
+    """
+    said, day = report.to_json(), (report.date or datetime.now(UTC).isoformat())[:10]
+    files: list[tuple[Path | None, Callable[[], str]]] = [
+        (options["junit"], lambda: junit_xml(said)),
+        (options["markdown"], lambda: markdown_summary(said)),
+        (options["write_baseline"], lambda: baseline_text(report.checks)),
+        *((path, _badge(path, said, day)) for path in options["badges"]),
+    ]
+    for path, content in files:
+        if path is not None:
+            _write(path, content())
+
+
+def _badge(path: Path, said: Mapping[str, Any], day: str) -> Callable[[], str]:
+    if path.suffix == ".json":
+        return lambda: json.dumps(badge_json(said, day)) + "\n"
+    return lambda: badge_svg(said, day)
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _is_in_process(options: Mapping[str, Any]) -> bool:
+    return not options["is_command"] and "://" not in options["target"]
+
+
+def _run(work: Coroutine[Any, Any, Report], *, is_in_process: bool) -> Report:
+    """Runs it on a clock that jumps over pauses where everybody who waits is in this process.
+
+    Raises:
+        CallerError: A file cannot be written, or what the work itself raises.
+    """
+    with asyncio.Runner(loop_factory=VirtualTimeLoop if is_in_process else None) as runner:
+        try:
+            return runner.run(work)
+        except OSError as error:
+            raise CallerError(f"cannot write {error.filename or 'a file'}: {error.strerror or error}") from error
