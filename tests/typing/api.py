@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import assert_type
 
@@ -35,7 +36,10 @@ from partstream import (
     Usage,
     chat_model,
     connect,
+    from_events,
+    in_thread,
 )
+from partstream.agents import AgentModel, as_model
 
 
 class OwnProvider(LanguageModelChatProvider):
@@ -128,3 +132,15 @@ async def ask(configuration: GatewayConfiguration) -> None:
     assert_type([piece async for piece in bare_provider([])], list[str | ResponsePart | Finish])
     async for part in StreamAdapter().adapt_stream([{"type": "finish"}]):
         assert_type(part, ResponsePart)
+
+
+async def agents(agent: object, stop: threading.Event) -> None:
+    assert_type(
+        as_model(agent, name="Agent", tools="text", host_tools=["read_file"], isUserSelectable=True), AgentModel
+    )
+    as_model(agent, approve=lambda approval: approval.name == "search", host_tools=lambda tool: "read" in tool.name)
+    as_model(agent, approve="always")  # type: ignore[arg-type]
+    async for part in from_events([{"type": "response.created"}], "openresponses"):
+        assert_type(part, ResponsePart | Finish)
+    async for text in in_thread(["a", "b"], stop):
+        assert_type(text, str)

@@ -57,19 +57,22 @@ class ExternalTools:
 
     def __init__(self, tools: Sequence[Tool], taken: Collection[str], called: Iterable[str] = ()) -> None:
         self._taken = frozenset(taken)
-        shown = {tool.name: self.renamed(tool.name) for tool in tools}
-        self.names = ToolNames([*shown.values(), *map(self.renamed, called)])
-        self._given = {self.names.to_upstream(shown[tool.name]): tool.name for tool in tools}
+        offered = {tool.name: tool for tool in reversed(tools)}  # of two with one name, the first counts
+        called = dict.fromkeys([*(tool.name for tool in tools), *called])
+        self._own = frozenset(called)
+        self.names = ToolNames(map(self.renamed, called))
+        self._given = {self.sent(name): name for name in called if name in offered}
         self.tools = tuple(
-            Tool(sent, well_formed(tool.description), tool.input_schema or _EMPTY_SCHEMA)
-            for sent, tool in zip(self._given, tools, strict=True)
+            Tool(sent, well_formed(offered[name].description), offered[name].input_schema or _EMPTY_SCHEMA)
+            for sent, name in self._given.items()
         )
 
     def renamed(self, name: str) -> str:
         """The name of a host's tool beside the agent's own tools, before servers have a say in it."""
-        while name in self._taken:
-            name = f"{_PREFIX}{name}"
-        return name
+        other = name
+        while other in self._taken or (other != name and other in self._own):
+            other = f"{_PREFIX}{other}"
+        return other
 
     def sent(self, name: str) -> str:
         """The agent's name for a host's tool."""
