@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,11 +21,11 @@ from pydantic_ai.messages import ThinkingPart as FrameworkThinking
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolResultPart
 from partstream import ToolCallPart as HostCall
 from partstream.agents import AgentRequest
-from partstream.agents.pydantic_ai.conversation import THINKING_KEY, run_arguments
+from partstream.agents.pydantic_ai.conversation import THINKING_KEY, model_settings_of, run_arguments
 from partstream.agents.requests import read_agent_request
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Text, Turn, TurnRole
-from partstream.messages import RequestOptions
+from partstream.messages import RequestOptions, ToolMode
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 READ = Tool("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -122,11 +123,23 @@ def test_thinking_that_somebody_else_wrote_stays_out(kept: Any):
     assert arguments["message_history"][1].parts == [FrameworkText("two")]
 
 
+def settings_of(own: dict[str, Any], **options: Any) -> Any:
+    request, _ = read_agent_request([ChatMessage.user("Hi")], RequestOptions(**options), "auto", ())
+    return model_settings_of(request, own)
+
+
 def test_a_caller_says_how_the_model_samples_and_nothing_else():
     options = {"temperature": 0.5, "stop": ["x"], "max_completion_tokens": 9, "seed": None, "extra_headers": {"a": "b"}}
-    arguments = arguments_of(ChatMessage.user("Hi"), model_options={**options, "_conversationId": "1"})
-    assert arguments["model_settings"] == {"temperature": 0.5, "stop_sequences": ["x"], "max_tokens": 9}
-    assert arguments_of(ChatMessage.user("Hi"))["model_settings"] is None
+    settings = settings_of({"temperature": 1.0, "top_p": 0.1}, model_options={**options, "_conversationId": "1"})
+    assert settings == {"temperature": 0.5, "top_p": 0.1, "stop_sequences": ["x"], "max_tokens": 9}
+    assert settings_of({}) is None
+
+
+def test_a_caller_that_demands_a_call_gets_it_of_the_first_request():
+    settings = settings_of({"top_p": 0.1}, tools=[READ], tool_mode=ToolMode.REQUIRED)
+    assert settings(SimpleNamespace(run_step=1)) == {"top_p": 0.1, "tool_choice": ["read_file"]}
+    assert settings(SimpleNamespace(run_step=2)) == {"top_p": 0.1}
+    assert settings_of({}, tool_mode=ToolMode.REQUIRED) is None, "there is no tool to call"
 
 
 def test_a_call_without_a_result_has_one_before_the_next_words():

@@ -13,25 +13,28 @@ from pydantic_ai import (
     ModelHTTPError,
     ModelRetry,
     NativeOutput,
+    RunContext,
     TextOutput,
     ToolOutput,
     UnexpectedModelBehavior,
     UsageLimitExceeded,
+    UsageLimits,
 )
 from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.capabilities import HandleDeferredToolCalls
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
-from scenarios import DELETED, FOUND, SCENARIOS, Called, Chat, ModelScript, Step, run_scenario
+from scenarios import DELETED, FOUND, SCENARIOS, TOOLS, Called, Chat, ModelScript, Step, run_scenario
 from scripted_pydantic_ai import City, ScriptedModel, ScriptedPydanticAI
 
-from partstream import ChatMessage, DataPart, TextPart, ToolResultPart
-from partstream.agents import AgentFailedError, FailureKind, as_model
+from partstream import CancellationTokenSource, ChatMessage, DataPart, RequestOptions, TextPart, ToolResultPart
+from partstream.agents import AgentFailedError, AgentPairing, FailureKind, as_model
 from partstream.agents.detection import find_adapter
-from partstream.agents.pydantic_ai import ADAPTER
+from partstream.agents.pydantic_ai import ADAPTER, PydanticAI
 from partstream.agents.run_states import RunStates
 from partstream.errors import LanguageModelErrorCode, ToolArgumentsError, UpstreamHTTPError
+from partstream.messages import ToolMode
 from partstream.parts import ThinkingPart
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -357,3 +360,39 @@ def test_a_cancellation_reaches_the_agents_own_tools(tmp_path: Path):
         assert script.open == 0
 
     asyncio.run(run())
+
+
+def test_an_agent_may_come_with_what_its_tools_need_and_the_limits_of_its_runs(tmp_path: Path):
+    async def run() -> None:
+        agent: Any = Agent(ScriptedModel(ModelScript(Step(calls=(Called("c1", "whose"),)), Step(("Done.",)))))
+        asked = []
+
+        @agent.tool
+        def whose(context: RunContext[str]) -> str:
+            asked.append(context.deps)
+            return "mine"
+
+        paired = AgentPairing(agent, PydanticAI(deps="database", usage_limits=UsageLimits(request_limit=1)))
+        answer = await chat_with(paired, tmp_path).say("Whose is it?", fails=True)
+        assert asked == ["database"]
+        assert isinstance(answer.error, AgentFailedError)
+        assert answer.error.kind is FailureKind.LIMIT
+
+    asyncio.run(run())
+
+
+class Reported(list[Any]):
+    """Takes the parts of an answer."""
+
+    report = list.append
+
+
+def test_a_demanded_call_is_demanded_of_the_model_once(tmp_path: Path):
+    agent, _, model = scripted(Step(calls=(SEARCH,)), Step(calls=(READ,)))
+    provider = chat_with(agent, tmp_path).provider
+    options, token = RequestOptions(TOOLS, ToolMode.REQUIRED), CancellationTokenSource().token
+    asking = provider.provide_language_model_chat_response(
+        provider.information, [ChatMessage.user("Read")], options, Reported(), token
+    )
+    asyncio.run(asking)
+    assert [seen and seen.get("tool_choice") for seen in model.settings_seen] == [["read_file", "edit_file"], None]

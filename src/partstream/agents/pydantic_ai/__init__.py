@@ -6,6 +6,6 @@ facts on agents, section 2.1. It is imported by nothing here before there is an 
 
 from __future__ import annotations
 
-from partstream.agents.pydantic_ai.adapter import ADAPTER
+from partstream.agents.pydantic_ai.adapter import ADAPTER, PydanticAI
 
-__all__ = ["ADAPTER"]
+__all__ = ["ADAPTER", "PydanticAI"]

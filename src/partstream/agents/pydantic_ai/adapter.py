@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.failures import FailureKind
 from partstream.agents.pydantic_ai.agent_tools import own_tools
-from partstream.agents.pydantic_ai.conversation import run_arguments
+from partstream.agents.pydantic_ai.conversation import model_settings_of, run_arguments
 from partstream.agents.pydantic_ai.events import EventReader
 from partstream.agents.pydantic_ai.framework_run import FrameworkRun
 from partstream.agents.pydantic_ai.paused import PausedRun, dumped, waiting_calls
@@ -16,11 +16,13 @@ from partstream.agents.pydantic_ai.results import is_deferred
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 
+    from pydantic_ai import UsageLimits
+
     from partstream.agents.adapter import AgentRequest
     from partstream.agents.outputs import AgentOutput
     from partstream.agents.pydantic_ai.results import RunEnd
 
-__all__ = ["ADAPTER", "PydanticAIAdapter"]
+__all__ = ["ADAPTER", "PydanticAI"]
 
 _ERRORS: Final[Mapping[str, FailureKind]] = {
     "UsageLimitExceeded": FailureKind.LIMIT,
@@ -39,12 +41,35 @@ _ERRORS: Final[Mapping[str, FailureKind]] = {
 }
 
 
-class PydanticAIAdapter:
-    """Runs agents of pydantic-ai; see :class:`~partstream.agents.adapter.AgentAdapter`. Has no state."""
+class PydanticAI:
+    """Runs agents of pydantic-ai; see :class:`partstream.agents.adapter.AgentAdapter`.
 
-    framework = "pydantic-ai"
-    tested = "1.93-2.68"
+    An agent that needs more than the defaults comes in a pairing with an object of this class::
+
+        as_model(AgentPairing(agent, PydanticAI(deps=database)), name="My agent")
+
+    Args:
+        deps: The object that the agent's tools get as `ctx.deps`; shared by all runs.
+        usage_limits: The limits of one run, until the next call of a host's tool; None for the framework's own, which
+            are 50 requests to the model.
+        model_settings: Settings of the model for every run, above those of the agent. What a caller chooses for a
+            request, such as a temperature, is above both.
+    """
+
+    framework: str = "pydantic-ai"
+    tested: str = "1.93-2.68"
     errors: Mapping[str, FailureKind] = _ERRORS
+
+    def __init__(
+        self,
+        *,
+        deps: object = None,
+        usage_limits: UsageLimits | None = None,
+        model_settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._deps = deps
+        self._usage_limits = usage_limits
+        self._model_settings = dict(model_settings or {})
 
     def inner_tools(self, agent: Any) -> Collection[str]:
         """See :class:`~partstream.agents.adapter.InnerToolsAdapter`."""
@@ -62,7 +87,8 @@ class PydanticAIAdapter:
         external = frozenset(tool.name for tool in request.tools)
         asking = [name for name, asks in own_tools(agent).items() if asks]
         reader = EventReader(external, asking, () if paused is None else paused.answered_calls(request))
-        run = FrameworkRun(agent, run_arguments(request) if paused is None else paused.arguments(request))
+        arguments = run_arguments(request) if paused is None else paused.arguments(request)
+        run = FrameworkRun(agent, {**arguments, **self._settings(request)})
         async with aclosing(run.events()) as events:
             async for event in events:
                 for output in reader.read(event):
@@ -72,6 +98,14 @@ class PydanticAIAdapter:
         for output in (*reader.end(), *_waiting(reader.ended, external)):
             yield output
 
+    def _settings(self, request: AgentRequest) -> dict[str, Any]:
+        """The arguments of a run that the person and the caller have chosen."""
+        return {
+            "deps": self._deps,
+            "usage_limits": self._usage_limits,
+            "model_settings": model_settings_of(request, self._model_settings),
+        }
+
 
 def _waiting(end: RunEnd | None, external: Collection[str]) -> Sequence[AgentOutput]:
     """What a run that has stopped waits for."""
@@ -80,5 +114,5 @@ def _waiting(end: RunEnd | None, external: Collection[str]) -> Sequence[AgentOut
     return PausedRun(dumped(end.messages), waiting_calls(end.output, external)).outputs()
 
 
-ADAPTER: Final = PydanticAIAdapter()
-"""The one adapter; serves any number of runs."""
+ADAPTER: Final = PydanticAI()
+"""Runs agents with the framework's defaults."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, Text, TurnRole
+from partstream.messages import ToolMode
 from partstream.parts import ThinkingPart
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from partstream.conversation.turns import ResultContent, Turn
     from partstream.messages import ChatMessage, Tool
 
-__all__ = ["THINKING_KEY", "history_of", "result_value", "run_arguments", "toolset_of"]
+__all__ = ["THINKING_KEY", "common_arguments", "history_of", "model_settings_of", "result_value", "run_arguments"]
 
 THINKING_KEY: Final = "partstream.pydantic-ai"
 """The key of the metadata of a thinking part under which the model's thinking stands with its signature."""
@@ -67,18 +68,37 @@ def common_arguments(request: AgentRequest) -> dict[str, Any]:
     """The arguments that a rebuilt run and one that goes on have in common."""
     from pydantic_ai.capabilities import ReinjectSystemPrompt  # noqa: PLC0415 - the agent's file has imported it
 
-    options = request.model_options
-    settings = {_SETTINGS[name]: value for name, value in options.items() if name in _SETTINGS and value is not None}
     return {
         "instructions": request.instructions or None,
-        "model_settings": settings or None,
-        "toolsets": [toolset_of(request.tools)] if request.tools else None,
+        "toolsets": [_toolset_of(request.tools)] if request.tools else None,
         # With a history the framework leaves out the agent's system prompt, which it expects to be in there.
         "capabilities": [ReinjectSystemPrompt()],
     }
 
 
-def toolset_of(tools: Iterable[Tool]) -> ExternalToolset[Any]:
+def model_settings_of(request: AgentRequest, own: Mapping[str, Any]) -> Any:
+    """The settings of the model: those of the person, and above them what the caller has chosen for this request.
+
+    A caller that demands a call of one of its tools gets it of the first request to the model; the framework refuses
+    the demand for all requests, because such a run has no end.
+
+    Args:
+        request: The request.
+        own: The person's.
+
+    Returns:
+        The settings, a function that gives them for each request to the model, or None for none.
+    """
+    options = request.model_options
+    chosen = {_SETTINGS[name]: value for name, value in options.items() if name in _SETTINGS and value is not None}
+    settings = {**own, **chosen}
+    if request.tool_mode is not ToolMode.REQUIRED or not request.tools:
+        return settings or None
+    demanding = {**settings, "tool_choice": [tool.name for tool in request.tools]}
+    return lambda context: demanding if context.run_step <= 1 else settings
+
+
+def _toolset_of(tools: Iterable[Tool]) -> ExternalToolset[Any]:
     """The host's tools as a toolset whose tools the framework hands out."""
     from pydantic_ai import ExternalToolset, ToolDefinition  # noqa: PLC0415 - as above
 
