@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from commands import call, run
 
+from partstream.configuration.findings import Verdict
+from partstream.configuration.provider_examination import TrialLimits, examine_provider
+
 HEAD = "from partstream import *\n"
 CLASS = """
 class Own(LanguageModelChatProvider):
@@ -107,7 +110,7 @@ def test_a_good_provider_is_not_asked_unless_it_is_wanted(tmp_path: Path):
         assert "`--ask` asks one" in doctor.output
         asked = await call("doctor", "--provider", str(file), "--ask")
         assert (asked.code, asked.errors) == (0, "loaded\nasked\n")
-        assert "fine    answer: m answered 3 characters" in asked.output
+        assert "fine    answer: m answered: 3 characters" in asked.output
 
     run(test())
 
@@ -118,7 +121,7 @@ def test_another_model_of_the_list_can_be_looked_at_and_none_else(tmp_path: Path
 
     async def test() -> None:
         asked = await call("doctor", "--provider", str(file), "--model", "n", "--ask")
-        assert "n answered 3 characters" in asked.output
+        assert "n answered: 3 characters" in asked.output
         other = await call("doctor", "--provider", str(file), "--model", "o")
         assert other.code == 1
         assert "problem model: it does not list o" in other.output
@@ -162,5 +165,46 @@ def test_a_list_that_fails_is_named_with_its_line_and_server_options_are_refused
         assert (refused.code, "got --allow beside it" in refused.errors) == (2, True)
         refused = await call("doctor", "--provider", str(file), "--base-url", "http://localhost")
         assert (refused.code, "got --base-url beside it" in refused.errors) == (2, True)
+
+    run(test())
+
+
+SLOW = {
+    "an answer without an end": ("await asyncio.Event().wait()", "return 3", "answer", "m had not ended its answer"),
+    "an answer that only thinks": (
+        "[await asyncio.sleep(0.001, progress.report(ThinkingPart('hm'))) for _ in iter(int, 1)]",
+        "return 3",
+        "answer",
+        "m had not ended its answer after 0.1 s: 0 characters",
+    ),
+    "a count without an end": ("pass", "await asyncio.Event().wait()", "token counts", "took more than 0.1 s"),
+}
+
+
+@pytest.mark.parametrize(("answers", "counts", "subject", "says"), SLOW.values(), ids=SLOW)
+def test_a_provider_that_does_not_end_is_not_waited_for(
+    answers: str, counts: str, subject: str, says: str, tmp_path: Path
+):
+    file = tmp_path / "file.py"
+    file.write_text("import asyncio\n" + _own(answers=answers, counts=counts))
+
+    async def test() -> None:
+        limits = TrialLimits(count_seconds=0.1, answer_seconds=0.1)
+        found = await examine_provider(str(file), asks=subject == "answer", limits=limits)
+        assert (found[-1].subject, found[-1].verdict) == (subject, Verdict.PROBLEM)
+        assert says in found[-1].says
+
+    run(test())
+
+
+def test_an_answer_that_goes_on_and_on_is_stopped(tmp_path: Path):
+    file = tmp_path / "file.py"
+    endless = "@chat_model\nasync def m(messages, options):\n    while True:\n        yield 'on and '\n"
+    file.write_text(HEAD + endless)
+
+    async def test() -> None:
+        doctor = await call("doctor", "--provider", str(file), "--ask")
+        assert doctor.code == 0
+        assert "m answered: 2,002 characters, and was stopped" in doctor.output
 
     run(test())

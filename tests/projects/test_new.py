@@ -126,3 +126,30 @@ def test_vs_code_runs_a_framework_s_project_with_the_python_that_has_it(tmp_path
 
 def test_the_examples_hold_a_project_of_each_template():
     assert {path.name for path in (ROOT / "examples" / "projects").iterdir() if path.is_dir()} == set(TEMPLATES)
+
+
+BUGS = {
+    "plain": ("    yield user_request(messages)", "    1 / 0"),
+    "pydantic-ai": ("    return len(text.split())", "    return 1 // 0"),
+    "langgraph": ("    return {", "    return 1 // 0 or {"),
+}
+
+
+@pytest.mark.parametrize("template", BUGS)
+def test_a_bug_in_an_agent_s_tool_or_node_is_named_with_its_file_and_line(template, tmp_path):
+    row = TEMPLATES[template]
+    written = {**project_files(ProjectName.read("my-own-model", row), row)}
+    good, bad = BUGS[template]
+    source = written["my_own_model.py"].replace(good, bad)
+    line = source[: source.index(bad)].count("\n") + 1
+    write_project(tmp_path / "project", written | {"my_own_model.py": source})
+    file = tmp_path / "project" / "my_own_model.py"
+
+    async def test() -> None:
+        chat = await call("chat", "--provider", str(file), "Hi")
+        assert chat.code == 3
+        assert f"({file}:{line})" in chat.errors
+        doctor = await call("doctor", "--provider", str(file), "--ask", "--json")
+        assert f"({file}:{line})" in json.loads(doctor.output)[-1]["says"]
+
+    run(test())

@@ -18,18 +18,16 @@ from partstream.parts import TextPart, ToolCallPart
 from partstream.provider import ModelFields
 from partstream.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.settings.errors import closest_name
-from partstream.tokens import CountSource
-from partstream.tokens.sourced import SourcedTokenCounts
 from partstream.user_code import failing_place, fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from partstream.consumer import LanguageModelChat
+    from partstream.consumer import LanguageModelChat, LanguageModelChatResponse
     from partstream.contract import Violation
     from partstream.provider import LanguageModelChatInformation, LanguageModelChatProvider
 
-__all__ = ["examine_provider"]
+__all__ = ["TrialLimits", "examine_provider"]
 
 _QUESTION: Final = "Say yes."
 _NOT_ASKED: Final = "no question was asked; `--ask` asks one"
@@ -37,13 +35,16 @@ _MEND: Final = "mend this line"
 _MOST_NAMES: Final = 10
 
 
-async def examine_provider(source: str, model_id: str | None = None, *, asks: bool = False) -> list[Finding]:
+async def examine_provider(
+    source: str, model_id: str | None = None, *, asks: bool = False, limits: TrialLimits | None = None
+) -> list[Finding]:
     """Runs all checks in the order in which a host needs them; leaves out the checks that depend on a failed one.
 
     Args:
         source: `path/to/file.py`, `module`, or one of them with `:attribute`.
         model_id: The model that counts tokens and is asked; None for the first one.
         asks: Whether it is asked one short question, which may cost something.
+        limits: How long it is waited for.
     """
     loader = SourceLoader(source)
     try:
@@ -53,9 +54,14 @@ async def examine_provider(source: str, model_id: str | None = None, *, asks: bo
         return [Finding("provider", Verdict.PROBLEM, str(error), f"expected: {error.expected}")]
     except (Exception, SystemExit) as error:
         return [Finding("provider", Verdict.PROBLEM, str(fault_of(error, loader.file)), _advice_on_load(error))]
-    loaded = Finding("provider", Verdict.FINE, f"{source} was loaded, and holds a {type(provider).__name__}")
+    loaded = Finding(
+        "provider", Verdict.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
+    )
     try:
-        return [loaded, *await _Examination(provider, default_name(source)).run(model_id, asks=asks)]
+        return [
+            loaded,
+            *await _Examination(provider, default_name(source), limits or TrialLimits()).run(model_id, asks=asks),
+        ]
     finally:
         aclose: Any = getattr(provider, "aclose", None)
         if aclose is not None:
@@ -70,6 +76,43 @@ def _advice_on_load(error: BaseException) -> str:
     return _MEND
 
 
+@dataclass(frozen=True, slots=True)
+class TrialLimits:
+    """How long a provider is waited for.
+
+    Attributes:
+        count_seconds: The wait for a count of tokens.
+        answer_seconds: The wait for the end of the answer.
+        characters: The characters of text after which the answer is stopped.
+    """
+
+    count_seconds: float = 10.0
+    answer_seconds: float = 60.0
+    characters: int = 2_000
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What came of one answer; its string form counts it."""
+
+    characters: int = 0
+    calls: int = 0
+    is_cut: bool = False
+
+    async def read(self, response: LanguageModelChatResponse, most: int) -> None:
+        """Counts what comes, until the end or until there is enough of it."""
+        async for part in response:
+            self.characters += len(part.value) if isinstance(part, TextPart) else 0
+            self.calls += isinstance(part, ToolCallPart)
+            if self.characters >= most:
+                self.is_cut = True
+                return
+
+    def __str__(self) -> str:
+        calls = f", {self.calls} tool calls" if self.calls else ""
+        return f"{self.characters:,} characters{calls}"
+
+
 @dataclass(slots=True)
 class _Examination:
     """The checks of one provider that could be loaded.
@@ -77,11 +120,13 @@ class _Examination:
     Attributes:
         provider: The provider.
         vendor: The name that errors give it.
+        limits: How long it is waited for.
         violations: The rules of the contract that its answer broke.
     """
 
     provider: LanguageModelChatProvider
     vendor: str
+    limits: TrialLimits
     violations: list[Violation] = field(default_factory=list)
 
     async def run(self, model_id: str | None, *, asks: bool) -> list[Finding]:
@@ -114,42 +159,46 @@ class _Examination:
         """Whether it counts a text and a message, as VS Code asks it to before every request."""
         told = []
         for what in ("twelve chars", ChatMessage.user("twelve chars")):
+            kind = "text" if isinstance(what, str) else "message"
             try:
-                count: object = await self.provider.provide_token_count(model.information, what, CancellationToken())
+                async with asyncio.timeout(self.limits.count_seconds) as limit:
+                    count: object = await self.provider.provide_token_count(
+                        model.information, what, CancellationToken()
+                    )
             except Exception as error:
-                says = f"counting a {_kind_of(what)} failed: {fault_of(error)}"
-                return Finding("token counts", Verdict.PROBLEM, says, _MEND)
+                if limit.expired():
+                    says = f"counting a {kind} took more than {self.limits.count_seconds:g} s"
+                    return Finding("token counts", Verdict.PROBLEM, says, "count without asking a server")
+                return Finding("token counts", Verdict.PROBLEM, f"counting a {kind} failed: {fault_of(error)}", _MEND)
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-                says = f"counting a {_kind_of(what)} gave {count!r}, expected a whole number of 0 or more"
+                says = f"counting a {kind} gave {count!r}, expected a whole number of 0 or more"
                 return Finding("token counts", Verdict.PROBLEM, says)
-            told.append(f"{count} for a {_kind_of(what)} of 12 characters")
+            told.append(f"{count} for a {kind} of 12 characters")
             if count == 0:
-                says = f"a {_kind_of(what)} of 12 characters counts 0, so VS Code never shortens a conversation"
+                says = f"a {kind} of 12 characters counts 0, so VS Code never shortens a conversation"
                 return Finding("token counts", Verdict.WARNING, says, "count_tokens= counts")
-        return Finding("token counts", Verdict.FINE, f"{', '.join(told)}{self._source_of_counts(model)}")
-
-    def _source_of_counts(self, model: LanguageModelChat) -> str:
-        if not isinstance(self.provider, SourcedTokenCounts):
-            return ""
-        is_estimate = self.provider.token_count(model.information, "twelve chars").source is CountSource.ESTIMATED
-        return ", estimated" if is_estimate else ""
+        return Finding("token counts", Verdict.FINE, ", ".join(told))
 
     async def _asked(self, model: LanguageModelChat) -> list[Finding]:
-        """What came of one question."""
-        text, calls = 0, 0
+        """What came of one question; an answer without an end is stopped."""
+        taken = _Taken()
         response = model.stream(_QUESTION)
         try:
-            async for part in response:
-                text += len(part.value) if isinstance(part, TextPart) else 0
-                calls += isinstance(part, ToolCallPart)
+            async with asyncio.timeout(self.limits.answer_seconds), response:
+                await taken.read(response, self.limits.characters)
+        except TimeoutError:
+            says = f"{model.id} had not ended its answer after {self.limits.answer_seconds:g} s: {taken}"
+            advice = "VS Code waits on, as long as the person does"
+            return [*self._broken(), Finding("answer", Verdict.PROBLEM, says, advice)]
         except PartstreamError as error:
-            return [*self._broken(), Finding("answer", Verdict.PROBLEM, f"{error}", _advice_on_error(error))]
-        if not text:
-            says = f"{model.id} answered without text" + (f", with {calls} tool calls" if calls else "")
+            return [*self._broken(), Finding("answer", Verdict.PROBLEM, str(error), _advice_on_error(error))]
+        if not taken.characters:
+            says = f"{model.id} answered without text: {taken}"
             return [*self._broken(), Finding("answer", Verdict.PROBLEM, says, "VS Code shows an error in its place")]
-        usage = "" if response.usage is not None else ", without a usage: VS Code's count of tokens is an estimate"
-        said = f"{model.id} answered {text} characters{usage}"
-        return [*self._broken(), Finding("answer", Verdict.FINE, said)]
+        rest = "" if response.usage is not None else ", without a usage: VS Code's count of tokens is an estimate"
+        if taken.is_cut:
+            rest = ", and was stopped"
+        return [*self._broken(), Finding("answer", Verdict.FINE, f"{model.id} answered: {taken}{rest}")]
 
     def _broken(self) -> Iterator[Finding]:
         """The rules that the answer broke, each once; that of errors is told by the error."""
@@ -158,10 +207,6 @@ class _Examination:
             if violation.rule.id != "failure.language-model-error":
                 verdict = Verdict.PROBLEM if violation.rule.level is Level.MUST else Verdict.WARNING
                 yield Finding("contract", verdict, str(violation), "docs/contract.md explains every rule")
-
-
-def _kind_of(what: str | ChatMessage) -> str:
-    return "text" if isinstance(what, str) else "message"
 
 
 def _advice_on_error(error: BaseException) -> str:
