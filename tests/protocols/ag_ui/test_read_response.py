@@ -200,6 +200,19 @@ def test_an_external_call_whose_arguments_are_no_object_is_an_error(arguments: s
     assert not calls(outputs)
 
 
+def test_a_snapshot_gives_the_calls_that_did_not_stream_or_lost_their_arguments() -> None:
+    function = {"name": "read_file", "arguments": '{"path": "a.py"}'}
+    messages = [
+        {"id": "0", "role": "assistant", "toolCalls": [{"id": "before", "function": function}]},
+        {"id": "1", "role": "user", "content": "Hi"},
+        {"id": "2", "role": "assistant", "toolCalls": [{"id": "over", "function": function}]},
+        {"id": "3", "role": "tool", "toolCallId": "over", "content": "x"},
+        {"id": "4", "role": "assistant", "toolCalls": [{"id": name, "function": function} for name in ("a", "b")]},
+    ]
+    outputs = run_of(*called("a", "read_file", 'h": "a.py"}'), {"type": "MESSAGES_SNAPSHOT", "messages": messages})
+    assert calls(outputs) == [(name, "read_file", {"path": "a.py"}) for name in ("a", "b")]
+
+
 def test_an_inner_call_may_have_any_arguments() -> None:
     outputs = run_of(*called("a", "f", "{broken"), result("a", ""), *said("Hi"))
     assert thinking(outputs) == "Called f({broken)\n-> nothing\n"
@@ -279,6 +292,30 @@ QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("interrupt", "expected"), QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_says_how_to_answer_it(interrupt: dict[str, Any], expected: str) -> None:
     assert text(run_of(outcome={"type": "interrupt", "interrupts": [{"id": "i", **interrupt}]})) == expected
+
+
+GRAPHS: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "a text": ("Really?", "Really?", {}),
+    "a question": ('{"question": "Delete a?"}', "Delete a?", {}),
+    "any object": ('{"step": 3}', '```json\n{"step":3}\n```', {}),
+    "approvals": (
+        '{"action_requests": [{"name": "delete_file", "args": {"path": "a"}}]}',
+        'The agent wants to run `delete_file(path="a")`.\n\nReply *yes* to allow it. Any other reply refuses it.',
+        {"decisions": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "expected", "kept"), GRAPHS.values(), ids=GRAPHS)
+def test_an_interrupt_of_a_graph_comes_as_a_custom_event(value: Any, expected: str, kept: dict[str, Any]) -> None:
+    event = {"type": "CUSTOM", "name": "on_interrupt", "value": value, "rawEvent": {"id": "i-1"}}
+    outputs = run_of(*called("d", "delete_file"), event)
+    assert not calls(outputs), "the call is the graph's to run"
+    assert text(outputs) == expected
+    assert items(outputs)[-1]["interrupted"] == {
+        "threadId": "t",
+        "interrupts": [{"id": "i-1", "reason": "langgraph:interrupt", **kept}],
+    }
 
 
 def test_a_cancelled_run_is_cut_and_hands_out_no_call() -> None:

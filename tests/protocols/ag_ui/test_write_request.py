@@ -238,6 +238,15 @@ def test_an_answered_question_stands_in_later_turns_as_the_result_of_its_call() 
     assert "resume" not in written(asking(*later)).body
 
 
+def test_a_call_that_is_said_again_after_the_answer_stands_once() -> None:
+    done = {"message": {"role": "tool", "id": "of-d", "toolCallId": "d", "content": "deleted"}}
+    again = {"call": {"id": "d", "name": "delete_file", "arguments": "{}"}}
+    answer = ChatMessage.assistant([carrying(again, done), TextPart("Done.")])
+    said = messages_of(*asking(ChatMessage.user("Yes."), answer, ChatMessage.user("Fine")))
+    assert [one["role"] for one in said] == ["user", "assistant", "tool", "assistant", "user"]
+    assert said[2]["content"] == "deleted"
+
+
 def test_a_question_that_nobody_answered_stops_nothing() -> None:
     later = (ChatMessage.user("What?"), ChatMessage.assistant("Something else."), ChatMessage.user("Fine"))
     said = messages_of(*asking(*later))
@@ -268,6 +277,16 @@ REPLIES: dict[str, tuple[dict[str, Any], str, Any]] = {
     "a number": ({"reason": "x", "responseSchema": {"type": "integer"}}, "7", 7),
     "one field": ({"reason": "x", "responseSchema": SIZE}, "7", {"size": 7}),
     "an object": ({"reason": "x", "responseSchema": SIZE}, '{"size": 7}', {"size": 7}),
+    "allowed actions": (
+        {"reason": "x", "decisions": 2},
+        "yes",
+        {"decisions": [{"type": "approve"}, {"type": "approve"}]},
+    ),
+    "a refused action": (
+        {"reason": "x", "decisions": 1},
+        "not now",
+        {"decisions": [{"type": "reject", "message": "not now"}]},
+    ),
     "a choice": ({"reason": "x", "responseSchema": {"enum": ["Red", "Blue"]}}, "blue", "Blue"),
 }
 

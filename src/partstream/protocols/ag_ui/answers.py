@@ -93,6 +93,10 @@ class Answer:
         """Whether a call of this answer has its result."""
         return any(call_id in one.results for one in self._steps)
 
+    def waits_for(self, call_id: str) -> bool:
+        """Whether a call of this answer still lacks its result."""
+        return any(call_id in one.calls and call_id not in one.results for one in self._steps)
+
     def messages(self, waits: Collection[str | None]) -> list[_Wire]:
         """The messages.
 
@@ -121,6 +125,7 @@ class Answer:
         step = self._steps[-1]
         if step.calls and step.results:
             step = self._next()
+            value = value.lstrip("\n")  # which parts it, for people, from what was said before the calls
         if self._goes_on and step.texts:
             step.texts[-1] += value
         else:
@@ -173,7 +178,8 @@ class Answer:
     def _inner_call(self, item: Mapping[str, Any]) -> None:
         call = mapping(item, CALL)
         call_id = identifier(call, "id")
-        if call_id is not None:
+        # A run that goes on after a question may say its call again: it is the one that waited for the answer.
+        if call_id is not None and not any(one.waits_for(call_id) for one in self._before):
             wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")))
             if encrypted := identifier(call, ENCRYPTED):
                 wire[ENCRYPTED] = encrypted

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.inner_activity import shown_call
 from partstream.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
+from partstream.protocols.ag_ui.custom_interrupts import actions_of, decisions, message_of
 from partstream.protocols.fields import identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from partstream.protocols.ag_ui.tool_calls import ToolCalls
-    from partstream.protocols.fields import Wire
+from partstream.protocols.fields import Wire
 
 __all__ = ["interrupted_fields", "question", "resume_entries"]
 
@@ -26,6 +27,9 @@ _APPROVED: Final = "approved"
 _REASON: Final = "reason"
 _TOOL_CALL: Final = "tool_call"
 _CONFIRMATION: Final = "confirmation"
+_DECISIONS: Final = "decisions"
+"""How many calls a middleware for approvals asks about; beside the fields of the wire."""
+_MOST_DECISIONS: Final = 100
 _MOST_SCHEMA: Final = 4_000
 _MOST_NAMES: Final = 10
 _YES: Final = frozenset(
@@ -72,10 +76,11 @@ def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str,
 
 def _asked(interrupt: Wire, calls: ToolCalls) -> str:
     call = calls.shown(identifier(interrupt, "toolCallId"))
-    message = identifier(interrupt, "message")
-    if call is None:
+    message = identifier(interrupt, "message") or message_of(interrupt)
+    wanted = actions_of(interrupt) or ([] if call is None else [call])
+    if not wanted:
         return message or f"The agent waits for an answer: {identifier(interrupt, _REASON) or 'it gives no reason'}."
-    shown = f"The agent wants to run `{shown_call(call).replace('`', chr(39))}`."
+    shown = "\n\n".join(f"The agent wants to run `{shown_call(one).replace('`', chr(39))}`." for one in wanted)
     return f"{message}\n\n{shown}" if message else shown
 
 
@@ -102,6 +107,7 @@ def _kept(interrupt: Wire) -> dict[str, Any]:
         "toolCallId": identifier(interrupt, "toolCallId"),
         _REASON: identifier(interrupt, _REASON),
         "responseSchema": schema or None,
+        _DECISIONS: len(actions_of(interrupt)) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -111,6 +117,8 @@ def _kept(interrupt: Wire) -> dict[str, Any]:
 
 def _wants_approval(interrupt: Mapping[str, Any]) -> bool:
     schema = mapping(interrupt, "responseSchema")
+    if _DECISIONS in interrupt or actions_of(dict(interrupt)):
+        return True
     if not schema:
         return identifier(interrupt, _REASON) in {_TOOL_CALL, _CONFIRMATION}
     return schema.get("type") == "boolean" or _APPROVED in mapping(schema, "properties")
@@ -118,6 +126,8 @@ def _wants_approval(interrupt: Mapping[str, Any]) -> bool:
 
 def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
     schema = mapping(interrupt, "responseSchema")
+    if isinstance(count := interrupt.get(_DECISIONS), int):
+        return decisions(min(count, _MOST_DECISIONS), said, is_yes=is_yes)
     if isinstance(value := _object_in(said), dict) and schema.get("type") == "object":
         return value
     if not _wants_approval(interrupt):

@@ -19,6 +19,7 @@ from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unm
 from partstream.protocols.adapter import Adapter
 from partstream.protocols.ag_ui.carried_items import ENCRYPTED, INTERRUPTED, TOOL_CALL_ID
 from partstream.protocols.ag_ui.carrying import Carrying
+from partstream.protocols.ag_ui.custom_interrupts import ON_INTERRUPT, interrupt_of
 from partstream.protocols.ag_ui.ending import CANCELLED, INTERRUPT, Ending
 from partstream.protocols.ag_ui.errors import ERRORS, failure_of
 from partstream.protocols.ag_ui.interrupts import interrupted_fields, question
@@ -56,6 +57,7 @@ class AGUIStream(Adapter):
         self._last_words = LastWords()
         self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._steps, self._last_words)
         self._sub_agents: dict[str, str] = {}
+        self._custom_interrupts: list[Wire] = []
         self._counted: set[str] = set()
 
     @property
@@ -137,7 +139,7 @@ class AGUIStream(Adapter):
         self._ending.read(event, self._steps.number)
         self._last_words.result = event.get("result")
         outcome = mapping(event, "outcome")
-        interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else []
+        interrupts = objects(outcome, "interrupts") if self._ending.word == INTERRUPT else self._custom_interrupts
         self._thinking.settle()
         if interrupts:
             self._ask(interrupts, outputs)
@@ -229,6 +231,7 @@ class AGUIStream(Adapter):
 
     def _snapshot(self, event: Wire, _outputs: _Outputs) -> None:
         self._last_words.read_snapshot(event)
+        self._calls.read_snapshot(event)
 
     def _count(self, event: Wire, outputs: _Outputs) -> None:
         """Counts what has no part, once for each name: an agent may say its state after every token."""
@@ -237,6 +240,12 @@ class AGUIStream(Adapter):
         if name not in self._counted:
             self._counted.add(name)
             outputs.append(Unmapped(name, event))
+
+    def _custom(self, event: Wire, outputs: _Outputs) -> None:
+        if event.get("name") == ON_INTERRUPT:
+            self._custom_interrupts.append(interrupt_of(event))
+        else:
+            self._count(event, outputs)
 
     def _nothing(self, _event: Wire, _outputs: _Outputs) -> None:
         """Takes an event that adds nothing to those around it."""
@@ -291,7 +300,7 @@ EVENTS: Final[dict[str, Row]] = {
     "ACTIVITY_SNAPSHOT": Row(_REPORT, AGUIStream._count),
     "ACTIVITY_DELTA": Row(_REPORT, AGUIStream._count),
     "RAW": Row(_REPORT, AGUIStream._count),
-    "CUSTOM": Row(_REPORT, AGUIStream._count),
+    "CUSTOM": Row(_REPORT, AGUIStream._custom),
     "STEP_STARTED": Row(EventKind.SILENT, AGUIStream._nothing),
     "STEP_FINISHED": Row(EventKind.SILENT, AGUIStream._nothing),
     "RUN_FINISHED": Row(EventKind.TERMINAL, AGUIStream._finish),

@@ -17,7 +17,7 @@ from partstream.outputs import Unmapped
 from partstream.parts import tool_call_part
 from partstream.protocols.ag_ui.carried_items import CALL, ENCRYPTED, MESSAGE, PARENT, TOOL_CALL_ID
 from partstream.protocols.call_arguments import read_arguments
-from partstream.protocols.fields import identifier, text
+from partstream.protocols.fields import identifier, mapping, objects, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -148,6 +148,33 @@ class ToolCalls:
         self._carrying.add({MESSAGE: message | {"content": self._carrying.budget.take(said)}})
         self._steps.ended()
 
+    def read_snapshot(self, event: Wire) -> None:
+        """Takes the whole conversation as the agent sees it: the calls without a result in what it has said last.
+
+        LangGraph's server streams calls of models that stream, and loses arguments that come with the name of a call.
+        The snapshot at the end of its run has all of them (ag-ui-langgraph 0.0.47).
+        """
+        said: dict[str, Wire] = {}
+        for message in objects(event, "messages"):
+            role = identifier(message, "role")
+            if role == "user":
+                said = {}
+            elif role == "tool":
+                said.pop(identifier(message, TOOL_CALL_ID) or "", None)
+            said |= {text(call, "id"): call | {PARENT: message.get("id")} for call in objects(message, "toolCalls")}
+        for call_id, wire in said.items():
+            self._correct(call_id, wire)
+
+    def _correct(self, call_id: str, wire: Wire) -> None:
+        function = mapping(wire, "function")
+        if not call_id or call_id in self._over:
+            return
+        call = self._calls.setdefault(
+            call_id, _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self._steps.number)
+        )
+        if read_arguments(call.arguments or None) is None:
+            call.pieces = [text(function, "arguments")]
+
     def encrypted(self, call_id: str, value: str) -> bool:
         """Takes the opaque value of a call; returns whether there is such a call."""
         call = self._calls.get(call_id)
@@ -202,7 +229,8 @@ class ToolCalls:
         self._count(calls.values(), "of a run that broke off", outputs)
 
     def _carry(self, call: _Call, *, waits: bool = False) -> None:
-        wire = {"id": call.call_id, "name": call.name or "", "arguments": call.arguments or "{}"}
+        arguments = call.arguments if read_arguments(call.arguments or None) is not None else "{}"
+        wire = {"id": call.call_id, "name": call.name or "", "arguments": arguments}
         if call.encrypted:
             wire[ENCRYPTED] = call.encrypted
         self._carrying.add({CALL: wire, PARENT: call.parent, TOOL_CALL_ID: call.call_id if waits else None})
