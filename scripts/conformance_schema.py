@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from partstream.conformance.report_schema import report_schema
+from partstream.conformance.report_schema import report_json_schema
 
 __all__ = ["conformance_schema"]
 
 
 def conformance_schema() -> str:
     """The content of docs/conformance-report.schema.json."""
-    return json.dumps(report_schema(), indent=2) + "\n"
+    return json.dumps(report_json_schema(), indent=2) + "\n"

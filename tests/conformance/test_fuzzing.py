@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from mutants import MUTANTS
 from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, plays, within
 
 from partstream.conformance.exercises import Exercise, Relation
@@ -86,6 +87,16 @@ def test_a_fault_is_found_by_generated_conversations_and_its_smallest_one_is_kep
     assert len(kept["answers"][0]["events"]) == 4
     assert results.transcripts[failed.transcript].to_json()["answers"] == kept["answers"]
     assert [check.id for check in results.checks] == [*GENERATED_CHECKS]
+
+
+@pytest.mark.parametrize(
+    "rule", ["part.known-class", "stream.generation-order", "stream.visible-part", "cancellation.nothing-after"]
+)
+def test_a_mutant_is_found_and_made_as_small_as_a_few_events(rule: str):
+    settings = FuzzSettings(seconds=20, examples=12, seed=1)
+    failures = within(plays(MUTANTS[rule]), lambda tested: fuzz(tested, settings)).failures
+    assert failures[rule].exercise.size <= 3
+    assert not failures[rule].is_flaky
 
 
 def test_a_provider_that_keeps_all_passes_and_what_no_conversation_shows_is_not_judged(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, NASTY, check, report
 
-from partstream.conformance.matrix_page import matrix_page
+from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.report_files import ReportFileError, read_report
 from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
@@ -42,7 +42,7 @@ class _Page(HTMLParser):
             self.links[self._link] = data
 
 
-PAGE = matrix_page([EVERYTHING, KEPT])
+PAGE = matrix_html([EVERYTHING, KEPT])
 READ = _Page(PAGE)
 IDS = {attributes["id"] for _, attributes in READ.elements if "id" in attributes}
 
@@ -91,7 +91,7 @@ def test_a_check_that_a_target_did_not_run_is_named_so():
 
 
 def test_the_transcript_marks_the_part_that_broke_the_promise():
-    text = matrix_page([report(FAILED)])
+    text = matrix_html([report(FAILED)])
     marked = re.findall(r"<mark>(.*?)</mark>", text)
     assert len(marked) == 1
     assert "part 1" in marked[0]
@@ -142,6 +142,6 @@ def test_a_file_that_is_no_report_is_refused_with_the_place(tmp_path: Path, text
 def test_a_kept_report_is_read(tmp_path: Path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(report(check(Verdict.PASSED), report="1")))
-    assert matrix_page([read_report(path)]).startswith("<!doctype html>")
+    assert matrix_html([read_report(path)]).startswith("<!doctype html>")
     with pytest.raises(ReportFileError, match="No such file"):
         read_report(tmp_path / "b.json")

@@ -9,7 +9,7 @@ from report_samples import EVERYTHING
 from scripted_targets import CallsTwice, plays
 
 from partstream.conformance import run
-from partstream.conformance.report_schema import report_schema
+from partstream.conformance.report_schema import report_json_schema
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -51,7 +51,7 @@ def told() -> dict[str, Any]:
 
 
 def test_a_real_report_is_valid_and_has_no_field_that_the_schema_does_not_name(told: dict[str, Any]):
-    schema = report_schema()
+    schema = report_json_schema()
     assert _wrong(told, schema) == []
     assert set(told) == set(schema["properties"])
     assert {name for check in told["checks"] for name in check} == set(
@@ -69,4 +69,4 @@ def test_a_real_report_is_valid_and_has_no_field_that_the_schema_does_not_name(t
     ],
 )
 def test_what_is_no_report_is_not_valid(told: dict[str, Any], change: dict[str, Any], place: str):
-    assert _wrong({**told, **change}, report_schema()) == [place]
+    assert _wrong({**told, **change}, report_json_schema()) == [place]

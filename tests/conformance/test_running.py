@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,12 @@ def test_a_target_that_cannot_start_is_not_usable_and_says_why(tmp_path):
         conform(str(broken))
     with pytest.raises(UnusableTargetError, match="no such file"):
         conform(str(tmp_path / "missing.py"))
+
+
+def test_every_name_of_the_package_is_what_its_module_has_whatever_was_imported_before():
+    from partstream import conformance
+
+    for _ in range(2):
+        for name, module in conformance._MODULES.items():
+            assert getattr(conformance, name) is getattr(import_module(module), name)
+    assert sorted(conformance.__all__) == sorted(conformance._MODULES)

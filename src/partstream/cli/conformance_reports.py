@@ -25,7 +25,7 @@ from partstream.conformance.generated_run import Opening, replay, search, with_m
 from partstream.conformance.junit import junit_xml
 from partstream.conformance.kept_failures import FOLDER
 from partstream.conformance.markdown import markdown_summary
-from partstream.conformance.matrix_page import matrix_page
+from partstream.conformance.matrix_page import matrix_html
 from partstream.conformance.report_files import read_report
 from partstream.conformance.secrets import redactor_of, secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
@@ -107,7 +107,7 @@ def matrix_of(files: Sequence[str]) -> str:
     """
     if not files:
         raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
-    return matrix_page([read_report(Path(file)) for file in files])
+    return matrix_html([read_report(Path(file)) for file in files])
 
 
 def secrets_of_command(target: str, key_env: str | None) -> Redactor:

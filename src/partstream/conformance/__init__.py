@@ -21,53 +21,118 @@ if TYPE_CHECKING:
         recorded_answer,
         recorded_answer_sync,
     )
+    from partstream.conformance.badge import badge_json, badge_svg
+    from partstream.conformance.baseline import Baseline, BaselineError, StaleEntry, baseline_text, read_baseline
     from partstream.conformance.capabilities import Capabilities, Way
     from partstream.conformance.driving import Limits
+    from partstream.conformance.exercises import Exercise, Relation
+    from partstream.conformance.finishing import with_baseline, with_generated, without_secrets
+    from partstream.conformance.fuzzing import FuzzSettings
+    from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
+    from partstream.conformance.junit import junit_xml
+    from partstream.conformance.kept_failures import FailureFileError, read_failure
+    from partstream.conformance.markdown import markdown_summary
+    from partstream.conformance.matrix_page import matrix_html
     from partstream.conformance.report import Report
+    from partstream.conformance.report_files import ReportFileError, read_report
+    from partstream.conformance.report_schema import report_json_schema
     from partstream.conformance.running import run
     from partstream.conformance.scripts import Script, ScriptedAnswer
+    from partstream.conformance.secrets import secrets_of
     from partstream.conformance.targets.target import Target, UnusableTargetError
     from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 
 __all__ = [
+    "Baseline",
+    "BaselineError",
     "Blame",
     "BrokenContractError",
     "Capabilities",
     "CheckResult",
+    "Exercise",
+    "FailureFileError",
+    "FuzzSettings",
     "Limits",
+    "Opening",
+    "Relation",
     "Report",
+    "ReportFileError",
     "Script",
     "ScriptedAnswer",
+    "StaleEntry",
     "Target",
     "Transcript",
     "UnusableTargetError",
     "Verdict",
     "Way",
     "assert_contract",
+    "badge_json",
+    "badge_svg",
+    "baseline_text",
+    "junit_xml",
+    "markdown_summary",
+    "matrix_html",
+    "read_baseline",
+    "read_failure",
+    "read_report",
     "recorded_answer",
     "recorded_answer_sync",
+    "replay",
+    "report_json_schema",
     "run",
+    "search",
+    "secrets_of",
+    "with_baseline",
+    "with_generated",
+    "with_minimal_failures",
+    "without_secrets",
 ]
 
 _MODULES: Final = {
+    "Baseline": "partstream.conformance.baseline",
+    "BaselineError": "partstream.conformance.baseline",
     "Blame": "partstream.conformance.verdicts",
     "BrokenContractError": "partstream.conformance.assertions",
     "Capabilities": "partstream.conformance.capabilities",
     "CheckResult": "partstream.conformance.verdicts",
+    "Exercise": "partstream.conformance.exercises",
+    "FailureFileError": "partstream.conformance.kept_failures",
+    "FuzzSettings": "partstream.conformance.fuzzing",
     "Limits": "partstream.conformance.driving",
+    "Opening": "partstream.conformance.generated_run",
+    "Relation": "partstream.conformance.exercises",
     "Report": "partstream.conformance.report",
+    "ReportFileError": "partstream.conformance.report_files",
     "Script": "partstream.conformance.scripts",
     "ScriptedAnswer": "partstream.conformance.scripts",
+    "StaleEntry": "partstream.conformance.baseline",
     "Target": "partstream.conformance.targets.target",
     "Transcript": "partstream.conformance.transcript",
     "UnusableTargetError": "partstream.conformance.targets.target",
     "Verdict": "partstream.conformance.verdicts",
     "Way": "partstream.conformance.capabilities",
     "assert_contract": "partstream.conformance.assertions",
+    "badge_json": "partstream.conformance.badge",
+    "badge_svg": "partstream.conformance.badge",
+    "baseline_text": "partstream.conformance.baseline",
+    "junit_xml": "partstream.conformance.junit",
+    "markdown_summary": "partstream.conformance.markdown",
+    "matrix_html": "partstream.conformance.matrix_page",
+    "read_baseline": "partstream.conformance.baseline",
+    "read_failure": "partstream.conformance.kept_failures",
+    "read_report": "partstream.conformance.report_files",
     "recorded_answer": "partstream.conformance.assertions",
     "recorded_answer_sync": "partstream.conformance.assertions",
+    "replay": "partstream.conformance.generated_run",
+    "report_json_schema": "partstream.conformance.report_schema",
     "run": "partstream.conformance.running",
+    "search": "partstream.conformance.generated_run",
+    "secrets_of": "partstream.conformance.secrets",
+    "with_baseline": "partstream.conformance.finishing",
+    "with_generated": "partstream.conformance.finishing",
+    "with_minimal_failures": "partstream.conformance.generated_run",
+    "without_secrets": "partstream.conformance.finishing",
 }
 
 

@@ -20,7 +20,7 @@ from partstream.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["matrix_page"]
+__all__ = ["matrix_html"]
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --shade: #8881; }
@@ -89,7 +89,7 @@ class _Column:
         return f"t{self.number}-{hashlib.sha256(check_id.encode()).hexdigest()[:12]}"
 
 
-def matrix_page(reports: Sequence[Mapping[str, Any]]) -> str:
+def matrix_html(reports: Sequence[Mapping[str, Any]]) -> str:
     """The page for these reports, in their order.
 
     Args:

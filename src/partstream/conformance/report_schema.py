@@ -12,14 +12,14 @@ from partstream.conformance.transcript import TRANSCRIPT_VERSION
 from partstream.conformance.verdicts import Blame, Verdict
 from partstream.contract import Level
 
-__all__ = ["report_schema"]
+__all__ = ["report_json_schema"]
 
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "number"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
 
 
-def report_schema() -> dict[str, Any]:
+def report_json_schema() -> dict[str, Any]:
     """The schema, in JSON Schema 2020-12."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
