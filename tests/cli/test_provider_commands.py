@@ -199,7 +199,10 @@ def test_a_provider_that_does_not_end_is_not_waited_for(
 
 def test_an_answer_that_goes_on_and_on_is_stopped(tmp_path: Path):
     file = tmp_path / "file.py"
-    endless = "@chat_model\nasync def m(messages, options):\n    while True:\n        yield 'on and '\n"
+    endless = (
+        "import asyncio\n@chat_model\nasync def m(messages, options):\n"
+        "    while True:\n        yield 'on and '\n        await asyncio.sleep(0)\n"
+    )
     file.write_text(HEAD + endless)
 
     async def test() -> None:
