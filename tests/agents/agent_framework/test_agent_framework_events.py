@@ -173,6 +173,13 @@ def test_pieces_of_the_usage_of_one_request_add_up() -> None:
     assert of(StepUsage, events.end()) == [StepUsage(Usage(10, 5))]
 
 
+def test_the_text_of_each_step_is_a_paragraph() -> None:
+    events = RunEvents()
+    first = update(Content.from_text("I look."), call("c1", "look"), usage(10, 5))
+    outputs = read(events, first, result("c1", "found"), *(update(Content.from_text(one)) for one in ("It is ", "x.")))
+    assert "".join(one.value for one in of(TextPart, outputs)) == "I look.\n\nIt is x."
+
+
 def test_text_that_comes_whole_once_more_is_shown_once() -> None:
     whole = replacing(Content.from_text("Hello you"))
     assert read(RunEvents(), update(Content.from_text("Hello")), update(whole)) == [TextPart("Hello"), TextPart(" you")]

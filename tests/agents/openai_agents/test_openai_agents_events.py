@@ -75,7 +75,7 @@ def test_the_text_of_each_inner_response_is_text_and_the_finish_is_that_of_the_l
     events = RunEvents()
     outputs = read(events, agent("A"), *response(message("One")), *response(message("Two")))
     outputs += events.end(RunEnd(final_output="Two"))
-    assert [output.value for output in outputs if isinstance(output, TextPart)] == ["One", "Two"]
+    assert [output.value for output in outputs if isinstance(output, TextPart)] == ["One", "\n\n", "Two"]
     assert kinds(outputs).count(Finish) == 1
     assert (outputs[-1].outcome, outputs[-1].reason.unified) == (Outcome.COMPLETED, UnifiedFinishReason.STOP)
     assert outputs[-1].response_id == "resp_1"
@@ -195,7 +195,7 @@ def test_held_text_that_is_not_the_result_is_text_after_all() -> None:
     [
         ((), "The tool's own words", ["The tool's own words"]),
         ((message("Hello"),), "Hello", []),
-        ((message("I look."), call("c1", "lookup")), "found", ["found"]),
+        ((message("I look."), call("c1", "lookup")), "found", ["\n\n", "found"]),
         ((), None, []),
     ],
     ids=["said by no response", "said by the last response", "said by a tool at which the run stops", "nothing"],

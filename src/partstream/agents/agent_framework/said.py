@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partstream.agents.outputs import ResultObject
+from partstream.agents.paragraphs import Paragraphs
 from partstream.json_codec import JSONDecodeError, loads
 from partstream.parts import TextPart, ThinkingPart
 from partstream.protocols.citations import markdown_link
@@ -30,6 +31,7 @@ class Said:
         self._text = ""
         self._thinking = ""
         self._sources: set[str] = set()
+        self._paragraphs = Paragraphs()
 
     def text(self, content: Any) -> list[AgentOutput]:
         """Takes a piece of text, or all of it once more: what was shown cannot be taken back."""
@@ -37,7 +39,7 @@ class Said:
         self._text += new
         if self._is_structured:
             return []
-        return [*([TextPart(new)] if new else []), *self._links(content.annotations or ())]
+        return [*self._paragraphs.of(new), *self._links(content.annotations or ())]
 
     def thinking(self, content: Any) -> list[AgentOutput]:
         """Takes a piece of thinking. What a server wants back of it is in the state of the run."""
@@ -48,7 +50,9 @@ class Said:
     def end_step(self) -> list[AgentOutput]:
         """Another response follows: the held text was not the result."""
         held, self._text, self._thinking = self._text, "", ""
-        return [TextPart(held)] if held and self._is_structured else []
+        outputs: list[AgentOutput] = [*self._paragraphs.of(held)] if self._is_structured else []
+        self._paragraphs.begin_step()
+        return outputs
 
     def end(self) -> list[AgentOutput]:
         """The run is over: the held text is its result."""
@@ -57,7 +61,7 @@ class Said:
         try:
             return [ResultObject(loads(self._text))]
         except JSONDecodeError:
-            return [TextPart(self._text)]
+            return [*self._paragraphs.of(self._text)]
 
     def _links(self, annotations: Any) -> list[AgentOutput]:
         parts: list[AgentOutput] = []

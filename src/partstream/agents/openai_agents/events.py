@@ -22,7 +22,7 @@ from partstream.agents.outputs import (
 )
 from partstream.errors import ToolArgumentsError
 from partstream.outputs import Finish, Outcome, Unmapped
-from partstream.parts import TextPart, ToolCallPart
+from partstream.parts import ToolCallPart
 from partstream.usage import FinishReason, UnifiedFinishReason
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class RunEvents:
             self._responses.discard()
             return [ResultObject(value)]
         outputs = self._responses.release()
-        return [*outputs, TextPart(value)] if value and not self._responses.is_answered else outputs
+        return [*outputs, *self._responses.result(value)] if value and not self._responses.is_answered else outputs
 
     def _finish(self, reason: FinishReason | None = None) -> Finish:
         last = self._responses.finish

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.openai_agents.step_usages import StepUsages
 from partstream.agents.openai_agents.wire import open_response
+from partstream.agents.paragraphs import Paragraphs
 from partstream.outputs import Finish, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 
@@ -41,6 +42,7 @@ class InnerResponses:
         self.is_structured = False
         self._stream: ResponseStream | None = None
         self._held: list[str] = []
+        self._paragraphs = Paragraphs()
         self._speaks = False
         self._calls = False
 
@@ -64,7 +66,7 @@ class InnerResponses:
     def release(self) -> list[AgentOutput]:
         """The held text, which is not the result of the run after all."""
         held, self._held = "".join(self._held), []
-        return [TextPart(held)] if held else []
+        return [*self._paragraphs.of(held)]
 
     def discard(self) -> None:
         """Forgets the held text, because the result of the run says the same."""
@@ -73,6 +75,7 @@ class InnerResponses:
     def _begin(self) -> ResponseStream:
         self.step += 1
         self._speaks = self._calls = False
+        self._paragraphs.begin_step()
         self._stream = open_response()
         return self._stream
 
@@ -100,7 +103,12 @@ class InnerResponses:
         if self.is_structured:
             self._held.append(part.value)
             return []
-        return [part]
+        return [*self._paragraphs.of(part.value)]
+
+    def result(self, text: str) -> list[AgentOutput]:
+        """The parts of a result that no response said: a paragraph of its own."""
+        self._paragraphs.begin_step()
+        return [*self._paragraphs.of(text)]
 
 
 def _is_of_hosted_tool(event: Mapping[str, Any]) -> bool:
