@@ -8,6 +8,7 @@ import pytest
 from partstream import TextPart, ThinkingPart
 from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepUsage
 from partstream.agents.pydantic_ai.events import EventReader
+from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.usage import UnifiedFinishReason
 
@@ -45,8 +46,11 @@ def usage(given: int, answered: int, **more: Any) -> Any:
     return Of(input_tokens=given, output_tokens=answered, **counts)
 
 
-def response(reason: str | None = "stop", *, tokens: Any = None) -> Any:
+def response(reason: str | None = "stop", *, tokens: Any = None, server: str | None = None, said: Any = None) -> Any:
     return Of(
+        parts=[text("x")],
+        provider_name=server,
+        provider_details=said,
         kind="response",
         usage=tokens or usage(10, 5),
         finish_reason=reason,
@@ -260,6 +264,23 @@ def test_finish_reasons_are_unified(raw: str | None, outcome: Outcome, unified: 
 
 def test_a_model_that_counts_no_tokens_has_said_nothing_of_them():
     assert not [one for one in read(result(None, response(tokens=usage(0, 0)))) if isinstance(one, StepUsage)]
+
+
+@pytest.mark.parametrize(
+    ("last", "is_cut"),
+    [
+        (response("stop", tokens=usage(0, 0), server="openai"), True),
+        (response(None, tokens=usage(0, 0), server="openai", said={}), True),
+        (response("stop", tokens=usage(0, 0), server="openai", said={"finish_reason": "stop"}), False),
+        (response("stop", tokens=usage(9, 1), server="openai"), False),
+        (response(None, tokens=usage(0, 0)), False),
+    ],
+    ids=["a reason that the framework made up", "no reason", "a reason of the server", "tokens", "no server"],
+)
+def test_an_answer_without_the_end_that_servers_say_broke_off(last: Any, is_cut: bool):
+    finish = read(result("x", last))[-1]
+    assert (finish.outcome is Outcome.TRUNCATED) == is_cut
+    assert isinstance(finish.error, TruncatedStreamError) == is_cut
 
 
 def test_a_run_that_broke_off_has_no_end():

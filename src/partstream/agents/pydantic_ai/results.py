@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.outputs import AgentFile, ResultObject, StepUsage
+from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome
 from partstream.parts import text_part
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
@@ -117,6 +118,8 @@ def _usage(usage: Any) -> Usage | None:
 
 def _finish(response: Any) -> Finish:
     raw = response.finish_reason
+    if _broke_off(response):
+        return Finish(Outcome.TRUNCATED, error=TruncatedStreamError("ANSWERING"), model=response.model_name)
     unified = _REASONS.get(raw, UnifiedFinishReason.OTHER)
     return Finish(
         Outcome.INCOMPLETE if raw and unified in _CUT else Outcome.COMPLETED,
@@ -124,3 +127,15 @@ def _finish(response: Any) -> Finish:
         response_id=response.provider_response_id,
         model=response.model_name,
     )
+
+
+def _broke_off(response: Any) -> bool:
+    """Whether the answer of a model server ended without its end.
+
+    The clients of model servers take the end of the bytes for the end of the answer, and the framework says `stop` in
+    place of a reason that never came (observed with 2.68 over Chat Completions and Responses). What a server has said
+    itself stands in `provider_details`; a server that says neither that nor a token has not come to the end.
+    """
+    said = (response.provider_details or {}).get("finish_reason")
+    has_calls = any(part.part_kind == "tool-call" for part in response.parts)
+    return response.provider_name is not None and not said and not has_calls and _usage(response.usage) is None
