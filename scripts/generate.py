@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from client_pages import client_pages
 from clients_page import clients_page
 from configuration_page import configuration_page
+from conformance_kit_page import conformance_kit_page
 from conformance_page import conformance_page
 from conformance_schema import conformance_schema
 from contract_page import contract_page
@@ -38,6 +39,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,
+    "docs/conformance-kit.md": conformance_kit_page,
     "docs/conformance.md": conformance_page,
     "docs/conformance-report.schema.json": conformance_schema,
     "docs/contract.md": contract_page,

@@ -5,11 +5,19 @@ A mutant stands in :data:`MUTANTS` under the id of its promise. A check without 
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import count
 
+from partstream import GatewayConfiguration, GatewayProvider
+from partstream.cancellation import CancellationToken
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
 from partstream.errors import LanguageModelError
+from partstream.events import EventEmitter
+from partstream.messages import ChatMessage, RequestOptions
 from partstream.outputs import Finish, Outcome
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+
+_NUMBERS = count(1)
 
 MUTANTS: dict[str, type[ReferenceProvider]] = {}
 """The mutants by the promise that they break."""
@@ -277,3 +285,144 @@ class CountsAnything(ReferenceProvider):
 
     async def provide_token_count(self, model, text, token):
         return 100_000 - await super().provide_token_count(model, text, token)
+
+
+@mutant("models.same-twice")
+class ListsAnew(ReferenceProvider):
+    """Lists a model under another id each time."""
+
+    async def provide_language_model_chat_information(self, silent, token):
+        (model,) = await super().provide_language_model_chat_information(silent, token)
+        return [replace(model, id=f"model-{next(_NUMBERS)}")]
+
+
+@mutant("models.cancelled")
+class HangsWhenCancelled(ReferenceProvider):
+    """Waits for ever with a list that nobody wants any more."""
+
+    async def provide_language_model_chat_information(self, silent, token):
+        if token.is_cancellation_requested:
+            await asyncio.Event().wait()
+        return await super().provide_language_model_chat_information(silent, token)
+
+
+@mutant("models.no-change-event")
+class AnnouncesWhileListing(ReferenceProvider):
+    """Fires the event of changes inside the listing."""
+
+    def __init__(self, script):
+        super().__init__(script)
+        self._changes = EventEmitter()
+        self.on_did_change_language_model_chat_information = self._changes.event
+
+    async def provide_language_model_chat_information(self, silent, token):
+        self._changes.fire(None)
+        return await super().provide_language_model_chat_information(silent, token)
+
+
+# ---- what only a target with the kit behind it shows ----
+
+SANDWICHED: dict[str, type[GatewayProvider]] = {}
+"""Mutants of the provider of model servers, by the promise that they break."""
+
+
+def sandwiched(promise):
+    """Puts a class under the promise that it breaks."""
+
+    def put(broken):
+        SANDWICHED[promise] = broken
+        return broken
+
+    return put
+
+
+class _Asking(GatewayProvider):
+    """A provider of model servers that changes what it is asked."""
+
+    def __init__(self, upstream):
+        super().__init__(GatewayConfiguration(base_url=upstream, protocol="openresponses"))
+
+    def changed(self, part):
+        return part
+
+    def offered(self, options):
+        return options
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        asked = [ChatMessage(one.role, [self.changed(part) for part in one.content]) for one in messages]
+        await super().provide_language_model_chat_response(model, asked, self.offered(options), progress, token)
+
+
+@sandwiched("request.text-arrives")
+class SaysSomethingElse(_Asking):
+    """Sends another text."""
+
+    def changed(self, part):
+        return TextPart("Hello?") if isinstance(part, TextPart) else part
+
+
+@sandwiched("request.tools-arrive")
+class OffersNoTools(_Asking):
+    """Sends no tools."""
+
+    def offered(self, options):
+        return RequestOptions()
+
+
+@sandwiched("request.images-arrive")
+class SendsNoImages(_Asking):
+    """Sends a text in the place of an image."""
+
+    def changed(self, part):
+        return TextPart("[image]") if isinstance(part, DataPart) else part
+
+
+@sandwiched("request.results-arrive")
+class SendsEmptyResults(_Asking):
+    """Sends the results of tools without their content."""
+
+    def changed(self, part):
+        return ToolResultPart(part.call_id, ()) if isinstance(part, ToolResultPart) else part
+
+
+@sandwiched("text.as-received")
+class Collects(_Asking):
+    """Reports the answer when it is whole."""
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        held = []
+        later = _Changing(progress, lambda part: held.append(part) or [])
+        try:
+            await super().provide_language_model_chat_response(model, messages, options, later, token)
+        finally:
+            for part in held if not token.is_cancellation_requested else ():
+                progress.report(part)
+
+
+@sandwiched("cancellation.stops-upstream")
+class ReadsOn(_Asking):
+    """Goes on with the request that nobody waits for any more."""
+
+    def __init__(self, upstream):
+        super().__init__(upstream)
+        self._running = set()
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        until = _Changing(progress, lambda part: [] if token.is_cancellation_requested else [part])
+        until.finish = lambda finish: None
+        asked = super().provide_language_model_chat_response(model, messages, options, until, CancellationToken())
+        running = asyncio.create_task(asked)
+        self._running.add(running)
+        stopped = asyncio.Event()
+        token.on_cancellation_requested(stopped.set)
+        waiting = asyncio.create_task(stopped.wait())
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if running.done() and not token.is_cancellation_requested:
+            running.result()
+
+    async def aclose(self):
+        for running in self._running:
+            running.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await super().aclose()

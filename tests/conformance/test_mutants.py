@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
-from mutants import MUTANTS
+from mutants import MUTANTS, SANDWICHED
 
 from partstream.conformance import Limits, Verdict, run
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
+from partstream.conformance.requirement_sets import load
+from partstream.conformance.selection import check_ids
 from partstream.contract import RULES
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
@@ -29,8 +31,28 @@ def test_the_reference_provider_keeps_every_promise():
     assert {check.rule for check in report.checks if check.verdict is Verdict.PASSED} >= set(RULES)
 
 
-def test_every_rule_of_the_contract_has_a_mutant():
+def test_every_rule_of_the_contract_has_a_mutant_and_no_check_without_one_counts():
     assert set(RULES) <= set(MUTANTS)
+    assert {one.partition("/")[0] for one in load().checks} <= {*MUTANTS, *SANDWICHED}
+
+
+def test_a_check_that_counts_exists_for_ever():
+    assert load().checks <= {one for ids in check_ids().values() for one in ids}
+
+
+SELECTED = ("/text", "/one-call", "/image-input", "/tool-result-text", "/stall", "/cancel-in-text", "/truncated")
+
+
+@pytest.mark.parametrize("promise", SANDWICHED)
+def test_a_mutant_in_the_sandwich_is_caught_by_exactly_its_check(promise):
+    broken = SANDWICHED[promise]
+
+    def make(upstream):
+        return broken(upstream)
+
+    report = asyncio.run(run(make, select=SELECTED, limits=LIMITS))
+    caught = {check.rule for check in report.checks if check.verdict in BAD}
+    assert caught == {promise}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]
 
 
 @pytest.mark.parametrize("promise", MUTANTS)

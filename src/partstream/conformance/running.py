@@ -34,8 +34,8 @@ __all__ = ["run", "run_scenario"]
 
 _TRIES: Final = 3
 """How often a target that is told by the prompt alone is asked before a scenario counts as untestable."""
-_UPSTREAM_SECONDS: Final = 2.0
-"""How long the kit waits for the scripted upstream to see that the target has left."""
+_UPSTREAM_SHARE: Final = 0.2
+"""How long the kit waits for the scripted upstream to see that the target has left, as a share of the limit."""
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ async def run_scenario(
     judge = ScenarioResults(tested, slug, ids)
     try:
         if isinstance(row, Probe):
-            found = await row.ask(tested.session.provider(any_script()), tested.model)
+            found = await row.ask(tested.session.provider(any_script()), tested.model, tested.limits.answer_seconds)
             return judge.of_findings(found, _ms(began)), {}
         reason = _not_applicable(row, tested) or _not_drivable(row, tested)
         if reason is not None:
@@ -195,7 +195,7 @@ async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
     if upstream is not None:
         # A target that leaves is seen a moment later; one that does not is what a check is there to find.
         with suppress(TimeoutError):
-            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
+            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SHARE * tested.limits.answer_seconds)
         transcripts[0].upstream = upstream_replies(upstream, before, began)
     return transcripts
 

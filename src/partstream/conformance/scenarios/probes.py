@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["count_tokens", "list_models"]
 
-_LIST_SECONDS: Final = 10.0
 _BOUND: Final = 4
 """By how many tokens a longer text may have fewer: tokens join over the seam."""
 _TEXTS: Final = ("", "Hello", "Grüße, 你好, 👋", "\ud800", "a" * 10_000, "\x00\n\t", "<|endoftext|>")
 
 
 async def list_models(
-    provider: LanguageModelChatProvider, _: LanguageModelChatInformation
+    provider: LanguageModelChatProvider, _: LanguageModelChatInformation, seconds: float
 ) -> Mapping[str, list[Finding]]:
     """Lists the models twice, then with a cancelled token, and listens to the event of changes meanwhile."""
     changes: list[object] = []
@@ -33,14 +32,14 @@ async def list_models(
         name: [] for name in ("models.listed", "models.same-twice", "models.cancelled", "models.no-change-event")
     }
     try:
-        first, wrong = await _listed(provider)
+        first, wrong = await _listed(provider, seconds)
         findings["models.listed"] += wrong
-        again, _failed = await _listed(provider)
+        again, _failed = await _listed(provider, seconds)
         if [one.id for one in first] != [one.id for one in again]:
             findings["models.same-twice"].append(Finding(f"first {_ids(first)}, then {_ids(again)}"))
         if changes:
             findings["models.no-change-event"].append(Finding(f"the event fired {len(changes)} times"))
-        findings["models.cancelled"] += await _cancelled(provider)
+        findings["models.cancelled"] += await _cancelled(provider, seconds)
     finally:
         if subscription is not None:
             subscription.dispose()
@@ -48,13 +47,13 @@ async def list_models(
 
 
 async def _listed(
-    provider: LanguageModelChatProvider,
+    provider: LanguageModelChatProvider, seconds: float
 ) -> tuple[list[LanguageModelChatInformation], list[Finding]]:
     try:
-        async with asyncio.timeout(_LIST_SECONDS):
+        async with asyncio.timeout(seconds):
             models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
     except TimeoutError:
-        return [], [Finding(f"no list within {_LIST_SECONDS:g} seconds", is_environment=True)]
+        return [], [Finding(f"no list within {seconds:g} seconds", is_environment=True)]
     except Exception as error:
         return [], [Finding(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
@@ -62,14 +61,14 @@ async def _listed(
     return models, [Finding(f"the id {one!r} stands in the list {ids.count(one)} times") for one in twice]
 
 
-async def _cancelled(provider: LanguageModelChatProvider) -> list[Finding]:
+async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> list[Finding]:
     source = CancellationTokenSource()
     source.cancel()
     try:
-        async with asyncio.timeout(_LIST_SECONDS):
+        async with asyncio.timeout(seconds):
             await provider.provide_language_model_chat_information(True, source.token)
     except TimeoutError:
-        return [Finding(f"a cancelled list did not end within {_LIST_SECONDS:g} seconds")]
+        return [Finding(f"a cancelled list did not end within {seconds:g} seconds")]
     except Exception:
         return []  # a cancelled list may fail: nobody reads it
     return []
@@ -80,7 +79,7 @@ def _ids(models: list[LanguageModelChatInformation]) -> str:
 
 
 async def count_tokens(
-    provider: LanguageModelChatProvider, model: LanguageModelChatInformation
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, _: float
 ) -> Mapping[str, list[Finding]]:
     """Counts the tokens of texts and of a message, and of growing texts."""
     wrong: list[Finding] = []

@@ -60,9 +60,9 @@ class Scenario:
 
 
 ProbeFunction: TypeAlias = (
-    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation], Awaitable[Mapping[str, list[Finding]]]]"
+    "Callable[[LanguageModelChatProvider, LanguageModelChatInformation, float], Awaitable[Mapping[str, list[Finding]]]]"
 )
-"""Asks a provider something beside an answer, and returns the findings against each promise that it judges."""
+"""Asks a provider something beside an answer, within so many seconds, and returns the findings against each promise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,197 @@
+"""Makes the page of the conformance kit from its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from partstream.conformance.hints import HINTS
+from partstream.conformance.moves import MOVES
+from partstream.conformance.promises import KIT_PROMISES, PROMISES
+from partstream.conformance.scenarios import SCENARIOS, Scenario
+from partstream.conformance.selection import check_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["conformance_kit_page"]
+
+_HEAD: Final = """\
+# The conformance kit
+
+<!-- Made by scripts/conformance_kit_page.py from src/partstream/conformance. Change it there. -->
+
+The kit tests whether a provider or a model server keeps [the contract](contract.md), and shows the failing transcript
+where it does not. It shows defects, not their absence. [docs/conformance.md](conformance.md) has what it found.
+
+## In one minute
+
+```sh
+pip install partstream
+partstream conformance my_provider.py
+```
+
+A line for each scenario comes first, then every failure in full: the promise, what happened, the parts around it, what
+a person sees in VS Code, what is usually wrong, and the command that repeats it. The last line sums up:
+`Contract 1.0 kept: 118 checks passed, 58 not applicable, 96 not judged (0.4 s)`.
+
+In CI:
+
+```yaml
+jobs:
+  contract:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - run: pipx run partstream conformance my_provider.py --json report.json
+```
+
+The exit code is 0 if the contract is kept, 1 if it is broken, 2 if the target cannot be tested, and 3 if the kit itself
+failed.
+
+## What can be tested
+
+| target | how | driven by |
+| --- | --- | --- |
+| a provider in Python | `my_provider.py`, `my_provider.py:attribute`, `module:attribute` | the prompts of the kit |
+| a function that makes one of the parameter `upstream`, a base URL | `my_provider.py:make` | the sandwich |
+| a provider with a script of its own: `def conformance(script)` in its file | `my_provider.py` | the script |
+| a command that speaks the sidecar's protocol | `"my-sidecar" --stdio` | the sandwich |
+| a model server | `http://127.0.0.1:8080/v1 --protocol NAME` | the prompts of the kit |
+
+In the **sandwich** the kit is the model server behind the target and the consumer before it, so every scenario happens
+exactly, faults included, and both sides are compared. It takes one function:
+
+```python
+def make(upstream: str) -> LanguageModelChatProvider:
+    return MyProvider(base_url=upstream)
+```
+
+`--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
+variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and in the place of `{upstream}`.
+
+A target with a **script** of its own gets a `partstream.conformance.Script`; `script.answer_to(messages)` is the answer
+that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
+
+A target that has neither is told by the **prompt**. What it cannot be made to do is *not judged*, unless it has
+declared the ability: then it is *untestable* after three tries, which counts as failed. `--prompt SCENARIO=TEXT` says
+what makes this target call a tool; `--capability NAME` declares. The file of a provider can hold both:
+
+```python
+conformance = {"tool_calling": True, "prompts": {"one-call": "run get_weather"}}
+```
+
+A model server on another machine is asked only with `--allow-remote`: the run sends it prompts, which may cost money.
+The most answers that it is asked for are printed before, and `--max-requests` sets them. `--isolated` runs a provider
+in a process of its own.
+
+## With pytest
+
+The package brings a plugin. A test module, or a `conftest.py`, with this fixture has an item for each check, so `-k`,
+`-x` and xdist work as ever:
+
+```python
+import pytest
+
+
+@pytest.fixture(scope="session")
+def conformance_target():
+    return "my_provider.py"  # or a provider, or a function that makes one of `upstream` or `script`
+```
+
+`conformance_capabilities` and `conformance_baseline` are further fixtures; `pytest --partstream-target=my_provider.py`
+needs no file at all. What is not applicable or not judged is skipped with its reason; a broken SHOULD passes and says
+so.
+
+## In Python
+
+```python
+import asyncio
+from partstream.conformance import run
+
+report = asyncio.run(run("my_provider.py"))
+assert report.exit_code == 0, report.broken
+```
+
+## Verdicts
+
+| verdict | meaning | breaks the contract |
+| --- | --- | --- |
+| passed | The promise was kept, and there was something to judge. | no |
+| failed | A MUST is broken. | yes |
+| warning | A SHOULD is broken. | no |
+| untestable | The target declares the ability, and could not be made to show it, or did not end in time. | yes |
+| not applicable | The target does not declare the ability. | no |
+| not judged | The target cannot give what it takes to judge. | no |
+| error | The kit itself failed; its exit code is 3. | no |
+
+A failure blames the target, the kit, or the environment: a limit of time, a refused connection, a model without the
+ability. Every check has an id for ever, `<rule>/<scenario>`; the checks that count are frozen in a requirement set, so
+a new version of the kit fails nobody for what it did not ask before. Every promise has a mutant, a provider that breaks
+it alone, and exactly its check catches it (`tests/conformance/mutants.py`): a check that has not been seen to fail does
+not count.
+
+## Scenarios
+
+`partstream conformance --list` names them with their checks. `/text` selects the scenario `text` alone.
+
+"""
+
+_RULES: Final = """
+## Promises
+
+First the rules of the contract, then what the kit adds because it has both sides.
+
+"""
+
+_MOVES: Final = """
+## Moves
+
+A transcript holds what the consumer did as a list of moves, which can be repeated.
+
+"""
+
+
+def conformance_kit_page() -> str:
+    """The page in Markdown."""
+    scenarios = [
+        (f"`{slug}`", row.title, _driven(row) if isinstance(row, Scenario) else "any way", str(len(set(row.checks))))
+        for slug, row in SCENARIOS.items()
+    ]
+    return "".join(
+        (
+            _HEAD,
+            _table(("scenario", "what happens", "driven by", "checks"), scenarios),
+            _RULES,
+            *(_promise(one) for one in (*(one for one in PROMISES if one not in KIT_PROMISES), *KIT_PROMISES)),
+            _MOVES,
+            _table(("move", "what it does"), [(f"`{name}`", text) for name, text in MOVES.items()]),
+        )
+    )
+
+
+def _driven(row: Scenario) -> str:
+    ways = sorted(way.value for way in row.ways)
+    needs = ", ".join(sorted(one.value for one in row.needs))
+    way = "any way" if len(ways) == 3 else " or ".join(ways)
+    return f"{way}; needs {needs}" if needs else way
+
+
+def _promise(promise_id: str) -> str:
+    promise, hint = PROMISES[promise_id], HINTS[promise_id]
+    where = [slug for slug, ids in check_ids().items() if f"{promise_id}/{slug}" in ids]
+    section = "the kit's own" if promise.section == "kit" else f"section {promise.section}"
+    return (
+        f"### {promise_id}\n\n{promise.level.value}, {section}. {promise.text}\n\n"
+        f"- In VS Code, when broken: {hint.seen}\n"
+        f"- Provoked by: {_listed(where)}\n"
+        f"- Usually: {'; '.join(hint.causes)}\n\n"
+    )
+
+
+def _listed(slugs: Iterable[str]) -> str:
+    return ", ".join(f"`{slug}`" for slug in slugs)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
