@@ -1,5 +1,7 @@
 """The core of agents as models, proven with the agents of a framework that does not exist."""
 
+from pathlib import Path
+
 import pytest
 from made_up import MadeUp
 from scenarios import ModelScript, run_scenario, scenarios_for
@@ -27,3 +29,7 @@ def test_a_wrong_keyword_is_refused_with_what_is_meant(keywords, said):
     with pytest.raises(InvalidArgumentError) as refused:
         as_model(MadeUp().agent(ModelScript()), **keywords)
     assert str(refused.value).startswith(said)
+
+
+def test_no_folder_of_tests_stands_in_the_way_of_the_framework_that_it_is_called_like():
+    assert not list(Path(__file__).parent.rglob("__init__.py"))
