@@ -70,13 +70,26 @@ def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(
 def test_the_target_of_a_conftest_has_items_too_and_a_baseline_expects_failures(pytest_in, tmp_path):
     (tmp_path / "baseline.toml").write_text(
         '[expected]\n"tool-call.unique-call-id/one-call" = "issue 12"\n"tool-call.atomic/one-call" = "mended"\n'
+        '"thinking.string-id/one-call" = "of another rule"\n"text.utf-8/txet" = "of no scenario"\n'
     )
-    run = pytest_in("-k", "/one-call", conftest=TARGET + BASELINE)
+    run = pytest_in("-k", "/one-call or others/text", conftest=TARGET + BASELINE)
     assert run.returncode == 1
     assert "XFAIL conftest.py::tool-call.unique-call-id/one-call" in run.stdout
     assert "FAILED conftest.py::tool-call.atomic/one-call" in run.stdout
     assert "take it out of the baseline" in run.stdout
-    assert run.stdout.count("FAILED conftest.py") == 1
+    assert "FAILED conftest.py::others/one-call" in run.stdout
+    assert "thinking.string-id/one-call is not broken now: take it out of the baseline." in run.stdout
+    assert "text.utf-8/txet is no check of this version; did you mean text.utf-8/text?" in run.stdout
+    assert run.stdout.count("FAILED conftest.py") == 3
+
+
+def test_no_item_shows_a_key_of_the_environment(pytest_in, monkeypatch):
+    monkeypatch.setenv("SERVER_API_KEY", "c0ffee-1234567890")
+    leaking = TARGET.replace('"Let me look. "', '__import__("os").environ["SERVER_API_KEY"]')
+    run = pytest_in("-k", "unique-call-id/one-call", test_target=leaking)
+    assert run.returncode == 1
+    assert "text '***'" in run.stdout or 'text "***"' in run.stdout
+    assert "c0ffee" not in run.stdout
 
 
 def test_a_target_on_the_command_line_needs_no_test_file(pytest_in):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -11,10 +12,12 @@ import pytest
 
 from partstream.conformance.baseline import Baseline, read_baseline
 from partstream.conformance.driving import Limits
+from partstream.conformance.finishing import all_checks, without_secrets
 from partstream.conformance.hints import HINTS
 from partstream.conformance.opening import target_of
 from partstream.conformance.requirement_sets import load
 from partstream.conformance.running import run
+from partstream.conformance.secrets import redactor_of, secrets_of
 from partstream.conformance.selection import check_ids
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.transcript_lines import event_lines
@@ -105,7 +108,7 @@ def _check_of(collector: Any, slug: str, check_id: str) -> Any:
         report = _report(request.config, collector.nodeid, slug, conformance_target, conformance_capabilities)
         baseline = Baseline() if conformance_baseline is None else read_baseline(Path(conformance_baseline))
         if check_id.startswith(_OTHERS):
-            _judge_others(report, {one for ids in check_ids().values() for one in ids}, baseline)
+            _judge_others(report, slug, baseline)
         else:
             _judge(next(one for one in report.checks if one.id == check_id), report, baseline)
 
@@ -119,7 +122,9 @@ def _report(config: pytest.Config, owner: str, slug: str, target: Any, capabilit
     if key not in reports:
         limits = Limits(config.getoption("--partstream-seconds"))
         found = BaseURLTarget(target) if isinstance(target, str) and "://" in target else target_of(target)
-        reports[key] = asyncio.run(run(found, select=[f"/{slug}"], capabilities=capabilities, limits=limits))
+        report = asyncio.run(run(found, select=[f"/{slug}"], capabilities=capabilities, limits=limits))
+        words = [target] if isinstance(target, str) else []
+        reports[key] = without_secrets(report, redactor_of(secrets_of(command=words, environment=os.environ)))
     return reports[key]
 
 
@@ -144,10 +149,22 @@ def _judge(result: CheckResult, report: Report, baseline: Baseline) -> None:
             print(_told(result, report))  # noqa: T201 - pytest keeps it as the output of the item
 
 
-def _judge_others(report: Report, known: set[str], baseline: Baseline) -> None:
-    broken = [one for one in report.checks if one.id not in known and one.breaks and not baseline.apply(one).expected]
-    if broken:
-        raise BrokenPromiseError("\n\n".join(_told(one, report) for one in broken))
+def _judge_others(report: Report, slug: str, baseline: Baseline) -> None:
+    """Judges what no item of its own is about: rules that a scenario is not about, and entries of no check.
+
+    Raises:
+        BrokenPromiseError: Such a rule is broken, or such an entry of the baseline is stale.
+    """
+    scenarios = all_checks()
+    broken = [one for one in report.checks if one.id not in scenarios[slug] and one.breaks]
+    told = [_told(one, report) for one in broken if not baseline.apply(one).expected]
+    is_first = slug == next(iter(scenarios))
+    for stale in baseline.stale(report.checks, scenarios):
+        of = stale.id.partition("/")[2]
+        if (of == slug and stale.id not in scenarios[slug]) or (is_first and of not in scenarios):
+            told.append(stale.reason)
+    if told:
+        raise BrokenPromiseError("\n\n".join(told))
 
 
 def _told(result: CheckResult, report: Report) -> str:
@@ -166,4 +183,4 @@ def _told(result: CheckResult, report: Report) -> str:
     hint = HINTS.get(result.rule)
     if hint is not None:
         lines.append(f"{hint.seen} Often: {'; or '.join(hint.causes)}.")
-    return "\n".join(lines)
+    return report.redactor.redact("\n".join(lines))
