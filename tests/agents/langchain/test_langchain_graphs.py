@@ -1,6 +1,7 @@
 """Graphs of LangGraph as models: sub-graphs, questions, threads, results, and where the loop stops."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -15,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
-from scenarios import DELETED, FOUND, READ_FILE, Called, Chat, ModelScript, Step
+from scenarios import DELETED, FOUND, READ_FILE, Called, Chat, ModelScript, Step, hang
 from scripted_langchain import ScriptedChatModel, delete_file, search
 
 from partstream import CancellationTokenSource, DataPart, RequestOptions, TextPart, ToolArgumentsError
@@ -617,6 +618,27 @@ def test_a_checkpointer_in_memory_forgets_a_run_that_has_ended(tmp_path: Path, f
         assert not saver.storage
 
     asyncio.run(show())
+
+
+class Deaf(ScriptedChatModel):
+    """Loses the first cancellation, as `asyncio.wait_for` of Python 3.11 does where a chunk comes together with it."""
+
+    async def _astream(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> Any:
+        with self.script.streaming():
+            yield ChatGenerationChunk(message=AIMessageChunk("Hel"))
+            with suppress(asyncio.CancelledError):
+                await hang()
+            yield ChatGenerationChunk(message=AIMessageChunk("lo"))
+            await hang()
+
+
+@pytest.mark.parametrize("agent_of", [create_agent, lambda model: model], ids=["agent", "chat model"])
+def test_a_model_that_loses_a_cancellation_is_stopped_at_its_next_chunk(tmp_path: Path, agent_of: Any):
+    script = ModelScript()
+    chat = chat_with(agent_of(Deaf(script=script)), tmp_path)
+    answer = asyncio.run(chat.say("Hi", cancel_at=lambda part: isinstance(part, TextPart)))
+    assert answer.text == "Hel"
+    assert (script.opened, script.open) == (1, 0)
 
 
 # ---- the middleware ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
 from partstream.agents.langchain.conversation import messages_of, system_message, with_results
 from partstream.agents.langchain.failures import ERRORS
+from partstream.agents.langchain.guard import stop_if_cancelled
 from partstream.agents.langchain.host_run import function_schema
 from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
 from partstream.agents.langchain.spoken_messages import SpokenMessages
@@ -45,6 +47,7 @@ class ChatModelAdapter:
         chunks: list[Any] = []
         async with aclosing(model.astream(messages, **request.model_options)) as stream:
             async for chunk in stream:
+                stop_if_cancelled(asyncio.current_task())
                 chunks.append(chunk)
                 for output in spoken.read((), chunk, {}):
                     yield output

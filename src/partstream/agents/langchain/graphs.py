@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,7 @@ from partstream.agents.langchain.graph_parts import (
     inner_tools_of,
     tool_nodes_of,
 )
-from partstream.agents.langchain.guard import PlaceholderGuard
+from partstream.agents.langchain.guard import RunGuard
 from partstream.agents.langchain.host_tool import host_tool
 from partstream.agents.langchain.kept_messages import messages_as_json
 from partstream.agents.langchain.placeholders import HostCallsPending
@@ -76,6 +77,7 @@ class _GraphRun:
     def __init__(self, graph: AnsweringGraph, request: AgentRequest) -> None:
         self._graph = graph
         self._request = request
+        self._guard = RunGuard(asyncio.current_task())
         self._has_thread = has_checkpointer(graph.graph)
         names = [tool.name for tool in request.tools]
         self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
@@ -87,9 +89,12 @@ class _GraphRun:
             yield Unmapped("host tools that the graph does not take: see host_tools() in docs/agents.md", {})
         try:
             async with aclosing(self._stream(compiled, start)) as events:
-                async for event in events:
-                    for output in self._events.read(event):
-                        yield output
+                try:
+                    async for event in events:
+                        for output in self._events.read(event):
+                            yield output
+                finally:
+                    self._guard.close()  # before the stream is closed, which waits for the model
         except HostCallsPending:
             self._events.stop()
         except Exception:
@@ -118,12 +123,12 @@ class _GraphRun:
         return found or begun(graph, request, takes_instructions=takes_instructions)
 
     def _configured(self) -> Any:
-        """The graph with its owner's configuration, and the guard that lets no model read a placeholder.
+        """The graph with its owner's configuration, and the guard of the run.
 
         `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
         """
         graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
-        return graph.with_config({"callbacks": [PlaceholderGuard()]}) if self._request.tools else graph
+        return graph.with_config({"callbacks": [self._guard]})
 
     def _stream(self, compiled: Any, start: RunInput) -> AsyncGenerator[Any, None]:
         known = signature(compiled.astream).parameters
