@@ -18,9 +18,11 @@ from partstream import (
     CancellationTokenSource,
     ChatMessage,
     DataPart,
+    LanguageModelError,
     RequestOptions,
     TextPart,
     ToolArgumentsError,
+    TruncatedStreamError,
     UnifiedFinishReason,
 )
 from partstream.agents import as_model
@@ -117,6 +119,50 @@ def test_the_end_says_why_and_which_model(tmp_path: Path):
     assert finish.reason.unified is UnifiedFinishReason.LENGTH
     assert finish.reason.raw == "max_tokens"
     assert finish.model == "model-1"
+
+
+class Named(Saying):
+    """A model of a provider that always says why it stopped."""
+
+    def _get_ls_params(self, stop: Any = None, **settings: Any) -> Any:
+        return {"ls_provider": "openai"}
+
+
+def test_an_answer_that_breaks_off_is_an_error(tmp_path: Path):
+    chat = chat_with(Named(chunks=[AIMessageChunk("Half an ans")]), tmp_path)
+    answer = asyncio.run(chat.say("Hi", fails=True))
+    assert answer.text == "Half an ans"
+    assert isinstance(answer.error, TruncatedStreamError)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        AIMessageChunk("", response_metadata={"finish_reason": "stop"}),
+        AIMessageChunk("", usage_metadata={"input_tokens": 9, "output_tokens": 3, "total_tokens": 12}),
+    ],
+    ids=["reason", "tokens"],
+)
+def test_an_answer_that_says_its_end_is_whole(tmp_path: Path, last: AIMessageChunk):
+    answer = asyncio.run(chat_with(Named(chunks=[AIMessageChunk("Whole"), last]), tmp_path).say("Hi"))
+    assert answer.text == "Whole"
+
+
+class Gone(ScriptedChatModel):
+    """Fails with an error."""
+
+    error: Any
+
+    async def _astream(self, *args: Any, **settings: Any) -> Any:
+        raise self.error
+        yield
+
+
+def test_a_server_that_is_not_there_is_an_error_with_a_reason(tmp_path: Path):
+    model = Gone(script=None, error=ConnectionRefusedError("nobody listens"))
+    answer = asyncio.run(chat_with(model, tmp_path).say("Hi", fails=True))
+    assert isinstance(answer.error, LanguageModelError)
+    assert "nobody listens" in str(answer.error)
 
 
 def test_tokens_of_chunks_add_up(tmp_path: Path):

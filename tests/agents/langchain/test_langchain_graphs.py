@@ -19,7 +19,14 @@ from langgraph.types import interrupt
 from scenarios import DELETED, FOUND, READ_FILE, Called, Chat, ModelScript, Step, hang
 from scripted_langchain import ScriptedChatModel, delete_file, search
 
-from partstream import CancellationTokenSource, DataPart, RequestOptions, TextPart, ToolArgumentsError
+from partstream import (
+    CancellationTokenSource,
+    DataPart,
+    RequestOptions,
+    TextPart,
+    ToolArgumentsError,
+    TruncatedStreamError,
+)
 from partstream.agents import as_model
 from partstream.agents.failures import AgentFailedError, FailureKind
 from partstream.agents.langchain import AnsweringGraph, host_tools
@@ -639,6 +646,19 @@ def test_a_model_that_loses_a_cancellation_is_stopped_at_its_next_chunk(tmp_path
     answer = asyncio.run(chat.say("Hi", cancel_at=lambda part: isinstance(part, TextPart)))
     assert answer.text == "Hel"
     assert (script.opened, script.open) == (1, 0)
+
+
+def test_an_answer_of_an_agent_that_breaks_off_is_an_error(tmp_path: Path):
+    class Cut(ScriptedChatModel):
+        def _get_ls_params(self, stop: Any = None, **settings: Any) -> Any:
+            return {"ls_provider": "anthropic"}
+
+        async def _astream(self, messages: Any, stop: Any = None, run_manager: Any = None, **settings: Any) -> Any:
+            yield ChatGenerationChunk(message=AIMessageChunk("Half an ans"))
+
+    answer = asyncio.run(chat_with(create_agent(Cut(script=None)), tmp_path).say("Hi", fails=True))
+    assert answer.text == "Half an ans"
+    assert isinstance(answer.error, TruncatedStreamError)
 
 
 # ---- the middleware ----

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.messages.ai import AIMessageChunk, add_ai_message_chunks
 
 from partstream.agents.langchain.conversation import messages_of, system_message, with_results
-from partstream.agents.langchain.failures import ERRORS
+from partstream.agents.langchain.failures import CHAT_MODEL_ERRORS
 from partstream.agents.langchain.guard import stop_if_cancelled
 from partstream.agents.langchain.host_run import function_schema
 from partstream.agents.langchain.kept_messages import messages_as_json, messages_from_json
@@ -35,7 +35,7 @@ class ChatModelAdapter:
 
     framework = "LangChain"
     tested = "langchain-core 1.0-1.7"
-    errors = ERRORS
+    errors = CHAT_MODEL_ERRORS
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
         """Asks a model once."""
@@ -44,12 +44,13 @@ class ChatModelAdapter:
         if model is agent and request.tools:
             yield Unmapped("host tools that the chat model does not take", {})
         spoken = SpokenMessages(answer_nodes=None, tool_nodes=())
+        metadata = {"ls_provider": _provider_of(agent)}
         chunks: list[Any] = []
         async with aclosing(model.astream(messages, **request.model_options)) as stream:
             async for chunk in stream:
                 stop_if_cancelled(asyncio.current_task())
                 chunks.append(chunk)
-                for output in spoken.read((), chunk, {}):
+                for output in spoken.read((), chunk, metadata):
                     yield output
         for output in spoken.close_all():
             yield output
@@ -71,6 +72,12 @@ def _messages(request: AgentRequest) -> list[Any]:
         return [*system_message(request), *messages_of(request.turns)]
     own = [message for message in kept if message.type != "system"]
     return [*system_message(request), *with_results(own, request.results, lambda _message: False)]
+
+
+def _provider_of(model: Any) -> str | None:
+    """The name by which a package for models says of itself whose models it asks, as in the metadata of a graph."""
+    described: Any = getattr(model, "_get_ls_params", dict)()
+    return described.get("ls_provider") if isinstance(described, dict) else None
 
 
 def _with_tools(model: Any, request: AgentRequest) -> Any:

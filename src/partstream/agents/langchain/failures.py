@@ -10,7 +10,7 @@ from partstream.agents.failures import FailureKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ERRORS"]
+__all__ = ["CHAT_MODEL_ERRORS", "ERRORS"]
 
 ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
     {
@@ -23,9 +23,24 @@ ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
         "ToolException": FailureKind.TOOL,
         "InvalidUpdateError": FailureKind.USAGE,
         "EmptyInputError": FailureKind.USAGE,
-        # Clients of openai and anthropic (one tree of names), and of ollama.
+        # Clients of openai and anthropic (one tree of names), of google-genai, and of ollama.
         "APITimeoutError": FailureKind.TIMEOUT,
+        "APIConnectionError": FailureKind.CONNECTION,
         "APIStatusError": FailureKind.HTTP,
+        "APIError": FailureKind.HTTP,
+        "ChatGoogleGenerativeAIError": FailureKind.HTTP,
         "ResponseError": FailureKind.HTTP,
     }
 )
+"""What an exception of a run means, by the name of its class or of a base class."""
+
+CHAT_MODEL_ERRORS: Final[Mapping[str, FailureKind]] = MappingProxyType(
+    {
+        **ERRORS,
+        # httpx, and sockets. Tools of an agent raise them too; a chat model has none.
+        "TimeoutException": FailureKind.TIMEOUT,
+        "TransportError": FailureKind.CONNECTION,
+        "ConnectionError": FailureKind.CONNECTION,
+    }
+)
+"""The same for a chat model that is asked by itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.outputs import StepUsage
+from partstream.errors import TruncatedStreamError
 from partstream.numbers import as_count
 from partstream.outputs import Finish, Outcome
 from partstream.usage import FinishReason, UnifiedFinishReason, Usage
@@ -33,6 +34,9 @@ _REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
     "completed": UnifiedFinishReason.STOP,
     "max_output_tokens": UnifiedFinishReason.LENGTH,
 }
+_SAY_THEIR_END: Final = frozenset({"openai", "anthropic", "google_genai", "ollama"})
+"""Whose models always say why they stopped, also in streams; seen with langchain-openai 1.7, langchain-anthropic 1.7,
+langchain-google-genai 4.4 and langchain-ollama 1.1."""
 _COUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "input_tokens": ("input_tokens",),
     "output_tokens": ("output_tokens",),
@@ -88,9 +92,20 @@ class LastFinish:
     def __init__(self) -> None:
         self._reason: FinishReason | None = None
         self._model: str | None = None
+        self._is_open = False
+        self._has_tokens = False
 
-    def note(self, metadata: Mapping[str, Any] | None) -> None:
-        """Takes the `response_metadata` of a message or of a piece of one."""
+    def note(self, message: Any, provider: str | None) -> None:
+        """Takes a message or a chunk of one.
+
+        Args:
+            message: The message.
+            provider: Whose model said it, in LangChain's name; None where nobody knows.
+        """
+        metadata = message.response_metadata
+        if message.type == "AIMessageChunk" and provider in _SAY_THEIR_END:
+            self._is_open = True
+        self._has_tokens = self._has_tokens or bool(message.usage_metadata)
         if not metadata:
             return
         self._reason = finish_reason_of(metadata) or self._reason
@@ -99,11 +114,14 @@ class LastFinish:
 
     def begin(self) -> None:
         """Another inner request begins, which has reasons of its own."""
-        self._reason = None
+        self._reason, self._is_open, self._has_tokens = None, False, False
 
     @property
     def finish(self) -> Finish:
-        """The end of the answer."""
+        """The end of the answer. The packages for models take the end of the bytes for the end of the answer: an answer
+        that says neither why it ended nor what it took was cut."""
+        if self._is_open and self._reason is None and not self._has_tokens:
+            return Finish(Outcome.TRUNCATED, model=self._model, error=TruncatedStreamError("streaming"))
         return Finish(Outcome.COMPLETED, reason=self._reason, model=self._model)
 
 

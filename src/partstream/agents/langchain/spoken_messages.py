@@ -90,7 +90,7 @@ class SpokenMessages:
         self._note_chunk(message, message_id)
         outputs = self._content.read(message, step)
         self._tokens.add(message_id, message.usage_metadata)
-        self._finish.note(message.response_metadata)
+        self._finish.note(message, metadata.get("ls_provider"))
         speaker = self._speaker(namespace, metadata)
         shown = [self._as_said(one, speaker, message_id) for one in outputs]
         if not is_chunk or getattr(message, "chunk_position", None) == "last":
