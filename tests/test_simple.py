@@ -16,6 +16,7 @@ from partstream import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    connect,
 )
 from partstream.answer_functions import UnknownKeywordError
 from partstream.outputs import Finish, Outcome
@@ -341,3 +342,17 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
 )
 def test_the_request_of_the_person_is_found(messages, request_):
     assert user_request(messages) == request_
+
+
+def test_a_function_that_waits_for_nothing_is_read_as_it_answers_and_can_be_stopped():
+    @chat_model
+    async def endless(messages, options):
+        while True:
+            yield "on "
+
+    async def test():
+        async with asyncio.timeout(20), connect(endless) as model, model.stream("Go on.") as response:
+            fragments = response.text
+            assert [await anext(fragments) for _ in range(3)] == ["on ", "on ", "on "]
+
+    asyncio.run(test())
