@@ -14,6 +14,7 @@ from partstream.protocols.translation import write_answer
 from recordings import FOLDER
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures" / "ai_sdk"
+_AGENTS = Path(__file__).parents[1] / "fixtures" / "ag_ui"
 _MOST_EVENTS = 120
 _LONGEST_EVENT = 20_000
 _ASKED = Asked("m", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]})
@@ -37,7 +38,7 @@ class Source:
 @cache
 def sources() -> tuple[Source, ...]:
     """All streams, in the same order on every machine that has the same recordings."""
-    found = [*_answers(), *_recordings(), *_made_up()]
+    found = [*_answers(), *_agents(), *_recordings(), *_made_up()]
     return tuple(Source(one.protocol, one.name, one.events[:_MOST_EVENTS]) for one in found if one.events)
 
 
@@ -63,6 +64,13 @@ def _data(protocol: str, event: dict[str, Any]) -> bytes:
     if row.framings[0].name in {"sse", "jsonl"} or row.write_response is None:
         return json.dumps(event, separators=(",", ":")).encode()
     return row.write_response().frame(event).strip()
+
+
+def _agents() -> list[Source]:
+    """Runs of agents, which hold more than a writer of answers writes: own tools, interrupts, snapshots."""
+    return [
+        Source("ag-ui", path.name, tuple(path.read_bytes().splitlines())) for path in sorted(_AGENTS.glob("*.jsonl"))
+    ]
 
 
 def _recordings() -> list[Source]:
