@@ -250,6 +250,7 @@ def test_the_dialog_says_what_each_protocol_is() -> None:
         "Gemini",
         "Ollama",
         "Vercel AI Gateway",
+        "AG-UI",
     ]
     assert len(protocol["enumDescriptions"]) == len(protocol["enum"])
     assert all(protocol["enumDescriptions"])

@@ -136,7 +136,7 @@ def test_a_file_is_read_whatever_its_framing(tmp_path):
         (["-"], b"this is no stream\n", "expected events of one of"),
         (["-"], b'{"type": "purple"}\n', "events of the types purple"),
         (["-"], b'{"type": "\\u001b[2J"}\n', "\\u001b[2J"),
-        (["-", "--protocol", "purple"], b"{}\n", "'purple' is not one of 'ai-gateway'"),
+        (["-", "--protocol", "purple"], b"{}\n", "'purple' is not one of 'ag-ui', 'ai-gateway'"),
     ],
 )
 def test_a_file_that_cannot_be_read_exits_2_and_says_why(arguments, data, reason):

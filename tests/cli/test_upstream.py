@@ -71,6 +71,7 @@ BASE_PATHS = {
     "gemini": "/v1beta",
     "ollama": "/api",
     "ai-gateway": "/v3/ai",
+    "ag-ui": "/ag-ui",
 }
 
 
