@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,3 +172,8 @@ def test_the_callers_options_are_chat_options_and_others_stay_out() -> None:
     request = asked(model_options=options, tools=tools, tool_mode=ToolMode.REQUIRED)
     assert chosen_options(request) == {"temperature": 0.2, "max_tokens": 9, "tool_choice": "required"}
     assert chosen_options(asked(tool_mode=ToolMode.REQUIRED)) == {}
+
+
+def test_the_adapter_imports_the_framework_only_where_an_agent_runs() -> None:
+    code = "import sys, partstream.agents.agent_framework; assert 'agent_framework' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
