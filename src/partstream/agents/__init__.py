@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         KeptState,
         Question,
         ResultObject,
+        StepBegun,
         StepUsage,
         SubAgentText,
     )
@@ -68,6 +69,7 @@ __all__ = [
     "Question",
     "ResultObject",
     "RunStates",
+    "StepBegun",
     "StepUsage",
     "SubAgentText",
     "ToolActivity",
@@ -104,6 +106,7 @@ _LAZY = {
     "KeptState": "outputs",
     "Question": "outputs",
     "ResultObject": "outputs",
+    "StepBegun": "outputs",
     "StepUsage": "outputs",
     "SubAgentText": "outputs",
     "ToolActivity": "options",

@@ -18,6 +18,7 @@ from partstream.agents.outputs import (
     KeptState,
     Question,
     ResultObject,
+    StepBegun,
     StepUsage,
     SubAgentText,
 )
@@ -160,6 +161,10 @@ class AgentAnswer:
         text = result.value if isinstance(result.value, str) else code_block(plain_value(result.value))
         return self._lines.paragraph(text)
 
+    def _step(self, begun: StepBegun) -> _Parts:
+        self._lines.begin_step(begun.step)
+        return []
+
     def _usage(self, usage: StepUsage) -> _Parts:
         self.usages.add(usage.usage)
         self._lines.next_step()
@@ -193,6 +198,7 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
     ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
     Question: AgentAnswer._question,  # noqa: SLF001
     ResultObject: AgentAnswer._result,  # noqa: SLF001
+    StepBegun: AgentAnswer._step,  # noqa: SLF001
     StepUsage: AgentAnswer._usage,  # noqa: SLF001
     KeptState: AgentAnswer._state,  # noqa: SLF001
     Unmapped: AgentAnswer._unmapped,  # noqa: SLF001

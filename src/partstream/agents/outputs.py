@@ -31,6 +31,7 @@ __all__ = [
     "KeptState",
     "Question",
     "ResultObject",
+    "StepBegun",
     "StepUsage",
     "SubAgentText",
 ]
@@ -130,6 +131,18 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class StepBegun:
+    """The answer to the next inner request to the model begins. For frameworks that tell the tokens of all requests at
+    the end of the run: elsewhere a :class:`StepUsage` says that the next request follows.
+
+    Attributes:
+        step: The number of the request, from 1.
+    """
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepUsage:
     """The tokens of one inner request to the model; one for each.
 
@@ -177,6 +190,7 @@ AgentOutput: TypeAlias = (
     | ExternalCalls
     | ApprovalAsked
     | Question
+    | StepBegun
     | StepUsage
     | ResultObject
     | KeptState

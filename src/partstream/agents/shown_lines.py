@@ -34,6 +34,10 @@ class ActivityLines:
         self._ids: dict[int, str] = {}
         self._ends: dict[type[ResponsePart], str] = {}
 
+    def begin_step(self, step: int) -> None:
+        """The answer to an inner request to the model begins."""
+        self._step = step
+
     def next_step(self) -> None:
         """The next inner request to the model begins."""
         self._step += 1

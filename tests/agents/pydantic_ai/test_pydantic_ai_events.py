@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from partstream import TextPart, ThinkingPart
-from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepUsage
+from partstream.agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
 from partstream.agents.pydantic_ai.events import EventReader
 from partstream.errors import TruncatedStreamError
 from partstream.outputs import Finish, Outcome, Unmapped
@@ -67,7 +67,8 @@ def result(output: Any, *responses: Any) -> Any:
 
 def read(*events: Any, reader: EventReader | None = None) -> list[Any]:
     reader = reader or EventReader()
-    return [*(output for one in events for output in reader.read(one)), *reader.end()]
+    outputs = [*(output for one in events for output in reader.read(one)), *reader.end()]
+    return [output for output in outputs if not isinstance(output, StepBegun)]
 
 
 def said(outputs: list[Any]) -> str:
@@ -100,9 +101,9 @@ def test_an_answer_with_thinking_text_and_both_kinds_of_calls_comes_in_the_order
     )
     kept = {"content": "hm hm", "id": None, "signature": "signed", "provider_name": "one"}
     assert outputs == [
-        ThinkingPart("hm", "step-1"),
-        ThinkingPart(" hm", "step-1"),
-        ThinkingPart("", "step-1", {"partstream.pydantic-ai": kept}),
+        ThinkingPart("hm"),
+        ThinkingPart(" hm"),
+        ThinkingPart("", None, {"partstream.pydantic-ai": kept}),
         TextPart("Let me "),
         TextPart("see."),
         InnerCall("c1", "search", {"query": "x"}, 1),
@@ -121,6 +122,13 @@ def test_a_step_is_an_answer_of_the_model_and_its_text_a_paragraph_of_its_own():
     )
     assert said(outputs) == "I search.\n\nFound."
     assert [output.step for output in outputs if isinstance(output, InnerCall)] == [1, 2]
+
+
+def test_each_answer_of_the_model_begins_a_step():
+    reader = EventReader()
+    events = [start(0, text("a")), start(1, text("b"), "text"), start(0, text("c"))]
+    begun = [one.step for event in events for one in reader.read(event) if isinstance(one, StepBegun)]
+    assert begun == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -396,3 +396,21 @@ def test_a_demanded_call_is_demanded_of_the_model_once(tmp_path: Path):
     )
     asyncio.run(asking)
     assert [seen and seen.get("tool_choice") for seen in model.settings_seen] == [["read_file", "edit_file"], None]
+
+
+def test_the_thinking_of_a_step_and_the_lines_on_its_calls_are_one_block_of_this_answer(tmp_path: Path):
+    async def run() -> None:
+        steps = (Step(thinking="I search.", calls=(SEARCH,)), Step(("Well. ",), thinking="Again.", calls=(SEARCH,)))
+        agent, _, _ = scripted(*steps, Step(("Done.",)), *steps[:1], Step(("Done.",)))
+        chat = chat_with(agent, tmp_path)
+        ids = []
+        for answer in (await chat.say("Search"), await chat.say("Search again")):
+            blocks: dict[str | None, str] = {}
+            for part in answer.parts:
+                if isinstance(part, ThinkingPart):
+                    blocks[part.id] = blocks.get(part.id, "") + part.value
+            assert all("Called search" in block and "-> " in block for block in blocks.values())
+            ids += blocks
+        assert len(ids) == len({*ids}) == 3
+
+    asyncio.run(run())

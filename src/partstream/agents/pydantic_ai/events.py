@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.agents.outputs import AgentFile, InnerCall, InnerResult
+from partstream.agents.outputs import AgentFile, InnerCall, InnerResult, StepBegun
 from partstream.agents.pydantic_ai.conversation import THINKING_KEY
 from partstream.agents.pydantic_ai.inner_tools import InnerTools, arguments_of, is_error
 from partstream.agents.pydantic_ai.results import RunEnd, outputs_of_responses, outputs_of_value
@@ -67,10 +67,12 @@ class EventReader:
         return [*said, *outputs_of_responses(self.ended.new_messages)]
 
     def _started(self, event: Any) -> list[AgentOutput]:
+        begun: list[AgentOutput] = []
         if event.previous_part_kind is None:  # the first part of an answer of the model
             self._step += 1
             self._texts.begin_step()
-        return _of_part(_STARTS, self, event, event.part.part_kind, event.part)
+            begun.append(StepBegun(self._step))
+        return [*begun, *_of_part(_STARTS, self, event, event.part.part_kind, event.part)]
 
     def _moved(self, event: Any) -> list[AgentOutput]:
         return _of_part(_DELTAS, self, event, event.delta.part_delta_kind, event.delta)
@@ -94,15 +96,11 @@ class EventReader:
         if not part.signature:
             return []
         kept = {name: getattr(part, name) for name in ("content", "id", "signature", "provider_name")}
-        return [thinking_part("", self._thinking_id, {THINKING_KEY: kept})]
+        return [thinking_part("", None, {THINKING_KEY: kept})]
 
     def _thought(self, text: str | None) -> list[AgentOutput]:
-        return [thinking_part(text, self._thinking_id)] if text else []
-
-    @property
-    def _thinking_id(self) -> str:
-        """The id that the lines on the calls of the same step have."""
-        return f"step-{self._step}"
+        # Without the provider's id, it forms one block with the lines on the calls of the same step.
+        return [thinking_part(text)] if text else []
 
     def _whole_file(self, _: int, part: Any) -> list[AgentOutput]:
         self._has_file = True
