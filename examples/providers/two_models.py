@@ -36,7 +36,8 @@ class Voices(LanguageModelChatProvider):
         token: CancellationToken,
     ) -> None:
         said = user_request(messages)
-        progress.report(TextPart(said.upper() if model.id == "loud" else said.lower()))
+        if not token.is_cancellation_requested:
+            progress.report(TextPart(said.upper() if model.id == "loud" else said.lower()))
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken

@@ -84,3 +84,40 @@ def test_every_name_of_the_package_is_what_its_module_has_whatever_was_imported_
         for name, module in conformance._MODULES.items():
             assert getattr(conformance, name) is getattr(import_module(module), name)
     assert sorted(conformance.__all__) == sorted(conformance._MODULES)
+
+
+def test_a_file_declares_what_its_provider_can_do_and_what_provokes_it(tmp_path):
+    file = tmp_path / "declaring.py"
+    file.write_text(
+        (EXAMPLES / "tools_provider.py").read_text()
+        + """
+conformance = {"tool_calling": True, "prompts": {"one-call": 'run get_weather {"city": "Oslo"}'}}
+"""
+    )
+    report = conform(str(file), "/one-call")
+    assert report.capabilities.tool_calling is True
+    assert report.exit_code == 0, report.broken
+    assert "tool-call.known-tool/one-call" in verdicts(report, Verdict.PASSED)
+
+
+def test_a_file_with_a_hook_is_given_the_script(tmp_path):
+    file = tmp_path / "scripted.py"
+    file.write_text(
+        "from partstream.conformance.reference import ReferenceProvider\n"
+        "def conformance(script):\n"
+        "    return ReferenceProvider(script)\n"
+    )
+    report = conform(str(file), "/two-calls", "/error-after-parts")
+    assert report.ways == ("scripted",)
+    assert "tool-call.complete/two-calls" in verdicts(report, Verdict.PASSED)
+    assert "failure.rejects/error-after-parts" in verdicts(report, Verdict.PASSED)
+
+
+def test_a_target_that_does_not_ask_the_model_server_behind_it_fails_by_what_the_model_said():
+    @chat_model(name="Stubborn")
+    async def provider(messages, options):
+        yield "I know it all."
+
+    report = conform(lambda upstream: provider, "/text")
+    assert "text.complete/text" in verdicts(report, Verdict.FAILED)
+    assert "request.text-arrives/text" in verdicts(report, Verdict.NOT_JUDGED)

@@ -11,8 +11,10 @@ from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.judging import Finding
 from partstream.conformance.results import PIXEL, RESULT_WORD
 from partstream.conformance.scripts import Ending
+from partstream.conformance.targets.target import RequestLimitError
 from partstream.conformance.transcript import EventKind
 from partstream.contract import RULES, Evidence
+from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.usage import USAGE_MIME_TYPE
 
@@ -96,9 +98,19 @@ def _ends(case: Case) -> Outcome:
     return findings
 
 
+_OF_ENVIRONMENT: Final = (RequestLimitError, UpstreamConnectionError, UpstreamTimeoutError)
+"""Errors that say nothing of the contract where the model server is not the kit's own."""
+
+
 def _resolves(case: Case) -> Outcome:
     return [
-        Finding(f"the answer was rejected with {one.answer.error!r}", place, None, one.answer.end.at_ms)
+        Finding(
+            f"the answer was rejected with {one.answer.error!r}",
+            place,
+            None,
+            one.answer.end.at_ms,
+            is_environment=case.way is Way.DIRECTED and isinstance(one.answer.error, _OF_ENVIRONMENT),
+        )
         for place, one in case.answers
         if one.answer.error is not None and one.answer.end is not None and not one.answer.has(EventKind.CANCELLED)
     ]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.conformance.capabilities import Capabilities, Way
-from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
-from partstream.errors import LanguageModelError
+from partstream.conformance.targets.target import RequestLimitError, TargetDescription, UnusableTargetError
 from partstream.protocols.registry import AUTO
 from partstream.provider import LanguageModelChatProvider
 from partstream.settings.errors import ConfigurationError
@@ -24,22 +23,10 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.provider import LanguageModelChatInformation, Progress
 
-__all__ = ["MOST_REQUESTS", "BaseURLTarget", "RequestLimitError"]
+__all__ = ["MOST_REQUESTS", "BaseURLTarget"]
 
 MOST_REQUESTS: Final = 100
 """The most answers that a run asks a server for, unless somebody sets another number: answers may cost money."""
-
-
-class RequestLimitError(LanguageModelError):
-    """The run has asked for as many answers as it may.
-
-    Attributes:
-        limit: How many.
-    """
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"the run may ask this server for {limit} answers and no more")
-        self.limit = limit
 
 
 class _Bounded(LanguageModelChatProvider):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.errors import CallerError
+from partstream.errors import CallerError, LanguageModelError
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partstream.provider import LanguageModelChatProvider
     from partstream.testing import ReplayUpstream
 
-__all__ = ["Session", "Target", "TargetDescription", "UnusableTargetError"]
+__all__ = ["RequestLimitError", "Session", "Target", "TargetDescription", "UnusableTargetError"]
 
 
 class UnusableTargetError(CallerError):
@@ -30,6 +30,18 @@ class UnusableTargetError(CallerError):
         super().__init__(f"{target}: {reason}")
         self.target = target
         self.reason = reason
+
+
+class RequestLimitError(LanguageModelError):
+    """The run has asked for as many answers as it may.
+
+    Attributes:
+        limit: How many.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the run may ask this server for {limit} answers and no more")
+        self.limit = limit
 
 
 @dataclass(frozen=True, slots=True)
