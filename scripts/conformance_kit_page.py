@@ -34,6 +34,10 @@ A line for each scenario comes first, then every failure in full: the promise, w
 a person sees in VS Code, what is usually wrong, and the command that repeats it. The last line sums up:
 `Contract 1.0 kept: 118 checks passed, 58 not applicable, 96 not judged (0.4 s)`.
 
+A failure is made smaller, to the shortest conversation that still shows it, and kept in a file that `--replay` repeats.
+[Reports, baselines and generated conversations](conformance-reports.md) has that, JUnit XML, badges, the matrix of
+several targets, known failures, and small tests of your own.
+
 In CI:
 
 ```yaml

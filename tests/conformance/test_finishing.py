@@ -10,6 +10,7 @@ from partstream.conformance.baseline import Baseline
 from partstream.conformance.finishing import all_checks, with_baseline, with_generated, without_secrets
 from partstream.conformance.fuzzing import FuzzSettings
 from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
+from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.redaction import Redactor
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
@@ -41,7 +42,8 @@ def test_a_check_of_generated_conversations_can_be_expected_too():
 
 def test_generated_results_stand_behind_the_others(tmp_path):
     settings = FuzzSettings(seconds=20, examples=20, seed=1)
-    generated = asyncio.run(search(Opening(plays(CallsTwice)), settings, tmp_path))
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        generated = runner.run(search(Opening(plays(CallsTwice)), settings, tmp_path))
     report = with_generated(_report("text"), generated)
     assert "tool-call.unique-call-id/generated" in [check.id for check in report.broken]
     assert report.notes[-1] == "20 generated conversations were tried with the seed 1."

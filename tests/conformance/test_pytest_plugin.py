@@ -49,7 +49,8 @@ def pytest_in(tmp_path):
     return run
 
 
-def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(pytest_in):
+def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(pytest_in, monkeypatch):
+    monkeypatch.setenv("SERVER_API_KEY", "Let me look.")
     chosen = "own or /one-call or (/text and text.) or others/tool-result-text"
     run = pytest_in("-k", chosen, test_target=f"{TARGET}\ndef test_own(): pass\n")
     assert run.returncode == 1
@@ -59,6 +60,9 @@ def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(
     assert "No two tool calls of a response share a call id." in run.stdout
     assert "<- here" in run.stdout
     assert "conformance/running.py" not in run.stdout, "the stack is that of the kit"
+    # No item shows a key of the environment, here of words that the target says.
+    assert 'text "*** "' in run.stdout
+    assert "Let me look." not in run.stdout
     # A SHOULD passes and says so; what cannot be judged is skipped with its reason.
     assert "PASSED test_target.py::text.utf-8/text" in run.stdout
     assert "text.utf-8/text  SHOULD  2.2  (warning)" in run.stdout
@@ -81,15 +85,6 @@ def test_the_target_of_a_conftest_has_items_too_and_a_baseline_expects_failures(
     assert "thinking.string-id/one-call is not broken now: take it out of the baseline." in run.stdout
     assert "text.utf-8/txet is no check of this version; did you mean text.utf-8/text?" in run.stdout
     assert run.stdout.count("FAILED conftest.py") == 3
-
-
-def test_no_item_shows_a_key_of_the_environment(pytest_in, monkeypatch):
-    monkeypatch.setenv("SERVER_API_KEY", "c0ffee-1234567890")
-    leaking = TARGET.replace('"Let me look. "', '__import__("os").environ["SERVER_API_KEY"]')
-    run = pytest_in("-k", "unique-call-id/one-call", test_target=leaking)
-    assert run.returncode == 1
-    assert "text '***'" in run.stdout or 'text "***"' in run.stdout
-    assert "c0ffee" not in run.stdout
 
 
 def test_a_target_on_the_command_line_needs_no_test_file(pytest_in):
