@@ -37,7 +37,9 @@ class StepUsages:
         self.total: Usage | None = None
 
     def add(self, usage: Usage) -> None:
-        """Adds the next request."""
+        """Adds the next request; zeros are what frameworks say of a model that told nothing."""
+        if not (usage.input_tokens or usage.output_tokens or usage.total_tokens):
+            return
         self.last = usage
         self.total = usage if self.total is None else _sum(self.total, usage)
 
