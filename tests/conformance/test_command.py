@@ -60,6 +60,12 @@ def test_a_broken_rule_is_shown_with_promise_part_hint_and_the_command_that_repe
         assert said in result.output
 
 
+def test_the_command_that_repeats_a_check_has_the_options_that_make_the_target(broken):
+    result = partstream(broken, "/one-call", "--capability", "tool_calling", "--prompt", "one-call=Look it up")
+    options = "--capability tool_calling --prompt 'one-call=Look it up'"
+    assert f"repeat: partstream conformance {broken} {options} tool-call.unique-call-id/one-call" in result.output
+
+
 def test_a_check_is_selected_by_the_beginning_of_its_name_or_by_its_section(broken):
     assert partstream(broken, "tool-call.atomic").exit_code == 0
     assert partstream(broken, "tool-call.unique").exit_code == 1

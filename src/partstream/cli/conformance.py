@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -183,10 +185,38 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
             on_scenario=None if screen is None else screen.scenario,
         )
     )
+    report = _repeated_by_command(report, options)
     further = None if options["fuzz"] is None else generated(opening, options, redactor)
     if screen is not None and further is not None:
         screen.scenario(GENERATED, further.checks)
     return finished(report, opening, options, redactor, further)
+
+
+_REPEATED: Final = {
+    "is_command": "--stdio",
+    "no_upstream": "--no-upstream",
+    "providers": "--provider",
+    "protocol": "--protocol",
+    "model": "--model",
+    "capabilities": "--capability",
+    "prompts": "--prompt",
+    "key_env": "--key-env",
+    "allow_remote": "--allow-remote",
+}
+"""The options without which a target is another one, by the name of their parameter."""
+
+
+def _repeated_by_command(report: Report, options: dict[str, Any]) -> Report:
+    """The report with the whole command that repeats each check."""
+    words = ["partstream", "conformance", options["target"]]
+    for name, option in _REPEATED.items():
+        value = options[name]
+        given = value if isinstance(value, tuple) else () if value in {None, False} else (value,)
+        for one in given:
+            words += [option] if one is True else [option, one]
+    command_line = shlex.join(words)
+    checks = tuple(replace(check, repeat=f"{command_line} {check.id}") for check in report.checks)
+    return replace(report, checks=checks)
 
 
 def _target(options: dict[str, Any]) -> Target:
