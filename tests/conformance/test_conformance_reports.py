@@ -1,6 +1,9 @@
 """What the command of the kit does beside the fixed scenarios: files, baselines, generated conversations, matrix."""
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -42,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def partstream(*arguments: str, **environment: str) -> Result:
-    return CliRunner(env=environment).invoke(command, arguments)
+    return CliRunner(env={"HYPOTHESIS_STORAGE_DIRECTORY": "hypothesis", **environment}).invoke(command, arguments)
 
 
 def test_a_failure_is_shown_with_its_smallest_conversation_and_can_be_repeated():
@@ -88,10 +91,27 @@ def test_a_baseline_lets_known_failures_pass_and_fails_when_they_are_mended():
     assert f"Stale entry of the baseline: {CHECK} is passed now: take it out of the baseline." in stale.output
 
 
-def test_generated_conversations_are_tried_with_a_seed_that_is_named():
-    result = partstream("broken.py", "/text", "--fuzz", "20", "--json", "a.json", CI="1")
-    assert result.exit_code == 1
-    assert "generated" in result.output
+def test_generated_conversations_are_tried_with_a_seed_that_is_named(folder: Path):
+    # In a process of its own: nothing but what was asked for is left where it ran.
+    command = [
+        sys.executable,
+        "-m",
+        "partstream",
+        "conformance",
+        "broken.py",
+        "/text",
+        "--fuzz",
+        "20",
+        "--json",
+        "a.json",
+    ]
+    environment = {**os.environ, "CI": "1", "PARTSTREAM_CACHE": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("HYPOTHESIS_STORAGE_DIRECTORY", None)
+    before = {path.name for path in folder.iterdir()}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1, result.stderr
+    assert "generated" in result.stdout
+    assert {path.name for path in folder.iterdir()} - before == {"a.json", "cache", "conformance-failures"}
     report = json.loads(Path("a.json").read_text())
     assert report["notes"] == ["50 generated conversations were tried with the seed 0."]
     (failed,) = [check for check in report["checks"] if check["verdict"] == "failed" and check["rule"] == RULE]

@@ -30,6 +30,7 @@ from partstream.conformance.report_files import read_report
 from partstream.conformance.secrets import redactor_of, secrets_of
 from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.errors import CallerError
+from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -128,6 +129,8 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
     """
     if options["replay"] is not None:
         return _run(replay(opening, options["replay"]), is_in_process=_is_in_process(options))
+    # Hypothesis keeps what it read of the user's modules, by default in the folder where the command runs.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE.path() / "hypothesis"))
     seed = options["seed"]
     if seed is None:
         seed = 0 if os.environ.get("CI") else randbelow(_SEEDS)
