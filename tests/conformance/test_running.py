@@ -53,7 +53,7 @@ def test_a_provider_that_breaks_a_rule_is_told_which_with_the_part_that_broke_it
 
 
 def test_what_a_target_does_not_declare_is_not_applicable_and_what_it_cannot_show_is_not_judged():
-    report = conform(str(EXAMPLES / "echo_provider.py"))
+    report = conform(str(EXAMPLES / "echo_provider.py"), "/two-calls", "/cancel-in-text")
     assert "tool-call.atomic/two-calls" in verdicts(report, Verdict.NOT_APPLICABLE)
     assert "cancellation.stops-upstream/cancel-in-text" in verdicts(report, Verdict.NOT_JUDGED)
     assert report.exit_code == 0
