@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.judging import Finding
@@ -283,27 +283,44 @@ def _results_arrive(case: Case) -> Outcome:
 
 
 def _usage(case: Case) -> Outcome:
+    """The usage comes as the data part that VS Code reads, or in the `Finish`, of which the host makes that part."""
     findings, seen = [], 0
     for place, one in case.answers:
-        usages = [part for part in one.answer.parts if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE]
-        seen += len(usages)
-        if len(usages) > 1:
-            findings.append(Finding(f"{len(usages)} parts with usage came", place))
-        findings += [Finding(wrong, place) for part in usages if (wrong := _wrong_usage(part))]
+        said = [_counts_in(part) for part in one.answer.parts if _is_usage(part)]
+        if len(said) > 1:
+            findings.append(Finding(f"{len(said)} parts with usage came", place))
+        finish = one.answer.finish
+        if not said and finish is not None and finish.usage is not None:
+            usage = finish.usage
+            counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
+            said = [dict(zip(_COUNTS, counts, strict=True))]
+        seen += len(said)
+        findings += [Finding(wrong, place) for counts in said if (wrong := _wrong_usage(counts))]
     if not seen:
         if case.capabilities.has(Capability.USAGE):
-            return [Finding("no part with the usage came")]
-        raise NotJudged("no part with the usage came, and none is declared")
+            return [Finding("no usage came: neither a part with it, nor a `Finish`")]
+        raise NotJudged("no usage came, and none is declared")
     return findings
 
 
-def _wrong_usage(part: DataPart) -> str:
+_COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+def _is_usage(part: object) -> TypeGuard[DataPart]:
+    return isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
+
+
+def _counts_in(part: DataPart) -> Mapping[str, object]:
+    """The counts of a usage part; none where it holds no object of JSON."""
     try:
         said = json.loads(part.data)
     except (ValueError, TypeError):
-        return "the usage is no JSON"
-    counts = {name: said.get(name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    wrong = [name for name, count in counts.items() if not isinstance(count, int) or count <= 0]
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _wrong_usage(said: Mapping[str, object]) -> str:
+    wrong = [name for name in _COUNTS if not isinstance(count := said.get(name), int) or count <= 0]
     return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them" if wrong else ""
 
 
