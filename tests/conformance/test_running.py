@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from partstream import GatewayConfiguration, GatewayProvider, TextPart, chat_model
+from partstream import (
+    GatewayConfiguration,
+    GatewayProvider,
+    LanguageModelChatProvider,
+    LanguageModelError,
+    TextPart,
+    chat_model,
+)
 from partstream.conformance import Blame, Report, UnusableTargetError, Verdict, run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -75,6 +82,27 @@ def test_a_target_that_cannot_start_is_not_usable_and_says_why(tmp_path):
         conform(str(broken))
     with pytest.raises(UnusableTargetError, match="no such file"):
         conform(str(tmp_path / "missing.py"))
+
+
+class _Unlisted(LanguageModelChatProvider):
+    """Stands for a server without a list of models that answers for each whose name one knows."""
+
+    async def provide_language_model_chat_information(self, silent, token):
+        raise LanguageModelError("no list here")
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        progress.report(TextPart(f"This is {model.id}."))
+
+    async def provide_token_count(self, model, text, token):
+        return 1
+
+
+def test_a_model_that_is_named_is_asked_although_there_is_no_list():
+    with pytest.raises(UnusableTargetError, match="name a model"):
+        conform(_Unlisted(), "stream.ends/text")
+    report = conform(_Unlisted(), "stream.ends/text", capabilities={"model": "parrot"})
+    assert [check.verdict for check in report.checks] == [Verdict.PASSED]
+    assert report.transcripts["text"].answers[0].text == "This is parrot."
 
 
 def test_every_name_of_the_package_is_what_its_module_has_whatever_was_imported_before():

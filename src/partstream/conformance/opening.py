@@ -14,12 +14,12 @@ from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.conformance.targets.target import UnusableTargetError
+from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from partstream.conformance.targets.target import Session, Target
-    from partstream.provider import LanguageModelChatInformation
 
 __all__ = ["Tested", "open_target", "target_of"]
 
@@ -97,6 +97,12 @@ async def open_target(
         yield Tested(target, session, model, known, said, way, limits, scored)
 
 
+def _unlisted(model_id: str) -> LanguageModelChatInformation:
+    """A model of which nothing but its id is known; whether it calls tools is seen when it is asked to."""
+    able = LanguageModelChatCapabilities(tool_calling=True)
+    return LanguageModelChatInformation(model_id, model_id, model_id, "", 128_000, 16_000, capabilities=able)
+
+
 async def _model(target: Target, session: Session, wanted: str | None, limits: Limits) -> LanguageModelChatInformation:
     """The model to ask: the one that is named, else the first that calls tools, else the first.
 
@@ -111,7 +117,9 @@ async def _model(target: Target, session: Session, wanted: str | None, limits: L
     except TimeoutError as error:
         raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
     except Exception as error:
-        raise UnusableTargetError(name, f"listing the models failed: {error!r}") from error
+        if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
+            return _unlisted(wanted)
+        raise UnusableTargetError(name, f"listing the models failed: {error!r}; name a model") from error
     fitting = [model for model in models if wanted in {None, model.id}]
     if not fitting:
         listed = ", ".join(model.id for model in models[:10]) or "no model"
