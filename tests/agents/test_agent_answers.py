@@ -1,6 +1,7 @@
 """What becomes of each output of a run, and how an answer ends."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -270,3 +271,20 @@ def test_the_error_of_a_finish_ends_the_answer():
     answer = _answer(TextPart("Hel"), Finish(Outcome.FAILED, error=LanguageModelError("broke")), fails=True)
     assert str(answer.error) == "broke"
     assert answer.finish.error is answer.error
+
+
+class _Stubborn(Outputs):
+    """Swallows the cancellation of its run, as some frameworks do, and goes on."""
+
+    async def run(self, agent, request):
+        yield TextPart("First.")
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        yield TextPart("Late.")
+        yield StepUsage(Usage(1, 2, 3))
+
+
+def test_nothing_comes_after_a_cancellation_that_a_framework_swallows():
+    chat = Chat(as_model(_Stubborn(), name="Agent"))
+    answer = asyncio.run(chat.say("Hi", cancel_at=lambda part: isinstance(part, TextPart)))
+    assert answer.text == "First."

@@ -120,10 +120,16 @@ class AgentModel(LanguageModelChatProvider):
             Exception: An error of the agent's own code, such as of a tool.
         """
         del model
-        await run_until_cancelled(self._run(messages, options, progress), token)
+        await run_until_cancelled(self._run(messages, options, progress, token), token)
 
-    async def _run(self, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress) -> None:
-        run = AgentRun(self._asking, messages, options, progress)
+    async def _run(
+        self,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
+    ) -> None:
+        run = AgentRun(self._asking, messages, options, progress, token)
         try:
             await run.answer()
         finally:

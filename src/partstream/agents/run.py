@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from partstream.agents.adapter import AgentAdapter, AgentRequest
     from partstream.agents.options import AgentOptions
     from partstream.agents.run_states import RunStates
+    from partstream.cancellation import CancellationToken
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.parts import ResponsePart
     from partstream.provider import Progress
@@ -99,12 +100,19 @@ class AgentRun:
         messages: The conversation.
         options: The host's tools and options.
         progress: Takes the parts.
+        token: Cancelled when nobody waits for the answer any more.
     """
 
     def __init__(
-        self, asking: Asking, messages: Sequence[ChatMessage], options: RequestOptions, progress: Progress
+        self,
+        asking: Asking,
+        messages: Sequence[ChatMessage],
+        options: RequestOptions,
+        progress: Progress,
+        token: CancellationToken,
     ) -> None:
         self._asking = asking
+        self._token = token
         self._messages = messages
         self._progress = progress
         self._draining = as_kind(progress, DrainingProgress)
@@ -261,6 +269,8 @@ class AgentRun:
 
     async def _report(self, parts: Iterable[ResponsePart]) -> None:
         for part in parts:
+            if self._token.is_cancellation_requested:
+                raise asyncio.CancelledError  # some frameworks swallow the first one and run on
             self._progress.report(part)
             if self._draining is not None:
                 await self._draining.drain()
