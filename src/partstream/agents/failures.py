@@ -103,6 +103,7 @@ _OF_CLIENTS: Final[Mapping[str, FailureKind]] = {
     "APITimeoutError": FailureKind.TIMEOUT,
     "APIConnectionError": FailureKind.CONNECTION,
     "APIStatusError": FailureKind.HTTP,
+    "APIError": FailureKind.HTTP,  # also an error that comes as an event of a stream
     # google.genai.errors
     "ClientError": FailureKind.HTTP,
     "ServerError": FailureKind.HTTP,
