@@ -19,7 +19,7 @@ from rich.console import Console
 from servers.environments import NotInstalledError
 
 from parsers.judging import ASPECTS, judged
-from parsers.recorded import FOLDER, WIRES, recorded_streams, serving
+from parsers.recorded import FOLDER, WIRES, made_up_streams, recorded_streams, serving
 from parsers.table import PARSERS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main(only: tuple[str, ...], is_written: bool) -> None:
     chosen = [parser for parser in PARSERS if not only or parser.name in only]
     if not chosen:
         raise click.UsageError(f"--only: expected one of {', '.join(names)}")
-    streams = [stream for wire in WIRES for stream in recorded_streams(wire)]
+    streams = [stream for wire in WIRES for stream in (*recorded_streams(wire), *made_up_streams(wire))]
     if not streams:
         raise click.UsageError(f"no recordings in {FOLDER}; set PARTSTREAM_RECORDINGS to their folder")
     results = {parser.name: _result(parser, streams, console) for parser in chosen}

@@ -18,7 +18,7 @@ from servers.processes import free_port
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["WIRES", "Recorded", "Wire", "recorded_streams", "serving"]
+__all__ = ["WIRES", "Recorded", "Wire", "made_up_streams", "recorded_streams", "serving"]
 
 FOLDER: Final = Path(os.environ.get("PARTSTREAM_RECORDINGS") or ROOT.parent / "shared" / "recordings").absolute()
 
@@ -95,6 +95,55 @@ def recorded_streams(wire: Wire) -> list[Recorded]:
             body = wire.body([line for line in lines if line.strip()])
         found.append(Recorded(wire, name, body, json.loads(path.read_bytes())))
     return found
+
+
+def made_up_streams(wire: Wire) -> list[Recorded]:
+    """Streams of a wire that no server was recorded with, but that proxies have sent."""
+    return [
+        Recorded(wire, name, wire.body([json.dumps(event).encode() for event in events]), expected)
+        for name, (events, expected) in _MADE_UP.get(wire.protocol, {}).items()
+    ]
+
+
+def _message_start() -> dict[str, Any]:
+    usage = {"input_tokens": 17, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m", "usage": usage}
+    return {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}
+
+
+def _call_start(call_id: str) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": call_id, "name": "json", "input": {}}
+    return {"type": "content_block_start", "index": 0, "content_block": block}
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}}
+
+
+_MADE_UP: Final[dict[str, dict[str, tuple[list[dict[str, Any]], dict[str, Any]]]]] = {
+    "anthropic-messages": {
+        "made-up.message-starts-again": (
+            [
+                _message_start(),
+                _call_start("toolu_1"),
+                _arguments('{"value":"Spark'),
+                _message_start(),
+                _call_start("toolu_2"),
+                _arguments('{"value":"Sparkle"}'),
+                {"type": "content_block_stop", "index": 0},
+                {
+                    "type": "message_delta",
+                    "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+                    "usage": {"output_tokens": 9},
+                },
+                {"type": "message_stop"},
+            ],
+            {"tool_calls": [{"name": "json", "input": {"value": "Sparkle"}}], "or_error": True},
+        )
+    }
+}
+"""By protocol and name: events, and what a correct reader makes of them. `or_error`: an error without a call is right
+too. A gateway that asks another server after the first one failed splices streams like this."""
 
 
 @contextmanager
