@@ -5,11 +5,25 @@ from __future__ import annotations
 from typing import Final
 
 from parsers_table import parsers_table
+from targets_table import targets_table
 
 __all__ = ["conformance_page"]
 
-_HEAD: Final = """<!-- Made by scripts/generate.py of the results of `make parsers`. -->
+_HEAD: Final = """<!-- Made by scripts/generate.py of the results of `make conformance` and `make parsers`. -->
 # What others keep of the contract
+
+[The conformance kit](conformance-kit.md) tests any provider and any model server. This page is what it found in the
+software of others, at the versions named and on loopback alone. It shows defects, not their absence, and it is about
+one contract, that of VS Code: a package may keep all that it promises itself, and still break a rule here.
+"""
+
+_TARGETS: Final = """## Providers and servers
+
+`make conformance` installs each at its pinned version and tests it, in about five minutes. A package is tested as the
+provider that a developer writes around it (`targets/providers`), with the kit as its model server: everything can be
+provoked then, errors and broken connections too. A mock server is asked at its base URL and told by the prompt what to
+do, so that less can be judged. What the code around a package has to do is done: it reports usage, wraps errors, and
+raises one where nothing visible came.
 """
 
 _PARSERS: Final = """## What parsers make of recorded streams
@@ -30,4 +44,4 @@ too: the list below the table names the streams, so that everybody can judge.
 
 def conformance_page() -> str:
     """The page."""
-    return "\n".join((_HEAD, _PARSERS, *parsers_table())) + "\n"
+    return "\n".join((_HEAD, _TARGETS, *targets_table(), _PARSERS, *parsers_table())) + "\n"

@@ -1,0 +1,1 @@
+"""Software of others, tested with the conformance kit: `make conformance`."""
