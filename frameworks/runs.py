@@ -38,7 +38,7 @@ def tests_of(framework: Framework, edition: str, report: Path) -> str:
     """Runs the tests of a framework's adapter with one edition; returns the report of pytest in the form of JUnit.
 
     What the framework warns of is not Partstream's: in the main run of all tests, with the version that is installed
-    there, warnings are errors.
+    there, warnings are errors. Here the tests try all that they can: many runs at once are 100.
 
     Args:
         framework: The framework.
@@ -51,7 +51,7 @@ def tests_of(framework: Framework, edition: str, report: Path) -> str:
     python = framework.environment(edition).program("python")
     arguments = ["-m", "pytest", str(framework.folder), "-q", "-p", "no:cacheprovider", "-W", "default"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTEST_"))}
-    environment["PYTHONPATH"] = str(ROOT / "src")
+    environment |= {"PYTHONPATH": str(ROOT / "src"), "WHOLE_RUNS": "1"}
     try:
         run = subprocess.run(
             [python, *arguments, f"--junitxml={report}"],

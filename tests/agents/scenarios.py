@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from extent import RUNS_AT_ONCE
 from partstream import (
     CancellationTokenSource,
     ChatMessage,
@@ -591,13 +592,13 @@ async def _by_function(framework: Framework, states: RunStates) -> None:
     assert DELETED in script.requests[1].text
 
 
-@_row("100 runs at once")
+@_row("many runs at once")
 async def _many(framework: Framework, states: RunStates) -> None:
     script = ModelScript(Step(echo=True), repeats=True)
     provider = as_model(framework.agent(script), name="Agent", states=states)
-    answers = await asyncio.gather(*(Chat(provider).say(f"words of run {number}.") for number in range(100)))
-    assert [answer.text for answer in answers] == [f"words of run {number}." for number in range(100)]
-    assert len(script.requests) == 100
+    answers = await asyncio.gather(*(Chat(provider).say(f"words of run {number}.") for number in range(RUNS_AT_ONCE)))
+    assert [answer.text for answer in answers] == [f"words of run {number}." for number in range(RUNS_AT_ONCE)]
+    assert len(script.requests) == RUNS_AT_ONCE
     assert script.open == 0
 
 

@@ -8,6 +8,7 @@ import pytest
 from scenarios import DELETE, DELETED, EDIT, FOUND, OBJECT, READ, SEARCH, Called, Chat, ModelScript, Step
 from served_ag_ui import served
 
+from extent import RUNS_AT_ONCE
 from partstream import ChatMessage, TextPart
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.ag_ui.settings import AGUISettings, Thread
@@ -258,13 +259,13 @@ def test_the_thread_of_a_conversation_stays_where_a_person_says_so() -> None:
     run(test)
 
 
-def test_a_hundred_runs_at_once_are_a_hundred_answers() -> None:
+def test_many_runs_at_once_are_as_many_answers() -> None:
     async def test() -> None:
         script = ModelScript(Step(echo=True), repeats=True)
         async with served(script, [{}]) as (_, chat):
-            chats = [Chat(chat.provider) for _ in range(100)]
+            chats = [Chat(chat.provider) for _ in range(RUNS_AT_ONCE)]
             answers = await asyncio.gather(*(each.say(f"words of run {number}.") for number, each in enumerate(chats)))
-            assert [answer.text for answer in answers] == [f"words of run {number}." for number in range(100)]
+            assert [answer.text for answer in answers] == [f"words of run {number}." for number in range(RUNS_AT_ONCE)]
             assert script.open == 0
 
     run(test)

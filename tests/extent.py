@@ -1,0 +1,14 @@
+"""How much the tests try: whole where the variable WHOLE_RUNS is set, else what shows the same sooner.
+
+`make frameworks` and `make conformance-own` set it.
+"""
+
+import os
+from typing import Final
+
+__all__ = ["IS_WHOLE", "RUNS_AT_ONCE"]
+
+IS_WHOLE: Final = bool(os.environ.get("WHOLE_RUNS"))
+"""Whether everything is tried that can be."""
+RUNS_AT_ONCE: Final = 100 if IS_WHOLE else 10
+"""How many runs of one agent go on beside one another."""
