@@ -208,6 +208,13 @@ frameworks-lock: setup ## Renew the lock files of the agent frameworks, with has
 			--generate-hashes --no-header --upgrade ../../pyproject.toml $$edition -o $${edition%.in}.lock || exit 1; \
 	done
 
+# The whole matrix of our own providers: each protocol, agent and example in every scenario of the conformance kit. The
+# suite runs all scenarios over one protocol, and the most telling ones over the others.
+.PHONY: conformance-own
+
+conformance-own: setup ## Run the whole conformance kit on our own providers, in half a minute
+	WHOLE_RUNS=1 $(BIN)/python -m pytest -n $(WORKERS) tests/conformance/test_own_providers.py tests/agents -k "contract"
+
 # `partstream serve` under clients that behave badly: half of 256 leave, others read late, send slowly or take nothing;
 # 20,000 short requests; SIGTERM under load. What it showed goes into soak/results.json, and from there into
 # docs/serving.md.

@@ -129,6 +129,12 @@ def asks(provider_class):
     return make
 
 
+def at_once(coroutine):
+    """What a coroutine returns; its pauses take no time."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(coroutine)
+
+
 def within(target, use, protocol=None):
     """Opens a target, and gives what `use` makes of it; pauses take no time."""
 
@@ -136,5 +142,4 @@ def within(target, use, protocol=None):
         async with open_target(target_of(target, protocol)) as tested:
             return await use(tested)
 
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        return runner.run(opened())
+    return at_once(opened())

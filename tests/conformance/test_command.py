@@ -15,7 +15,7 @@ from partstream.conformance.targets.stdio import StdioTarget
 from partstream.testing import ReplayUpstream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ECHO = str(EXAMPLES / "echo_provider.py")
+PARROT = str(EXAMPLES / "providers" / "parrot.py")
 
 BROKEN = """
 from partstream import ToolCallPart, chat_model
@@ -41,7 +41,7 @@ def broken(tmp_path):
 
 
 def test_a_provider_that_keeps_the_contract_ends_with_0_and_one_sentence():
-    result = partstream(ECHO, "/text")
+    result = partstream(PARROT, "/text")
     assert result.exit_code == 0
     assert "ok   text " in result.output
     assert result.output.splitlines()[-1].startswith("Contract 1.0 kept: ")
@@ -84,17 +84,17 @@ def test_the_report_is_written_as_json(tmp_path, broken):
     assert partstream(broken, "--json", str(file)).exit_code == 1
     report = json.loads(file.read_text())
     assert report["target"]["name"] == broken
-    assert json.loads(partstream(ECHO, "/text", "--json", "-").output)["exit_code"] == 0
+    assert json.loads(partstream(PARROT, "/text", "--json", "-").output)["exit_code"] == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["missing.py"], "no such file"),
-        ([ECHO, "nonsense"], "fits no check"),
+        ([PARROT, "nonsense"], "fits no check"),
         (["https://models.example/v1"], "--allow-remote"),
-        ([ECHO, "--capability", "nonsense"], "expected some of tool_calling"),
-        ([ECHO, "--prompt", "nonsense=hi"], "--list"),
+        ([PARROT, "--capability", "nonsense"], "expected some of tool_calling"),
+        ([PARROT, "--prompt", "nonsense=hi"], "--list"),
         (["no-such-command-at-all", "--stdio"], "cannot be started"),
         ([], "Missing argument"),
     ],
@@ -106,7 +106,7 @@ def test_what_cannot_be_tested_ends_with_2_and_says_why(arguments, said):
 
 
 def test_a_capability_that_was_declared_and_not_shown_counts():
-    result = partstream(ECHO, "/one-call", "--capability", "tool_calling")
+    result = partstream(PARROT, "/one-call", "--capability", "tool_calling")
     assert result.exit_code == 1
     assert "UNTESTABLE" in result.output
 
@@ -143,6 +143,6 @@ def test_a_command_that_speaks_the_sidecars_protocol_is_put_into_a_sandwich(tmp_
 
 
 def test_a_provider_runs_in_a_process_of_its_own(capfd, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["partstream", "conformance", ECHO, "/text", "--isolated"])
-    assert partstream(ECHO, "/text", "--isolated").exit_code == 0
+    monkeypatch.setattr(sys, "argv", ["partstream", "conformance", PARROT, "/text", "--isolated"])
+    assert partstream(PARROT, "/text", "--isolated").exit_code == 0
     assert "Contract 1.0 kept" in capfd.readouterr().out

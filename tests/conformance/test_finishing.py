@@ -1,23 +1,21 @@
 """What is done to a report when its run is over."""
 
-import asyncio
 import json
 
-from scripted_targets import CallsTwice, Plays, plays
+from scripted_targets import CallsTwice, Plays, at_once, plays
 
 from partstream.conformance import Verdict, run
 from partstream.conformance.baseline import Baseline
 from partstream.conformance.finishing import all_checks, with_baseline, with_generated, without_secrets
 from partstream.conformance.fuzzing import FuzzSettings
 from partstream.conformance.generated_run import Opening, replay, search, with_minimal_failures
-from partstream.conformance.virtual_time import VirtualTimeLoop
 from partstream.redaction import Redactor
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 
 
 def _report(*select: str):
-    return asyncio.run(run(plays(CallsTwice), select=select))
+    return at_once(run(plays(CallsTwice), select=select))
 
 
 def test_a_known_failure_is_shown_and_does_not_break_the_contract():
@@ -42,8 +40,7 @@ def test_a_check_of_generated_conversations_can_be_expected_too():
 
 def test_generated_results_stand_behind_the_others(tmp_path):
     settings = FuzzSettings(seconds=20, examples=20, seed=1)
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        generated = runner.run(search(Opening(plays(CallsTwice)), settings, tmp_path))
+    generated = at_once(search(Opening(plays(CallsTwice)), settings, tmp_path))
     report = with_generated(_report("text"), generated)
     assert "tool-call.unique-call-id/generated" in [check.id for check in report.broken]
     assert report.notes[-1] == "20 generated conversations were tried with the seed 1."
@@ -60,7 +57,7 @@ def test_no_secret_is_left_in_a_report():
 
 def test_a_failure_of_a_fixed_scenario_is_made_smaller_and_can_be_repeated(tmp_path):
     report = _report("two-calls")
-    smaller = asyncio.run(with_minimal_failures(report, Opening(plays(CallsTwice)), tmp_path))
+    smaller = at_once(with_minimal_failures(report, Opening(plays(CallsTwice)), tmp_path))
     (failed,) = [check for check in smaller.broken if check.id == TWO_CALLS]
     assert "(shrunk from " in failed.got
     assert failed.minimal == str(tmp_path / "tool-call.unique-call-id.json")
@@ -68,11 +65,11 @@ def test_a_failure_of_a_fixed_scenario_is_made_smaller_and_can_be_repeated(tmp_p
     assert [check.id for check in smaller.checks] == [check.id for check in report.checks]
 
     for provider, code in ((CallsTwice, 1), (Plays, 0)):
-        again = asyncio.run(replay(Opening(plays(provider)), tmp_path / "tool-call.unique-call-id.json"))
+        again = at_once(replay(Opening(plays(provider)), tmp_path / "tool-call.unique-call-id.json"))
         assert again.exit_code == code
 
 
 def test_without_a_failure_the_target_is_not_opened_again(tmp_path):
-    report = asyncio.run(run(plays(Plays), select=["two-calls"]))
-    assert asyncio.run(with_minimal_failures(report, Opening(object()), tmp_path)) is report
+    report = at_once(run(plays(Plays), select=["two-calls"]))
+    assert at_once(with_minimal_failures(report, Opening(object()), tmp_path)) is report
     assert [*tmp_path.iterdir()] == []

@@ -74,14 +74,21 @@ def test_a_conversation_of_41_events_shrinks_to_the_three_that_matter():
     assert failure.finding.index == 2
 
 
-def test_a_fault_is_found_by_generated_conversations_and_its_smallest_one_is_kept(tmp_path):
-    results = within(plays(CallsTwice), lambda tested: searched(tested, SETTINGS, tmp_path / "failures"))
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The results of one search, and the folder of what it kept."""
+    folder = tmp_path_factory.mktemp("found") / "failures"
+    return within(plays(CallsTwice), lambda tested: searched(tested, SETTINGS, folder)), folder
+
+
+def test_a_fault_is_found_by_generated_conversations_and_its_smallest_one_is_kept(found):
+    results, folder = found
     (failed,) = [check for check in results.checks if check.rule == RULE]
     assert (failed.verdict, failed.scenario, failed.breaks) == (Verdict.FAILED, "generated", True)
     assert "(shrunk from " in failed.got
-    assert failed.repeat.endswith(f"--replay {tmp_path}/failures/{RULE}.json")
+    assert failed.repeat.endswith(f"--replay {folder}/{RULE}.json")
     assert failed.hints
-    kept = json.loads((tmp_path / "failures" / f"{RULE}.json").read_text())
+    kept = json.loads((folder / f"{RULE}.json").read_text())
     assert kept["shrunk"]["to"] == 3
     assert kept["target"]["kind"] == "provider"
     assert len(kept["answers"][0]["events"]) == 4
@@ -141,16 +148,10 @@ def test_no_file_of_a_failure_holds_a_secret(tmp_path):
 # ---- repeating ----
 
 
-@pytest.fixture(scope="module")
-def failure(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("failures")
-    within(plays(CallsTwice), lambda tested: searched(tested, SETTINGS, folder))
-    return folder / f"{RULE}.json"
-
-
 @pytest.mark.parametrize(("provider", "verdict"), [(CallsTwice, Verdict.FAILED), (Plays, Verdict.PASSED)])
-def test_a_kept_failure_is_repeated_until_it_is_mended(failure, provider, verdict: Verdict, monkeypatch):
+def test_a_kept_failure_is_repeated_until_it_is_mended(found, provider, verdict: Verdict, monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
+    failure = found[1] / f"{RULE}.json"
     results = within(plays(provider), lambda tested: replayed(tested, failure))
     (check,) = results.checks
     assert (check.id, check.verdict) == (f"{RULE}/generated", verdict)

@@ -1,9 +1,8 @@
 """The kit is right in both directions: the reference passes, and each mutant is caught by exactly its check."""
 
-import asyncio
-
 import pytest
 from mutants import MUTANTS, SANDWICHED
+from scripted_targets import at_once
 
 from partstream.conformance import Limits, Verdict, run
 from partstream.conformance.reference import NAMESPACE, ReferenceProvider
@@ -21,7 +20,7 @@ def conform(provider_class):
 
     options = {"capabilities": {"call_id_namespace": NAMESPACE, "usage": True}, "limits": LIMITS}
     options["select"] = getattr(provider_class, "select", ())
-    return asyncio.run(run(conformance, **options))
+    return at_once(run(conformance, **options))
 
 
 def test_the_reference_provider_keeps_every_promise():
@@ -50,7 +49,7 @@ def test_a_mutant_in_the_sandwich_is_caught_by_exactly_its_check(promise):
     def make(upstream):
         return broken(upstream)
 
-    report = asyncio.run(run(make, select=SELECTED, limits=LIMITS))
+    report = at_once(run(make, select=SELECTED, limits=LIMITS))
     caught = {check.rule for check in report.checks if check.verdict in BAD}
     assert caught == {promise}, [(check.id, check.got) for check in report.checks if check.verdict in BAD]
 

@@ -1,10 +1,11 @@
 """Our own providers keep the contract: over every protocol, with the kit as the model server, and the examples."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from scripted_targets import at_once
 
+from extent import IS_WHOLE
 from partstream import GatewayConfiguration, GatewayProvider
 from partstream.conformance import Limits, Verdict, run
 from partstream.serving.demo_provider import DemoProvider
@@ -12,6 +13,10 @@ from partstream.testing.served import BASE_PATHS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMITS = Limits(grace_seconds=0.003)
+WHOLE = frozenset(BASE_PATHS) if IS_WHOLE else {"anthropic-messages"}
+"""The protocols that all scenarios are run over."""
+SHORT = ("/text", "/two-calls", "/tool-result-text", "/cancel-in-text", "/stall", "/truncated")
+"""The scenarios of all other protocols: text, calls and their results, cancellation, a broken stream."""
 WEATHER = 'run get_weather {"city": "Oslo"}'
 
 
@@ -22,7 +27,8 @@ def gateway(upstream, protocol):
 @pytest.mark.parametrize("protocol", BASE_PATHS)
 def test_the_provider_of_model_servers_keeps_the_contract_over_every_protocol(protocol):
     capabilities = {"usage": True, "call_id_namespace": "gw-"}
-    report = asyncio.run(run(gateway, protocol=protocol, limits=LIMITS, capabilities=capabilities))
+    select = () if protocol in WHOLE else SHORT
+    report = at_once(run(gateway, protocol=protocol, limits=LIMITS, capabilities=capabilities, select=select))
     assert [(check.id, check.got) for check in report.checks if check.verdict is not Verdict.PASSED] == []
 
 
@@ -44,6 +50,6 @@ def test_the_examples_and_the_demo_model_keep_the_contract(target, capabilities)
     # One prompt does for all scenarios of one call and its result.
     kinds = ("text", "image", "error", "empty")
     prompts |= {f"tool-result-{kind}": prompts["one-call"] for kind in kinds if "one-call" in prompts}
-    report = asyncio.run(run(target, limits=LIMITS, capabilities=capabilities))
+    report = at_once(run(target, limits=LIMITS, capabilities=capabilities))
     assert report.exit_code == 0, [(check.id, check.got) for check in report.broken]
     assert report.counts[Verdict.PASSED] > 40

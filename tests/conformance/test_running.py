@@ -1,11 +1,11 @@
 """The kit on real targets: what it runs, what it says, what it sends."""
 
-import asyncio
 import json
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from scripted_targets import at_once
 
 from partstream import (
     GatewayConfiguration,
@@ -25,7 +25,7 @@ def gateway(upstream):
 
 
 def conform(target, *select, **options) -> Report:
-    return asyncio.run(run(target, select=select, **options))
+    return at_once(run(target, select=select, **options))
 
 
 def verdicts(report, verdict):

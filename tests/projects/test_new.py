@@ -33,7 +33,7 @@ def _run(module: str, *arguments: str, folder: Path) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("template", TEMPLATES.values(), ids=lambda template: template.name)
-def test_a_project_is_whole_formatted_and_a_provider(template, tmp_path):
+def test_a_project_is_whole_and_a_provider(template, tmp_path):
     name = ProjectName.read("my-own-model", template)
     write_project(tmp_path / "project", project_files(name, template))
     folder = tmp_path / "project"
@@ -45,13 +45,18 @@ def test_a_project_is_whole_formatted_and_a_provider(template, tmp_path):
     assert tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"] == "my-own-model"
     settings = json.loads((folder / ".vscode/settings.json").read_text())
     assert settings == {"partstream.providers": ["my_own_model.py"]}
-    for arguments in (("check", "--select", "I,F,E,W"), ("format", "--check")):
-        options = ("--isolated", "--no-cache", "--config", "line-length = 120")
-        done = _run("ruff", *arguments, *options, ".", folder=folder)
-        assert done.returncode == 0, done.stdout + done.stderr
     provider = SourceLoader(str(folder / "my_own_model.py")).load()
     (model,) = asyncio.run(provider.provide_language_model_chat_information(True, None))
     assert (model.id, model.name, model.capabilities.tool_calling) == ("my_own_model", "My own model", True)
+
+
+def test_the_projects_of_all_templates_are_formatted(tmp_path):
+    for template in TEMPLATES.values():
+        write_project(tmp_path / template.name, project_files(ProjectName.read("my-own-model", template), template))
+    for arguments in (("check", "--select", "I,F,E,W"), ("format", "--check")):
+        options = ("--isolated", "--no-cache", "--config", "line-length = 120", "--config", 'src = ["*"]')
+        done = _run("ruff", *arguments, *options, ".", folder=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_new_project_answers_its_test_and_a_chat_at_once(tmp_path):
