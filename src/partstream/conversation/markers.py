@@ -23,6 +23,7 @@ KNOWN_MARKS: Final = frozenset(
         "context_management",
         "phase_data",
         "application/vnd.vscode.citation+json",  # our own, with citations as data
+        "application/vnd.partstream.activity+json",  # our own, what an agent does by itself
     }
 )
 """Marks that are not logged."""
@@ -34,8 +35,13 @@ _DOCUMENTS: Final = (
 )
 """Media types of the vendor tree that a person attaches."""
 
-_HOSTS: Final = ("application/vnd.vscode.", "application/vnd.code.", "application/vnd.github.copilot.")
-"""Media types of the host, whatever their suffix."""
+_FOR_PROGRAMS: Final = (
+    "application/vnd.vscode.",
+    "application/vnd.code.",
+    "application/vnd.github.copilot.",
+    "application/vnd.partstream.",
+)
+"""Media types of the host and of our own, whatever their suffix."""
 
 
 def is_mark(mime_type: str) -> bool:
@@ -45,6 +51,6 @@ def is_mark(mime_type: str) -> bool:
     JSON are for models.
     """
     label = mime_type.partition(";")[0].strip().lower()
-    if "/" not in label or label in KNOWN_MARKS or label.startswith(_HOSTS):
+    if "/" not in label or label in KNOWN_MARKS or label.startswith(_FOR_PROGRAMS):
         return True
     return label.startswith("application/vnd.") and not (label.startswith(_DOCUMENTS) or label.endswith("+json"))

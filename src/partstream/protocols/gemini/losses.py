@@ -37,7 +37,7 @@ __all__ = ["LOSES"]
 
 
 def _files(form: ResponseForm) -> ResponseForm:
-    """Leaves out files that hold nothing."""
+    """Leaves out files that hold nothing, and marks of the host."""
     kept = (one for one in form.parts if not isinstance(one, DataPart) or source_with_address(one) or file_part(one))
     return replace(form, parts=tuple(kept))
 
@@ -108,7 +108,7 @@ def _counts(form: ResponseForm) -> ResponseForm:
 
 
 _RESPONSE: Final = (
-    ResponseLoss("files", "Files that hold nothing.", _files),
+    ResponseLoss("files", "Files that hold nothing, and marks of the host such as `usage`.", _files),
     ResponseLoss(
         "sources",
         "Sources stand behind the whole answer, once for each address, without the place that they belong to: their "

@@ -10,6 +10,7 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.markers import is_mark
 from partstream.conversation.media import URI_LIST
 from partstream.errors import AdapterUsageError
 from partstream.json_codec import dumps
@@ -163,7 +164,9 @@ def grounding_chunk(source: Citation) -> dict[str, Any]:
 
 
 def file_part(part: DataPart) -> dict[str, Any] | None:
-    """A file as a part: its bytes, or its address; None for an empty one."""
+    """A file as a part: its bytes, or its address; None for an empty one, and for a mark of the host."""
+    if is_mark(part.mime_type):
+        return None
     address = part.data.decode(errors="replace") if part.mime_type == URI_LIST else ""
     if address.lower().startswith(("http://", "https://")):
         return {"fileData": {"fileUri": address}}
