@@ -6,9 +6,19 @@
 import os
 from typing import Final
 
-__all__ = ["IS_WHOLE", "RUNS_AT_ONCE"]
+__all__ = ["IS_WHOLE", "RUNS_AT_ONCE", "TELLING"]
 
 IS_WHOLE: Final = bool(os.environ.get("WHOLE_RUNS"))
 """Whether everything is tried that can be."""
 RUNS_AT_ONCE: Final = 100 if IS_WHOLE else 10
 """How many runs of one agent go on beside one another."""
+TELLING: Final = (
+    "/text",
+    "/two-calls",
+    "/tool-result-text",
+    "/cancel-in-text",
+    "/stall",
+    "/truncated",
+    "/error-after-parts",
+)
+"""The scenarios of the conformance kit that show most: text, calls and results, cancellation, broken streams."""

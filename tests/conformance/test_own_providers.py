@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scripted_targets import at_once
 
-from extent import IS_WHOLE
+from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
 from partstream.conformance import Limits, Verdict, run
 from partstream.serving.demo_provider import DemoProvider
@@ -15,8 +15,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LIMITS = Limits(grace_seconds=0.003)
 WHOLE = frozenset(BASE_PATHS) if IS_WHOLE else {"anthropic-messages"}
 """The protocols that all scenarios are run over."""
-SHORT = ("/text", "/two-calls", "/tool-result-text", "/cancel-in-text", "/stall", "/truncated")
-"""The scenarios of all other protocols: text, calls and their results, cancellation, a broken stream."""
 WEATHER = 'run get_weather {"city": "Oslo"}'
 
 
@@ -27,7 +25,7 @@ def gateway(upstream, protocol):
 @pytest.mark.parametrize("protocol", BASE_PATHS)
 def test_the_provider_of_model_servers_keeps_the_contract_over_every_protocol(protocol):
     capabilities = {"usage": True, "call_id_namespace": "gw-"}
-    select = () if protocol in WHOLE else SHORT
+    select = () if protocol in WHOLE else TELLING
     report = at_once(run(gateway, protocol=protocol, limits=LIMITS, capabilities=capabilities, select=select))
     assert [(check.id, check.got) for check in report.checks if check.verdict is not Verdict.PASSED] == []
 
