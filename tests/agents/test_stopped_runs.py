@@ -123,6 +123,41 @@ def test_a_run_is_rebuilt_where_its_file_is_unusable(damage, tmp_path):
     assert agent.requests[1].resumed is None
 
 
+STOPS = {
+    "a question": Question("Which one?"),
+    "an approval": ApprovalAsked((DELETE,)),
+    "a call of the host": ExternalCalls((CALL,)),
+}
+
+
+@pytest.mark.parametrize("stop", STOPS.values(), ids=STOPS)
+def test_a_request_of_the_host_without_tools_goes_on_with_no_run_and_leaves_it_as_it_is(stop, tmp_path):
+    agent, chat = _chat(tmp_path, [STATE, stop], [TextPart("A summary.")], END)
+
+    async def talk():
+        await chat.say("Delete")
+        aside = Chat(chat.provider, tools=())
+        aside.messages = list(chat.messages)
+        assert (await aside.say("Summarize the conversation.")).text == "A summary."
+        goes_on = chat.give({"read_file": "what was read"}) if isinstance(stop, ExternalCalls) else chat.say("yes")
+        return await goes_on
+
+    assert asyncio.run(talk()).text == "End."
+    assert [one.resumed for one in agent.requests] == [None, None, {"at": 1}]
+
+
+def test_a_run_in_a_chat_without_tools_goes_on(tmp_path):
+    agent, chat = _chat(tmp_path, [STATE, Question("Which one?")], END)
+    chat = Chat(chat.provider, tools=())
+
+    async def talk():
+        await chat.say("Delete")
+        return await chat.say("the first")
+
+    assert asyncio.run(talk()).text == "End."
+    assert agent.requests[1].reply == "the first"
+
+
 def test_another_model_does_not_go_on_with_a_run(tmp_path):
     agent, chat = _chat(tmp_path, [STATE, ExternalCalls((CALL,))], END)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.adapter import Decision
 from partstream.agents.outputs import Approval
+from partstream.inner_activity import plain_value
 from partstream.parts import ToolCallPart, ToolResultPart
 from partstream.simple import text_of, user_request
 
@@ -37,6 +38,7 @@ class PausedRun:
         question: Whether the run waits for the answer to a question.
         history: The digest of the conversation that the answer answered; empty before it is kept.
         answer: The digest of the answer; empty before it is kept.
+        had_tools: Whether the request that the answer answered brought tools of the host.
     """
 
     framework: str
@@ -47,6 +49,7 @@ class PausedRun:
     question: bool = False
     history: str = ""
     answer: str = ""
+    had_tools: bool = False
 
     def decided(self, decisions: Mapping[str, Decision]) -> PausedRun:
         """The run after the approvals were decided."""
@@ -78,9 +81,10 @@ class PausedRun:
             "answer": self.answer,
             "state": self.state,
             "calls": [[one.call_id, one.name, dict(one.input)] for one in self.calls],
-            "approvals": [[one.call_id, one.name, one.arguments, one.reason] for one in self.approvals],
+            "approvals": [[one.call_id, one.name, plain_value(one.arguments), one.reason] for one in self.approvals],
             "decisions": {call_id: [one.approved, one.reason] for call_id, one in self.decisions.items()},
             "question": self.question,
+            "hadTools": self.had_tools,
         }
 
 
@@ -98,6 +102,7 @@ def paused_run_of(record: Any) -> PausedRun | None:
             question=record["question"] is True,
             history=record["history"],
             answer=record["answer"],
+            had_tools=record.get("hadTools") is True,
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

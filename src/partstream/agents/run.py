@@ -114,6 +114,7 @@ class AgentRun:
         self._asking = asking
         self._token = token
         self._messages = messages
+        self._has_tools = bool(options.tools)
         self._progress = progress
         self._draining = as_kind(progress, DrainingProgress)
         self._finishing = as_kind(progress, FinishingProgress)
@@ -244,7 +245,7 @@ class AgentRun:
     async def _keep(self, stopped: PausedRun) -> None:
         """Keeps a stopped run for the next request, and leaves its key in the conversation."""
         history, answer = spoken_digest(self._messages), said_digest(self._answer.parts)
-        record = replace(stopped, history=history, answer=answer).to_json()
+        record = replace(stopped, history=history, answer=answer, had_tools=self._has_tools).to_json()
         key = await asyncio.to_thread(self._asking.states.keep, record)
         if key is not None:
             marker = StateMarker(self._asking.origin, key, history, answer)
@@ -259,6 +260,8 @@ class AgentRun:
         paused = paused_run_of(await asyncio.to_thread(self._asking.states.find, marker.response_id))
         if paused is None or paused.framework != self._asking.adapter.framework:
             return None
+        if paused.had_tools and not self._has_tools:
+            return None  # a small request of the host, such as for a summary: it answers no question of the run
         # The digests of the record count, not those of the marker: only the record is ours alone.
         before, later = self._messages[:number], self._messages[number + 1 :]
         if paused.history != spoken_digest(before) or paused.answer != said_digest(self._messages[number].content):
