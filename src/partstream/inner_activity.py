@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from partstream.markdown import code_block, inline_code
 from partstream.parts import DataPart
+from partstream.visible_text import visible
 
 __all__ = [
     "ACTIVITY_MIME_TYPE",
@@ -25,6 +27,8 @@ __all__ = [
     "result_data",
     "result_line",
     "shown_call",
+    "wanted_call",
+    "wish",
 ]
 
 ACTIVITY_MIME_TYPE: Final = "application/vnd.partstream.activity+json"
@@ -89,12 +93,33 @@ class NamedCall(Protocol):
 
 def shown_call(call: NamedCall) -> str:
     """A call as people read it: `search(query="agents", limit=3)`, its arguments cut at 200 characters."""
+    shown = _shown_arguments(call)
+    return f"{call.name}({shown if len(shown) <= _MOST_ARGUMENTS else f'{shown[:_MOST_ARGUMENTS]}…'})"
+
+
+def wanted_call(call: NamedCall) -> str:
+    """A call that a person is to allow, in Markdown: where its line is cut, a block of code with all arguments follows.
+
+    Characters that hide in a text, such as bidirectional controls, are shown as escapes.
+    """
+    line = inline_code(visible(shown_call(call)))
+    if len(_shown_arguments(call)) <= _MOST_ARGUMENTS:
+        return line
+    return f"{line} with these arguments:\n\n{visible(code_block(plain_value(call.arguments)))}"
+
+
+def wish(call: NamedCall) -> str:
+    """The sentence that asks a person for a call, in Markdown."""
+    wanted = wanted_call(call)
+    return f"The agent wants to run {wanted}" + ("" if "\n" in wanted else ".")
+
+
+def _shown_arguments(call: NamedCall) -> str:
     if isinstance(call.arguments, Mapping):
         shown = ", ".join(f"{name}={_json(value)}" for name, value in call.arguments.items())
     else:
         shown = "" if call.arguments in (None, "") else _text_of(call.arguments)
-    shown = " ".join(shown.split())
-    return f"{call.name}({shown if len(shown) <= _MOST_ARGUMENTS else f'{shown[:_MOST_ARGUMENTS]}…'})"
+    return " ".join(shown.split())
 
 
 def call_line(call: InnerCall) -> str:

@@ -264,6 +264,12 @@ REPLIES = {
     "I said yes to Peter yesterday": (False, False),
     "": (False, False),
     "yes no": (False, False),
+    "yes!": (True, True),
+    "*yes*": (True, True),
+    "yes?": (False, False),
+    "Run it?": (False, False),
+    "yes \N{THUMBS DOWN SIGN}": (False, False),
+    "1?": (False, False),
 }
 
 
@@ -286,6 +292,16 @@ def test_a_person_reads_what_is_wanted_and_how_to_answer():
     assert '1. `delete(path="a")`' in two
     assert '2. `` move(path="`") `` (It cannot be undone.)' in two
     assert "numbers" in two
+
+
+def test_a_person_sees_all_that_they_allow():
+    long = Approval("inner-3", "run", {"note": "x" * 300, "command": "rm -r `a`", "path": "a\u202eb"})
+    for asked in (question_of((long,)), question_of((long, DELETE))):
+        assert "rm -r `a`" in asked
+        assert "a\\u202eb" in asked
+        assert "\u202e" not in asked
+        assert asked.endswith(("Reply *yes* to run it, or *no*.", "or the numbers of those to run."))
+    assert '2. `delete(path="a")`' in question_of((long, DELETE)).splitlines()
 
 
 # ---- the folder ----

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.agents.external_tools import HandedOut
-from partstream.agents.markdown import code_block
 from partstream.agents.outputs import (
     AgentFile,
     ApprovalAsked,
@@ -33,6 +32,7 @@ from partstream.inner_activity import (
     result_line,
 )
 from partstream.kept_files import is_file
+from partstream.markdown import code_block
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
 from partstream.usage import FinishReason, UnifiedFinishReason

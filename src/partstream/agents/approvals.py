@@ -12,9 +12,8 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from partstream.agents.adapter import Decision
-from partstream.agents.markdown import inline_code
 from partstream.agents.outputs import Approval
-from partstream.inner_activity import shown_call
+from partstream.inner_activity import wanted_call, wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,10 @@ ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction
 _REFUSED: Final = "Calls of this tool are not allowed here."
 _DECLINED: Final = "The person did not allow this call."
 _YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "allow", "run", "go", "sure", "ja", "oui"})
+_BESIDE_YES: Final = frozenset({"please", "it", "them", "all", "do"})
 _NO: Final = frozenset({"no", "n", "deny", "denied", "reject", "stop", "cancel", "never", "nein", "non"})
+_PLAIN: Final = re.compile(r"[\w\s.,;!*'\"]*")
+"""A text with nothing but words and the marks of a statement: `yes?` and `run it?` are questions."""
 _NUMBERS: Final = re.compile(r"(?:yes|run|allow|approve)?[\s,:]*(\d+(?:[\s,]+(?:and\s+)?\d+)*)", re.IGNORECASE)
 
 
@@ -53,9 +55,9 @@ def question_of(approvals: Sequence[Approval]) -> str:
     if len(approvals) == 1:
         [only] = approvals
         because = f"\n\n{only.reason}" if only.reason else ""
-        return f"The agent wants to run {inline_code(shown_call(only))}.{because}\n\nReply *yes* to run it, or *no*."
+        return f"{wish(only)}{because}\n\nReply *yes* to run it, or *no*."
     lines = [
-        f"{number}. {inline_code(shown_call(one))}" + (f" ({one.reason})" if one.reason else "")
+        f"{number}. {_indented(wanted_call(one))}" + (f" ({one.reason})" if one.reason else "")
         for number, one in enumerate(approvals, 1)
     ]
     return "\n".join(
@@ -69,12 +71,17 @@ def question_of(approvals: Sequence[Approval]) -> str:
     )
 
 
+def _indented(call: str) -> str:
+    """A call in a numbered list, where a block of code belongs to its item."""
+    return call.replace("\n", "\n   ") + ("\n\n  " if "\n" in call else "")
+
+
 def read_reply(reply: str, approvals: Sequence[Approval]) -> dict[str, Decision]:
     """What a person has decided, by call id. Only a clear *yes* allows a call; any other text is the reason for not
     running it, which the model gets to read."""
     words = re.findall(r"[^\W\d_]+|\d+", reply.lower())
-    if words and all(word in _YES or word in {"please", "it", "them", "all", "do"} for word in words):
-        if any(word in _YES for word in words):
+    if words and all(word in _YES | _BESIDE_YES for word in words):
+        if _PLAIN.fullmatch(reply) and any(word in _YES for word in words):
             return {one.call_id: Decision(approved=True) for one in approvals}
     elif numbers := _NUMBERS.fullmatch(reply.strip().rstrip(".")):
         chosen = {int(number) for number in re.findall(r"\d+", numbers[1])}

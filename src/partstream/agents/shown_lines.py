@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from partstream.agents.markdown import inline_code
 from partstream.agents.options import ToolActivity
+from partstream.markdown import inline_code
 from partstream.parts import TextPart, ThinkingPart, thinking_part
 
 if TYPE_CHECKING:

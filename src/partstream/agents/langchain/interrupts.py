@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.agents.markdown import code_block
 from partstream.agents.outputs import Approval, ApprovalAsked, Question
+from partstream.markdown import code_block
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

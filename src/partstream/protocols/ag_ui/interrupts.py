@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.inner_activity import shown_call
+from partstream.inner_activity import wish
 from partstream.json_codec import JSONDecodeError, dumps, loads, nests_too_deeply
 from partstream.protocols.ag_ui.custom_interrupts import actions_of, decisions, message_of
 from partstream.protocols.fields import identifier, mapping, objects, text
@@ -80,7 +80,7 @@ def _asked(interrupt: Wire, calls: ToolCalls) -> str:
     wanted = actions_of(interrupt) or ([] if call is None else [call])
     if not wanted:
         return message or f"The agent waits for an answer: {identifier(interrupt, _REASON) or 'it gives no reason'}."
-    shown = "\n\n".join(f"The agent wants to run `{shown_call(one).replace('`', chr(39))}`." for one in wanted)
+    shown = "\n\n".join(map(wish, wanted))
     return f"{message}\n\n{shown}" if message else shown
 
 
