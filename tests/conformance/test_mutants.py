@@ -11,7 +11,7 @@ from partstream.conformance.selection import check_ids
 from partstream.contract import RULES
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
-LIMITS = Limits(answer_seconds=0.5, grace_seconds=0.003)
+LIMITS = Limits(grace_seconds=0.003)
 
 
 def conform(provider_class):
