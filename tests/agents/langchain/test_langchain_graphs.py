@@ -613,6 +613,14 @@ def test_a_call_of_the_host_that_was_cut_is_an_error_and_not_a_call(tmp_path: Pa
     assert not answer.calls
 
 
+def test_a_checkpointer_in_memory_forgets_a_run_that_was_cancelled(tmp_path: Path):
+    saver = InMemorySaver()
+    model = ScriptedChatModel(script=ModelScript(Step(("One", " two"), hangs=True)))
+    chat = chat_with(create_agent(model, [search], checkpointer=saver), tmp_path)
+    asyncio.run(chat.say("Hi", cancel_at=lambda part: isinstance(part, TextPart)))
+    assert not saver.storage
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_checkpointer_in_memory_forgets_a_run_that_has_ended(tmp_path: Path, fails: bool):
     async def show() -> None:

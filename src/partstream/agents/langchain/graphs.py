@@ -97,8 +97,9 @@ class _GraphRun:
                     self._guard.close()  # before the stream is closed, which waits for the model
         except HostCallsPending:
             self._events.stop()
-        except Exception:
-            await self._forget(start.config)
+        except BaseException as error:
+            if start.is_new or isinstance(error, Exception):  # a stopped run that is cancelled may be tried again
+                await self._forget(start.config)
             raise
         kept = await self._kept(start.config)
         if kept is None:

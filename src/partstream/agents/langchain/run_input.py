@@ -41,11 +41,13 @@ class RunInput:
         value: The graph's input: fields of its state, a `Command`, or None to go on where it stopped.
         update: The fields to write into the stopped graph before; None for nothing.
         config: The configuration of the run.
+        is_new: Whether the thread of the run is its own; otherwise it is that of a stopped run.
     """
 
     value: Any
     config: dict[str, Any]
     update: dict[str, Any] | None = None
+    is_new: bool = True
 
 
 def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput:
@@ -91,12 +93,14 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
     config = thread_config(graph, request, kept[_THREAD])
     if "asked" in kept:
         answers = resume_values(kept["asked"], request.decisions, request.reply)
-        return RunInput(Command(resume=answers) if answers else None, config)
+        return RunInput(Command(resume=answers) if answers else None, config, is_new=False)
     results = _results_in_thread(request, snapshot)
     if results is None:
         return None
     update = {"messages": results}
-    return RunInput(None, config, update) if snapshot.next else RunInput(update, config)
+    if snapshot.next:
+        return RunInput(None, config, update, is_new=False)
+    return RunInput(update, config, is_new=False)
 
 
 def kept_thread(config: Mapping[str, Any], snapshot: Any) -> dict[str, Any]:
