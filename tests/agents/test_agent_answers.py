@@ -209,6 +209,13 @@ def test_an_answer_that_shows_nothing_is_an_error(outputs):
     assert answer.finish.outcome is Outcome.FAILED
 
 
+def test_an_answer_of_calls_that_nobody_can_run_names_them():
+    answer = _answer(ExternalCalls((ToolCallPart("1", "made_up", {}),)), fails=True)
+    assert isinstance(answer.error, AgentSaidNothingError)
+    assert "only called tools that nobody has: 'made_up'" in str(answer.error)
+    assert not answer.calls
+
+
 def test_a_question_is_text_and_leaves_no_mark_where_nothing_is_kept():
     answer = _answer(Question("Which one?"))
     assert answer.text == "Which one?"

@@ -17,13 +17,16 @@ from partstream.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["AgentFailedError", "AgentSaidNothingError", "FailureKind", "failure_of"]
 
 _SERVER: Final = "the model's server"
 _MOST_SAID: Final = 2000
 """The most characters of an exception's text in a message."""
+
+_MOST_NAME: Final = 100
+"""The most characters of a tool's name in a message: a model may say anything."""
 
 
 class FailureKind(StrEnum):
@@ -89,13 +92,17 @@ class AgentSaidNothingError(LanguageModelError):
     Attributes:
         framework: The agent's framework.
         finish_reason: Why the model stopped, in its provider's words; None where nobody said it.
+        unknown_tools: The names of the tools that the model called and nobody has.
     """
 
-    def __init__(self, framework: str, finish_reason: str | None) -> None:
+    def __init__(self, framework: str, finish_reason: str | None, unknown_tools: Sequence[str] = ()) -> None:
+        called = ", ".join(repr(one[:_MOST_NAME]) for one in unknown_tools)
+        what = f"only called tools that nobody has: {called}" if called else "without text and without a call of a tool"
         because = f" (finish reason: {finish_reason})" if finish_reason else ""
-        super().__init__(f"the agent ended its run without text and without a call of a tool{because}")
+        super().__init__(f"the agent {'' if called else 'ended its run '}{what}{because}")
         self.framework = framework
         self.finish_reason = finish_reason
+        self.unknown_tools = tuple(unknown_tools)
 
 
 _OF_CLIENTS: Final[Mapping[str, FailureKind]] = {

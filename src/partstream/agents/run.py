@@ -140,7 +140,8 @@ class AgentRun:
             if not self._answer.is_visible:
                 reason = self._answer.finish().reason
                 said = None if reason is None else reason.raw or reason.unified.value
-                raise AgentSaidNothingError(self._asking.adapter.framework, said)
+                unknown = self._answer.handed_out.refused
+                raise AgentSaidNothingError(self._asking.adapter.framework, said, unknown)
         except LanguageModelError as error:
             self._tell(replace(self._answer.finish(), outcome=Outcome.FAILED, error=error))
             raise
@@ -202,6 +203,7 @@ class AgentRun:
     async def _run_once(self, agent: Any, request: AgentRequest) -> None:
         adapter = self._asking.adapter
         self._answer.begin_run()
+        refused = len(self._answer.handed_out.refused)
         try:
             async with aclosing(adapter.run(agent, request)) as outputs:
                 async for output in outputs:
@@ -211,9 +213,8 @@ class AgentRun:
             if failure is error:
                 raise
             raise failure from error
-        for name in self._answer.handed_out.refused:
+        for name in self._answer.handed_out.refused[refused:]:
             self._answer.unmapped[f"a call of {name}, which is no tool of the host"] += 1
-        self._answer.handed_out.refused.clear()
 
     def _stopped(self) -> PausedRun | None:
         """The run as it has stopped; None for one that cannot be gone on with exactly."""
