@@ -121,12 +121,15 @@ class _Conversation:
         model: LanguageModelChatInformation,
         request: Request,
         limits: Limits,
+        upstream: ReplayUpstream | None = None,
     ) -> None:
         self.answers: list[Answer] = []
         self._provider = provider
         self._model = model
         self._request = request
         self._limits = limits
+        self._upstream = upstream
+        self._asked_before = 0
         self._messages: list[ChatMessage] = list(request.history)
         self._results: list[MessagePart] = []
         self._images = request.images
@@ -152,6 +155,7 @@ class _Conversation:
         wanted, task, recorder = int(count or 1), self._task, self._recorder
         if task is None or recorder is None:
             return
+        await self._until_asked(task)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.answer_seconds / 3):
                 await recorder.until(lambda: recorder.has_parts >= wanted or task.done())
@@ -161,6 +165,7 @@ class _Conversation:
         task, recorder = self._task, self._recorder
         if task is None or recorder is None:
             return
+        await self._until_asked(task)
         with suppress(TimeoutError):
             while not task.done():
                 async with asyncio.timeout(int(milliseconds or 100) / 1000):
@@ -208,6 +213,7 @@ class _Conversation:
     # ---- one answer ----
 
     def _begin(self, *, is_cancelled: bool = False) -> None:
+        self._asked_before = _last_number(self._upstream)
         answer = Answer(self._model.id, tuple(self._messages), self._request.options)
         self.answers.append(answer)
         recorder = self._recorder = _Recorder(answer)
@@ -215,6 +221,20 @@ class _Conversation:
         if is_cancelled:
             self._cancel()
         self._task = asyncio.create_task(self._ask(answer, recorder, self._source))
+
+    async def _until_asked(self, task: asyncio.Task[None]) -> None:
+        """Waits until the model server behind the target has begun to answer: a target may take time before it asks."""
+        upstream, before = self._upstream, self._asked_before
+        if upstream is None:
+            return
+
+        def has_begun() -> bool:
+            return any(one.request.number > before and one.delivery.events_sent for one in upstream.exchanges)
+
+        waiting = asyncio.create_task(upstream.until(has_begun, self._limits.answer_seconds))
+        await asyncio.wait({waiting, task}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
 
     def _cancel(self) -> None:
         if self._recorder is not None and not self._source.token.is_cancellation_requested:
@@ -262,6 +282,7 @@ async def drive(
     request: Request,
     moves: Sequence[Move],
     limits: Limits,
+    upstream: ReplayUpstream | None = None,
 ) -> list[Answer]:
     """Has a conversation with a provider and returns its answers, as they came.
 
@@ -271,12 +292,18 @@ async def drive(
         request: What the conversation begins with.
         moves: What the consumer does; the end of the last answer is waited for.
         limits: The limits of time.
+        upstream: The scripted model server behind the provider, or None: nobody cancels before it has begun to answer.
     """
-    conversation = _Conversation(provider, model, request, limits)
+    conversation = _Conversation(provider, model, request, limits, upstream)
     for move in moves:
         await _CARRIED_OUT[move.name](conversation, move.argument)
     await conversation.wait()
     return conversation.answers
+
+
+def _last_number(upstream: ReplayUpstream | None) -> int:
+    """The number of the last request to a scripted upstream, or 0."""
+    return 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
 
 
 def upstream_replies(upstream: ReplayUpstream, before: int, began: float) -> list[UpstreamReply]:

@@ -96,7 +96,7 @@ async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
     before = 0 if upstream is None or not upstream.requests else upstream.requests[-1].number
     transcript = Transcript(GENERATED, exercise.moves, exercise.script, exercise.prompt)
     request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
-    transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits)
+    transcript.answers = await drive(provider, tested.model, request, exercise.moves, tested.limits, upstream)
     if upstream is not None:
         with suppress(TimeoutError):
             await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)

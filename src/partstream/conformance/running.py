@@ -189,7 +189,7 @@ async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
 
     async def one(transcript: Transcript) -> None:
         request = replace(row.request, prompt=transcript.prompt)
-        transcript.answers = await drive(provider, tested.model, request, row.moves, tested.limits)
+        transcript.answers = await drive(provider, tested.model, request, row.moves, tested.limits, upstream)
 
     await asyncio.gather(*map(one, transcripts))
     if upstream is not None:

@@ -62,6 +62,8 @@ class RemoteProvider(LanguageModelChatProvider):
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Response]] = {}
         self._progress: dict[int, Progress] = {}
+        self._under_way: dict[int, int] = {}
+        """By the number of a response that answers after a cancellation was read: the answer that was cancelled."""
         self._reading = asyncio.create_task(self._read())
 
     async def provide_language_model_chat_information(
@@ -95,6 +97,10 @@ class RemoteProvider(LanguageModelChatProvider):
         def cancel() -> None:
             was_cancelled.append(True)
             self._notify("$/cancelRequest", {"id": number})
+            # What was under way when the other side had not read the cancellation is no fault of it.
+            barrier = next(self._ids)
+            self._under_way[barrier] = number
+            self._send({"id": barrier, "method": "$/afterCancellation", "params": None})
 
         cancelling = token.on_cancellation_requested(cancel)
         params = {
@@ -178,13 +184,16 @@ class RemoteProvider(LanguageModelChatProvider):
                     answered.set_exception(ConnectionError("the process has ended, or closed its output"))
 
     def _answered(self, response: Response) -> None:
+        if isinstance(response.id, int):
+            self._under_way.pop(response.id, None)
         answered = self._waiting.get(response.id) if isinstance(response.id, int) else None
         if answered is not None and not answered.done():
             answered.set_result(response)
 
     def _came(self, params: Any) -> None:
-        progress = self._progress.get(params.get("token"))
-        if progress is not None:
+        token = params.get("token")
+        progress = self._progress.get(token)
+        if progress is not None and token not in self._under_way.values():
             for part in params["value"].get("parts", ()):
                 progress.report(_part(part))
 
