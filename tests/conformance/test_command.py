@@ -146,3 +146,39 @@ def test_a_provider_runs_in_a_process_of_its_own(capfd, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["partstream", "conformance", PARROT, "/text", "--isolated"])
     assert partstream(PARROT, "/text", "--isolated").exit_code == 0
     assert "Contract 1.0 kept" in capfd.readouterr().out
+
+
+def test_a_provider_that_ends_the_process_is_never_taken_for_one_that_keeps_the_contract(tmp_path, monkeypatch):
+    exits, kills = tmp_path / "exits.py", tmp_path / "kills.py"
+    exits.write_text("import sys\nsys.exit(0)\n")
+    kills.write_text("import os\nos._exit(0)\n")
+    assert partstream(str(exits)).exit_code == 2
+    monkeypatch.setattr(sys, "argv", ["partstream", "conformance", str(kills), "--isolated"])
+    result = partstream(str(kills), "--isolated")
+    assert result.exit_code == 2
+    assert "the provider ended the process with the code 0" in result.output
+
+
+def test_what_a_provider_prints_does_not_spoil_the_json(tmp_path):
+    prints = tmp_path / "prints.py"
+    prints.write_text(
+        "from partstream import chat_model\n"
+        "print('loaded')\n"
+        "@chat_model(name='Prints')\n"
+        "async def provider(messages, options):\n"
+        "    print('asked')\n"
+        "    yield 'Hello.'\n"
+    )
+    result = partstream(str(prints), "/text", "--json", "-")
+    assert json.loads(result.stdout)["exit_code"] == 0
+    assert "asked" in result.stderr
+
+
+def test_an_error_of_a_target_that_cannot_be_tested_shows_no_key_and_is_printed_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "sesame-open-4711")
+    file = tmp_path / "raises.py"
+    file.write_text("def boom(upstream):\n    raise ValueError('bad key sesame-open-4711')\n")
+    result = partstream(f"{file}:boom")
+    assert result.exit_code == 2
+    assert "sesame" not in result.output
+    assert "raises.py:boom: making the provider failed" in result.output.replace("\n", "")

@@ -1,6 +1,8 @@
 """The kit on real targets: what it runs, what it says, what it sends."""
 
+import asyncio
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from partstream import (
     chat_model,
 )
 from partstream.conformance import Blame, Report, UnusableTargetError, Verdict, run
+from partstream.conformance.reference import ReferenceProvider
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -149,3 +152,59 @@ def test_a_target_that_does_not_ask_the_model_server_behind_it_fails_by_what_the
     report = conform(lambda upstream: provider, "/text")
     assert "text.complete/text" in verdicts(report, Verdict.FAILED)
     assert "request.text-arrives/text" in verdicts(report, Verdict.NOT_JUDGED)
+
+
+def test_a_target_that_takes_its_time_before_it_asks_keeps_the_contract():
+    class Late(GatewayProvider):
+        async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+            await asyncio.sleep(0 if token.is_cancellation_requested else 5)
+            await super().provide_language_model_chat_response(model, messages, options, progress, token)
+
+    def late(upstream):
+        return Late(GatewayConfiguration(base_url=upstream, protocol="openresponses"))
+
+    report = conform(late, "/cancel-in-arguments", "/cancel-in-text", "/stall")
+    assert [(check.id, check.got) for check in report.checks if check.verdict is not Verdict.PASSED] == []
+
+
+class _Exits(ReferenceProvider):
+    """Ends the process where others raise an error."""
+
+    async def provide_token_count(self, model, text, token):
+        sys.exit(0)
+
+
+class _CountsForEver(ReferenceProvider):
+    """Never ends to count."""
+
+    async def provide_token_count(self, model, text, token):
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict", "said"),
+    [(_Exits, Verdict.FAILED, "SystemExit(0)"), (_CountsForEver, Verdict.UNTESTABLE, "no counts within 10 seconds")],
+)
+def test_a_token_count_that_exits_or_hangs_is_a_failure_of_that_check_alone(made, verdict, said):
+    def conformance(script):
+        return made(script)
+
+    report = conform(conformance, "/token-count", "/text")
+    assert [(check.rule, check.verdict) for check in report.broken] == [("tokens.count", verdict)]
+    assert said in report.broken[0].got
+
+
+def test_a_target_that_exits_while_it_is_made_or_lists_its_models_is_not_usable():
+    def made(script):
+        sys.exit(0)
+
+    class Lists(ReferenceProvider):
+        async def provide_language_model_chat_information(self, silent, token):
+            sys.exit(0)
+
+    def listed(script):
+        return Lists(script)
+
+    for target in (made, listed):
+        with pytest.raises(UnusableTargetError, match=r"SystemExit\(0\)"):
+            conform(target)

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 import sys
+import tempfile
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -25,6 +29,7 @@ from partstream.cli.conformance_reports import (
 )
 from partstream.cli.conformance_screen import ReportScreen
 from partstream.cli.console import make_console
+from partstream.cli.exit_codes import ExitCode
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import check_variable
 from partstream.conformance.capabilities import Capabilities
@@ -49,6 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SECONDS: Final = "PARTSTREAM_CONFORMANCE_SECONDS"
+_ENDED: Final = "PARTSTREAM_CONFORMANCE_ENDED"
+"""The variable with the file that a process of --isolated makes when it has ended by itself: a provider can end it too,
+with any code."""
 
 _HELP: Final = """Test a provider or a model server against the contract.
 
@@ -123,10 +131,21 @@ failed."""
 def command(context: click.Context, /, **options: Any) -> None:
     """Runs the command."""
     try:
-        context.exit(_run(options))
+        code = _run(options)
     except CallerError as error:
-        make_console(stderr=True).print(f"error: {printable(str(error))}", style="bold red", markup=False)
-        context.exit(ReportCode.NOT_USABLE)
+        context.exit(_refused(str(error), options))
+    except SystemExit as error:  # of the provider: its code says nothing of the contract
+        context.exit(_refused(f"the provider ended the process with {error!r}", options))
+    _say_that_it_has_ended()
+    context.exit(code)
+
+
+def _refused(reason: str, options: dict[str, Any]) -> int:
+    """Says why the target cannot be tested, without secrets."""
+    _say_that_it_has_ended()
+    told = secrets_of_command(options["target"] or "", options["key_env"]).redact(reason)
+    make_console(stderr=True).print(f"error: {printable(told)}", style="bold red", markup=False)
+    return ReportCode.NOT_USABLE
 
 
 def _run(options: dict[str, Any]) -> int:
@@ -151,7 +170,9 @@ def _run(options: dict[str, Any]) -> int:
     is_quiet = json_file is not None and json_file.name in {"-", "<stdout>"}
     redactor = secrets_of_command(options["target"], options["key_env"])
     screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"], redactor=redactor)
-    report = _tested(options, redactor, screen)
+    # What a provider prints is for people, and must not stand in the middle of the JSON.
+    with redirect_stdout(sys.stderr) if is_quiet else nullcontext():
+        report = _tested(options, redactor, screen)
     write_files(report, options)
     if json_file is not None:
         json.dump(report.to_json(), json_file, ensure_ascii=True, indent=1)
@@ -262,7 +283,20 @@ def _list(checks: tuple[str, ...], section: str | None) -> None:
 def _in_a_process_of_its_own() -> int:
     """Runs this command in another process, without `--isolated`, and returns its exit code."""
     arguments = [one for one in sys.argv[1:] if one != "--isolated"]
-    code = subprocess.run([sys.executable, "-m", "partstream", *arguments], check=False).returncode  # noqa: S603
+    with tempfile.TemporaryDirectory() as folder:
+        ended = Path(folder, "ended")
+        environment = {**os.environ, _ENDED: str(ended)}
+        command_line = [sys.executable, "-m", "partstream", *arguments]
+        code = subprocess.run(command_line, env=environment, check=False).returncode  # noqa: S603
+        has_ended = ended.exists()
     if code < 0:
         raise CallerError(f"the process of the provider was ended by signal {-code}")
+    if not has_ended and code != ExitCode.INTERRUPTED:
+        raise CallerError(f"the provider ended the process with the code {code}, before there was a report")
     return code
+
+
+def _say_that_it_has_ended() -> None:
+    """Tells the command that started this process that its exit code is that of a report."""
+    if _ENDED in os.environ:
+        Path(os.environ[_ENDED]).touch()

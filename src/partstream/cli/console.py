@@ -27,7 +27,9 @@ def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console
         stderr: Whether it writes to standard error.
         breaks_lines: Whether it breaks long lines also where no terminal shows them.
     """
-    console = _CommandConsole(highlight=False, stderr=stderr, file=ungated(sys.stderr if stderr else sys.stdout))
+    console = _CommandConsole(
+        highlight=False, emoji=False, stderr=stderr, file=ungated(sys.stderr if stderr else sys.stdout)
+    )
     console.breaks_lines = breaks_lines
     console.push_render_hook(_Gate())
     return console

@@ -116,7 +116,7 @@ async def _model(target: Target, session: Session, wanted: str | None, limits: L
             models = list(await provider.provide_language_model_chat_information(False, CancellationToken()))
     except TimeoutError as error:
         raise UnusableTargetError(name, f"no list of models within {limits.answer_seconds:g} seconds") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
             return _unlisted(wanted)
         raise UnusableTargetError(name, f"listing the models failed: {error!r}; name a model") from error

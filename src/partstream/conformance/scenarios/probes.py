@@ -54,7 +54,7 @@ async def _listed(
             models = list(await provider.provide_language_model_chat_information(True, CancellationToken()))
     except TimeoutError:
         return [], [Finding(f"no list within {seconds:g} seconds", is_environment=True)]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [], [Finding(f"listing the models failed with {error!r}")]
     ids = [one.id for one in models]
     twice = sorted({one for one in ids if ids.count(one) > 1})
@@ -69,6 +69,8 @@ async def _cancelled(provider: LanguageModelChatProvider, seconds: float) -> lis
             await provider.provide_language_model_chat_information(True, source.token)
     except TimeoutError:
         return [Finding(f"a cancelled list did not end within {seconds:g} seconds")]
+    except SystemExit as error:
+        return [Finding(f"a cancelled list ended with {error!r}")]
     except Exception:
         return []  # a cancelled list may fail: nobody reads it
     return []
@@ -79,23 +81,33 @@ def _ids(models: list[LanguageModelChatInformation]) -> str:
 
 
 async def count_tokens(
-    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, _: float
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, seconds: float
 ) -> Mapping[str, list[Finding]]:
     """Counts the tokens of texts and of a message, and of growing texts."""
-    wrong: list[Finding] = []
-    fewer: list[Finding] = []
+    findings: dict[str, list[Finding]] = {"tokens.count": [], "tokens.monotone": []}
+    try:
+        async with asyncio.timeout(seconds):
+            await _count_all(provider, model, findings)
+    except TimeoutError:
+        findings["tokens.count"].append(Finding(f"no counts within {seconds:g} seconds", is_environment=True))
+    return findings
+
+
+async def _count_all(
+    provider: LanguageModelChatProvider, model: LanguageModelChatInformation, findings: Mapping[str, list[Finding]]
+) -> None:
     for text in (*_TEXTS, ChatMessage.user("Hello")):
         _, problem = await _counted(provider, model, text)
         if problem:
-            wrong.append(Finding(problem))
+            findings["tokens.count"].append(Finding(problem))
     words = "The quick brown fox jumps over the lazy dog. "
     before = 0
     for times in range(1, 6):
         count, problem = await _counted(provider, model, words * times)
         if not problem and count < before - _BOUND:
-            fewer.append(Finding(f"{times} sentences have {count} tokens, {times - 1} have {before}"))
+            what = f"{times} sentences have {count} tokens, {times - 1} have {before}"
+            findings["tokens.monotone"].append(Finding(what))
         before = count
-    return {"tokens.count": wrong, "tokens.monotone": fewer}
 
 
 async def _counted(
@@ -104,7 +116,7 @@ async def _counted(
     shown = repr(text)[:30]
     try:
         count: Any = await provider.provide_token_count(model, text, CancellationToken())
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return 0, f"counting {shown} failed with {error!r}"
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         return 0, f"counting {shown} gave {count!r}"

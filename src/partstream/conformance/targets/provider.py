@@ -43,7 +43,11 @@ class _Session:
         if self.upstream is not None:
             self.upstream.perform(None if script is None else script.perform)
         if self.hook is not None and script is not None:
-            return _checked(self.hook(script), self.name)
+            try:
+                made = self.hook(script)
+            except (Exception, SystemExit) as error:
+                raise UnusableTargetError(self.name, f"the hook failed: {error!r}") from error
+            return _checked(made, self.name)
         if self.made is None:
             raise UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
         return self.made
@@ -118,7 +122,7 @@ class ProviderTarget:
             arguments[_PROTOCOL] = self._protocol
         try:
             made = found(**arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UnusableTargetError(self._name, f"making the provider failed: {error!r}") from error
         return _checked(made, self._name)
 
@@ -142,7 +146,7 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget:
         found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
     except CallerError as error:
         raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
         raise UnusableTargetError(source, f"running the file failed: {error!r}") from error
     declared = Capabilities.of(hook) if isinstance(hook, dict) else None
     return ProviderTarget(found, source, declared=declared, protocol=protocol)
