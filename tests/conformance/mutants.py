@@ -4,6 +4,7 @@ A mutant stands in :data:`MUTANTS` under the id of its promise. A check without 
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
@@ -383,6 +384,22 @@ class SendsEmptyResults(_Asking):
 
     def changed(self, part):
         return ToolResultPart(part.call_id, ()) if isinstance(part, ToolResultPart) else part
+
+
+@sandwiched("usage.as-reported")
+class CountsTwice(_Asking):
+    """Adds the usage up twice."""
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        def doubled(part):
+            if not isinstance(part, DataPart):
+                return [part]
+            counts = json.loads(part.data)
+            doubled_counts = {name: 2 * count for name, count in counts.items() if isinstance(count, int)}
+            return [DataPart.json(doubled_counts, part.mime_type)]
+
+        twice = _Changing(progress, doubled)
+        await super().provide_language_model_chat_response(model, messages, options, twice, token)
 
 
 @sandwiched("text.as-received")

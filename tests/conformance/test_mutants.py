@@ -1,5 +1,7 @@
 """The kit is right in both directions: the reference passes, and each mutant is caught by exactly its check."""
 
+import hashlib
+
 import pytest
 from mutants import MUTANTS, SANDWICHED
 from scripted_targets import at_once
@@ -37,6 +39,15 @@ def test_every_rule_of_the_contract_has_a_mutant_and_no_check_without_one_counts
 
 def test_a_check_that_counts_exists_for_ever():
     assert load().checks <= {one for ids in check_ids().values() for one in ids}
+
+
+FROZEN = "d515be121e749d0f2b55791030877342b82c3352881e25ea601dff9b9a51919c"
+"""The digest of the requirement set 1.0: a set that was released is frozen, and a new check counts from the next on."""
+
+
+def test_the_checks_that_count_do_not_change_without_notice():
+    checks = "\n".join(sorted(load("1.0").checks))
+    assert hashlib.sha256(checks.encode()).hexdigest() == FROZEN
 
 
 SELECTED = ("/text", "/one-call", "/image-input", "/tool-result-text", "/stall", "/cancel-in-text", "/truncated")

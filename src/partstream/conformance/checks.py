@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.judging import Finding
 from partstream.conformance.results import PIXEL, RESULT_WORD
-from partstream.conformance.scripts import Ending
+from partstream.conformance.scripts import USAGE, Ending
 from partstream.conformance.targets.target import RequestLimitError
 from partstream.conformance.transcript import EventKind
 from partstream.contract import RULES, Evidence
@@ -295,7 +295,7 @@ def _usage(case: Case) -> Outcome:
             counts = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
             said = [dict(zip(_COUNTS, counts, strict=True))]
         seen += len(said)
-        findings += [Finding(wrong, place) for counts in said if (wrong := _wrong_usage(counts))]
+        findings += [Finding(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
     if not seen:
         if case.capabilities.has(Capability.USAGE):
             return [Finding("no usage came: neither a part with it, nor a `Finish`")]
@@ -319,9 +319,15 @@ def _counts_in(part: DataPart) -> Mapping[str, object]:
     return said if isinstance(said, dict) else {}
 
 
-def _wrong_usage(said: Mapping[str, object]) -> str:
+def _wrong_usage(said: Mapping[str, object], way: Way) -> str:
     wrong = [name for name in _COUNTS if not isinstance(count := said.get(name), int) or count <= 0]
-    return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them" if wrong else ""
+    if wrong:
+        return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them"
+    reported = dict(zip(_COUNTS, (USAGE.input_tokens, USAGE.output_tokens, USAGE.total_tokens), strict=True))
+    got = {name: said[name] for name in _COUNTS}
+    if way is Way.SANDWICH and got != reported:
+        return f"the usage is {_shown(got)}, the server reported {_shown(reported)}"
+    return ""
 
 
 def _no_mixing(case: Case) -> Outcome:

@@ -96,7 +96,7 @@ class ReferenceProvider(LanguageModelChatProvider):
             progress.report(part)
         if finish.error is None and not is_visible:
             finish = replace(finish, error=LanguageModelError("The model has only thought."))
-        elif finish.error is None and (used := usage_part(Usage(10, 20, 30))) is not None:
+        elif finish.error is None and (used := usage_part(finish.usage or Usage())) is not None:
             progress.report(used)
         if isinstance(progress, FinishingProgress):
             progress.finish(finish)

@@ -17,7 +17,7 @@ from partstream.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.testing import Performance
 from partstream.testing.asked import user_text
 from partstream.testing.directives import parse_choices
-from partstream.usage import FinishReason, UnifiedFinishReason
+from partstream.usage import FinishReason, UnifiedFinishReason, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from partstream.messages import ChatMessage
     from partstream.parts import ResponsePart
 
-__all__ = ["Block", "Call", "Echo", "Ending", "Say", "Script", "ScriptedAnswer", "Think", "pieces"]
+__all__ = ["USAGE", "Block", "Call", "Echo", "Ending", "Say", "Script", "ScriptedAnswer", "Think", "pieces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ class ScriptedAnswer:
     def finish(self) -> Finish:
         """The end of the answer."""
         if self.ending is Ending.FAILED:
-            return Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), error=self.error())
+            return Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), USAGE, error=self.error())
         outcome = Outcome.COMPLETED if self.ending is Ending.DONE else Outcome.INCOMPLETE
         reason = _REASONS[self.ending]
         if self.ending is Ending.DONE and self.calls:
             reason = FinishReason(UnifiedFinishReason.TOOL_CALLS)
-        return Finish(outcome, reason)
+        return Finish(outcome, reason, USAGE)
 
     def error(self) -> LanguageModelError:
         """The error of an answer that fails."""
@@ -159,6 +159,9 @@ class ScriptedAnswer:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CallerError(f"script: got {str(value)[:80]!r}, expected an answer with blocks ({error})") from error
 
+
+USAGE: Final = Usage(210, 21, 231)
+"""The tokens that every answer of a script reports."""
 
 FAILURE: Final = "The model broke while it was answering."
 """The words of an answer that fails."""

@@ -129,7 +129,7 @@ def _with_costs(outputs: Outputs, asked: Asked, identity: str, prompt: PromptTok
             }
             yield replace(
                 output,
-                usage=usage(prompt, answer),
+                usage=output.usage or usage(prompt, answer),
                 model=asked.model or None,
                 provider_metadata={"gateway": said},
             )

@@ -30,8 +30,8 @@ FAILURES: Final = (
     ),
     Scenario(
         "error-after-parts",
-        "The model fails behind its first words",
-        said(_BEGUN, ending=Ending.FAILED),
+        "The model fails behind two hundred words",
+        said(_LONG, ending=Ending.FAILED),
         Request("Begin, and then fail."),
         _SEND,
         (*FAILED, "failure.keeps-parts", "failure.logged"),
