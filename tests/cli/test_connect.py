@@ -70,18 +70,19 @@ def test_a_running_server_is_asked_for_its_models_with_the_token_in_a_file(tmp_p
     run(test())
 
 
-def test_for_a_server_that_asks_for_no_token_none_is_looked_for():
+def test_for_a_server_that_asks_for_no_token_none_is_looked_for(tmp_path: Path):
     async def test() -> None:
         async with ReplayUpstream() as upstream:
             url = upstream.base_url.removesuffix("/v1")
             asked = ("--url", url, "--model", "text")
-            codex = await call("connect", "codex", *asked)
+            new = {"PARTSTREAM_DATA": str(tmp_path)}  # no test before has left a token there
+            codex = await call("connect", "codex", *asked, **new)
             assert "env_key" not in codex.output
             assert "auth" not in codex.output
             assert "model_catalog_url" not in codex.output
             assert "asks for no token" in codex.errors
-            assert '"apiKey": "none"' in (await call("connect", "opencode", *asked)).output
-            assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked)).output
+            assert '"apiKey": "none"' in (await call("connect", "opencode", *asked, **new)).output
+            assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked, **new)).output
 
     run(test())
 
