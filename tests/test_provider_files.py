@@ -91,6 +91,7 @@ def test_a_file_beside_the_provider_can_be_imported_but_hides_nothing(write):
         (ONE, ":missing", "got no attribute 'missing'"),
         ("provider = 1", "", "got 'provider' of type int, expected a LanguageModelChatProvider"),
         (CLASSES, ":Abstract", "got 'Abstract' of type ABCMeta"),
+        ("def provider(upstream): ...", "", "a function of `upstream` that only the conformance kit calls"),
     ],
 )
 def test_a_file_without_exactly_one_provider_is_told_what_would_do(write, text, attribute, said):

@@ -36,6 +36,8 @@ Stamp: TypeAlias = tuple[int, int, int] | None
 """The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""
 
 _ATTRIBUTE = "provider"
+_UPSTREAM = "upstream"
+"""The parameter of a function that the conformance kit calls with the base URL of its own model server."""
 
 
 class ProviderNotFoundError(CallerError):
@@ -171,7 +173,7 @@ class SourceLoader:
         return _spec(f"partstream_provider_{path.stem}_{crc32(str(path).encode()):08x}", path)
 
     def _module_spec(self) -> ModuleSpec:
-        spec = importlib.util.find_spec(self._place)
+        spec = _found(self._place)
         if spec is None:
             raise ProviderNotFoundError(self._source, "no such module", "an importable module or a .py file")
         if spec.origin is None or not spec.origin.endswith(".py"):
@@ -180,6 +182,18 @@ class SourceLoader:
         fresh = _spec(self._place, self._path)
         fresh.submodule_search_locations = spec.submodule_search_locations
         return fresh
+
+
+def _found(name: str) -> ModuleSpec | None:
+    """The module of a name; None also where the name is none, or one of its packages does not exist."""
+    try:
+        return importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            return None
+        raise  # a package of the module imports what is not there
+    except ValueError:  # empty, or a module that was made without a spec
+        return None
 
 
 def default_name(source: str) -> str:
@@ -248,10 +262,20 @@ def _named(module: ModuleType, name: str, source: str) -> Any:
         expected = f"a LanguageModelChatProvider, such as {there}" if there else "a LanguageModelChatProvider"
         raise ProviderNotFoundError(source, f"no attribute {name!r}", expected)
     value = getattr(module, name)
+    if _is_for_conformance(value):
+        got = f"{name!r}, a function of `upstream` that only the conformance kit calls"
+        raise ProviderNotFoundError(
+            source, got, f"a provider, such as the result of {name}(URL) in a variable of its own"
+        )
     if _is_provider(value) or _is_provider_class(value) or is_agent(value) or _is_factory(value):
         return value
     got = f"{name!r} of type {type(value).__name__}"
     raise ProviderNotFoundError(source, got, "a LanguageModelChatProvider, as an instance or a class, or an agent")
+
+
+def _is_for_conformance(value: object) -> bool:
+    """Whether a value makes a provider of a base URL, for the conformance kit; a maker of agents gets tools instead."""
+    return inspect.isfunction(value) and _UPSTREAM in inspect.signature(value).parameters
 
 
 def _is_factory(value: object) -> bool:

@@ -13,6 +13,7 @@ from partstream.errors import CallerError
 from partstream.provider import LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -25,6 +26,7 @@ HOOK: Final = "conformance"
 """The attribute of a provider's file that takes the kit's script, `def conformance(script) -> provider`, or declares
 its capabilities as a mapping."""
 
+_PROVIDER: Final = "provider"
 _UPSTREAM: Final = "upstream"
 _SCRIPT: Final = "script"
 _PROTOCOL: Final = "protocol"
@@ -46,7 +48,7 @@ class _Session:
             try:
                 made = self.hook(script)
             except (Exception, SystemExit) as error:
-                raise UnusableTargetError(self.name, f"the hook failed: {error!r}") from error
+                raise UnusableTargetError(self.name, f"the hook failed: {fault_of(error)}") from error
             return _checked(made, self.name)
         if self.made is None:
             raise UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
@@ -99,6 +101,9 @@ class ProviderTarget:
             UnusableTargetError: It is no provider, or its maker failed.
         """
         if not self._is_sandwich:
+            if self._protocol is not None:
+                got = f"got the protocol {self._protocol}, expected none"
+                raise UnusableTargetError(self._name, f"{got}: it is no function of the parameter `{_UPSTREAM}`")
             made = None if self._hook is not None else self._make()
             try:
                 yield _Session(None, self._declared, made, self._hook, self._name)
@@ -123,7 +128,7 @@ class ProviderTarget:
         try:
             made = found(**arguments)
         except (Exception, SystemExit) as error:
-            raise UnusableTargetError(self._name, f"making the provider failed: {error!r}") from error
+            raise UnusableTargetError(self._name, f"making the provider failed: {fault_of(error)}") from error
         return _checked(made, self._name)
 
 
@@ -140,14 +145,14 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget:
     try:
         module = loader.module()
         hook = getattr(module, HOOK, None)
-        named = getattr(module, loader.attribute or "", None)
+        named = getattr(module, loader.attribute or _PROVIDER, None)
         is_maker = _takes(named, _UPSTREAM) or _takes(named, _SCRIPT)
         takes_script = hook if _takes(hook, _SCRIPT) else None
         found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
     except CallerError as error:
         raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
     except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
-        raise UnusableTargetError(source, f"running the file failed: {error!r}") from error
+        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
     declared = Capabilities.of(hook) if isinstance(hook, dict) else None
     return ProviderTarget(found, source, declared=declared, protocol=protocol)
 
