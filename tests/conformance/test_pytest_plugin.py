@@ -112,3 +112,10 @@ def test_small(partstream_answer, partstream_assert_contract):
     run = pytest_in(test_small=small)
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout
+
+
+def test_a_target_that_cannot_be_tested_is_one_sentence_and_no_stack(pytest_in):
+    run = pytest_in("-k", "token-count", "--partstream-target=missing.py")
+    assert run.returncode == 1
+    assert "missing.py: got no such file, expected a Python file\n" in run.stdout
+    assert "provider_from" not in run.stdout

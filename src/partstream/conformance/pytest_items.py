@@ -20,6 +20,7 @@ from partstream.conformance.running import run
 from partstream.conformance.secrets import redactor_of, secrets_of
 from partstream.conformance.selection import check_ids
 from partstream.conformance.targets.base_url import BaseURLTarget
+from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.transcript_lines import event_lines
 from partstream.conformance.verdicts import Verdict
 
@@ -46,9 +47,9 @@ class ConformanceItem(pytest.Function):
     """One check."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message of a broken promise alone: the stack is that of the kit."""
+        """The message of a broken promise, or of a target that cannot be tested, alone: the stack is that of the kit."""
         del style
-        if isinstance(excinfo.value, BrokenPromiseError):
+        if isinstance(excinfo.value, BrokenPromiseError | UnusableTargetError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
