@@ -20,7 +20,7 @@ from partstream.conformance.scenario_results import ScenarioResults
 from partstream.conformance.scenarios import SCENARIOS, Probe, Scenario, any_script
 from partstream.conformance.selection import selected
 from partstream.conformance.targets.target import UnusableTargetError
-from partstream.conformance.transcript import Transcript
+from partstream.conformance.transcript import EventKind, Transcript
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript
     for _ in range(_TRIES if is_probable else 1):
         transcripts = await _together(tested, row)
         unprovoked = _unprovoked(tested, row, transcripts)
-        if not unprovoked:
+        # What does not end would take the whole limit of time again.
+        if not unprovoked or any(one.has(EventKind.UNFINISHED) for each in transcripts for one in each.answers):
             break
     return transcripts, unprovoked
 
