@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from partstream import chat_model
 from partstream.cli.conformance import command
 from partstream.conformance import Blame, Verdict, run
+from partstream.conformance.driving import Limits
 from partstream.conformance.targets.base_url import BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.testing import ReplayUpstream
@@ -95,6 +97,11 @@ def test_the_report_is_written_as_json(tmp_path, broken):
         (["https://models.example/v1"], "--allow-remote"),
         ([PARROT, "--capability", "nonsense"], "expected some of tool_calling"),
         ([PARROT, "--prompt", "nonsense=hi"], "--list"),
+        ([PARROT, "--prompt", "one-call"], "expected SCENARIO=TEXT"),
+        ([PARROT, "--model", "nonsense"], "its models are provider, expected nonsense"),
+        ([PARROT, "--protocol", "nonsense"], "it is no function of the parameter `upstream`"),
+        (["127.0.0.1:9"], "got no such module, expected an importable module or a .py file"),
+        (["parrot.txt"], "got no such module, expected an importable module or a .py file"),
         (["no-such-command-at-all", "--stdio"], "cannot be started"),
         ([], "Missing argument"),
     ],
@@ -108,7 +115,88 @@ def test_what_cannot_be_tested_ends_with_2_and_says_why(arguments, said):
 def test_a_capability_that_was_declared_and_not_shown_counts():
     result = partstream(PARROT, "/one-call", "--capability", "tool_calling")
     assert result.exit_code == 1
-    assert "UNTESTABLE" in result.output
+    assert "UNTESTABLE one-call " in result.output
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(source):
+        file = tmp_path / "mine.py"
+        file.write_text(source)
+        return str(file)
+
+    return write
+
+
+def test_a_file_that_does_not_run_is_named_with_its_line(written):
+    file = written("x = 1\ndef provider(:\n")
+    result = partstream(file)
+    assert result.exit_code == 2
+    assert f"{file}, line 2: SyntaxError: invalid syntax" in result.output
+
+
+FAILING = """
+from partstream import chat_model
+
+@chat_model(name="Failing")
+async def provider(messages, options):
+    yield "a"
+    raise KeyError("seed")
+"""
+
+
+def test_an_error_is_named_with_its_type_and_with_its_line_in_the_targets_code(written):
+    file = written(FAILING)
+    result = partstream(file, "stream.resolves/text")
+    assert f"the answer was rejected with KeyError('seed') ({file}:7)" in result.output
+    assert "ms  KeyError: 'seed'\n" in result.output
+
+
+MAKER = """
+from partstream import chat_model, connect
+
+def provider(upstream):
+    @chat_model(name="Made")
+    async def made(messages, options):
+        async with connect(upstream) as model:
+            async for part in model.stream(messages):
+                yield part
+    return made
+"""
+
+
+def test_a_function_of_upstream_that_is_called_provider_is_tested_in_the_sandwich(written):
+    result = partstream(written(MAKER), "text.complete/text")
+    assert "(provider, sandwich)" in result.output
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(("source", "is_said"), [(PARROT, True), (None, False)])
+def test_a_provider_that_is_told_by_the_prompt_reads_how_the_rest_is_judged(written, source, is_said):
+    result = partstream(source or written(MAKER), "cut-in-an-event")
+    assert ("put `def make(upstream)" in result.output) is is_said
+
+
+def test_an_answer_without_an_end_is_waited_for_once():
+    asked = []
+
+    @chat_model(name="Hanging")
+    async def hanging(messages, options):
+        asked.append(messages)
+        yield "a"
+        await asyncio.Event().wait()
+
+    calls = {"tool_calling": True}
+    report = asyncio.run(run(hanging, select=["stream.ends/one-call"], capabilities=calls, limits=Limits(0.1)))
+    assert [one.verdict for one in report.checks] == [Verdict.UNTESTABLE]
+    assert len(asked) == 1
+
+
+def test_that_generating_needs_an_extra_is_said_before_anything_is_tested(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    result = partstream(PARROT, "--fuzz", "1")
+    assert result.exit_code == 2
+    assert result.output == "error: generating needs Hypothesis: pip install 'partstream[conformance]'\n"
 
 
 def test_a_model_server_is_asked_by_its_base_url_and_no_more_often_than_allowed():

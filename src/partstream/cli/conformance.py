@@ -35,6 +35,7 @@ from partstream.cli.upstream_options import check_variable
 from partstream.conformance.capabilities import Capabilities
 from partstream.conformance.driving import Limits
 from partstream.conformance.exercising import GENERATED
+from partstream.conformance.fuzzing import check_can_generate
 from partstream.conformance.generated_run import Opening
 from partstream.conformance.promises import PROMISES
 from partstream.conformance.report import ReportCode
@@ -164,6 +165,8 @@ def _run(options: dict[str, Any]) -> int:
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
     selected(options["checks"], options["section"])  # before the target starts
+    if options["fuzz"] is not None and options["replay"] is None:
+        check_can_generate()
     if options["isolated"] and not options["is_command"]:
         return _in_a_process_of_its_own()
     json_file = options["json_file"]
@@ -265,6 +268,8 @@ def _capabilities(given: tuple[str, ...], prompts: tuple[str, ...], model: str |
     for one in given:
         name, _, value = one.partition("=")
         values[name.replace("-", "_")] = _WORDS.get(value, value)
+    if unsaid := [one for one in prompts if "=" not in one]:
+        raise CallerError(f"--prompt: got {unsaid[0]}, expected SCENARIO=TEXT, such as one-call='run get_weather'")
     said = {slug: text for slug, _, text in (one.partition("=") for one in prompts)}
     unknown = sorted(set(said) - set(SCENARIOS))
     if unknown:

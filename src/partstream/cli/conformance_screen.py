@@ -9,11 +9,13 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.rendering import printable
+from partstream.conformance.capabilities import Way
 from partstream.conformance.hints import HINTS
 from partstream.conformance.part_json import shown_part
 from partstream.conformance.transcript import EventKind
 from partstream.conformance.verdicts import Verdict
 from partstream.redaction import Redactor
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,6 +101,8 @@ class ReportScreen:
         for stale in report.stale:
             self._print(Text(f"Stale entry of the baseline: {printable(stale)}", "bold red"))
         self._print(Text(""))
+        if more := _ways_to_more(report):
+            self._print(Text(more, "dim"))
         self._print(Text(_sentence(report), "bold"))
 
     def _failure(self, one: CheckResult, report: Report, same: int) -> None:
@@ -124,7 +128,7 @@ class ReportScreen:
 
     def _mark(self, verdict: Verdict) -> tuple[str, str]:
         mark, word, style = _MARKS[verdict]
-        return (f"{mark} " if self._has_marks else f"{word:<5}"), style
+        return (f"{mark} " if self._has_marks else f"{word:<4} "), style
 
     def _print(self, line: Text) -> None:
         hidden = self._redactor.redact(line.plain)
@@ -149,11 +153,27 @@ def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
         is_part = event.kind is EventKind.PART
         number += is_part
         name = f"part {number}" if is_part else event.kind.value
-        shown = shown_part(event.value) if is_part else "" if event.value is None else str(event.value)[:200]
+        shown = shown_part(event.value) if is_part else _shown(event.value)[:200]
         is_it = is_part and number == one.index
         lines.append((is_it, f"{name:<10} +{event.at_ms:5.0f} ms  {shown}{'   <- here' if is_it else ''}"))
     at = next((place for place, (is_it, _) in enumerate(lines) if is_it), len(lines) - 1)
     yield from (line for _, line in lines[max(at - _AROUND, 0) : at + 1])
+
+
+def _shown(value: object) -> str:
+    """What a line says of an event that is no part: of an error its type too, as many have no sentence of their own."""
+    return "" if value is None else fault_of(value).message if isinstance(value, BaseException) else str(value)
+
+
+def _ways_to_more(report: Report) -> str:
+    """How more checks are judged, for a provider that was told by the prompt; empty where nothing is left."""
+    left = sum(one.verdict is Verdict.NOT_JUDGED and Way.SANDWICH.value in one.got for one in report.checks)
+    if not left or report.target.kind != "provider" or Way.DIRECTED.value not in report.ways:
+        return ""
+    return (
+        f"{left} checks need a provider whose model is the kit: put `def make(upstream): return <the provider that asks "
+        "this base URL>` into the file and test FILE:make."
+    )
 
 
 def _sentence(report: Report) -> str:
@@ -162,4 +182,5 @@ def _sentence(report: Report) -> str:
     said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in _SAID.items() if counts[verdict])
     expected = sum(one.expected for one in report.checks)
     known = f", {expected} expected by the baseline" if expected else ""
-    return f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known} ({report.seconds:.1f} s)"
+    stale = f", stale in the baseline: {len(report.stale)}" if report.stale else ""
+    return f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known}{stale} ({report.seconds:.1f} s)"

@@ -6,6 +6,7 @@ time is reported as flaky, with how often it did.
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from dataclasses import dataclass, field
 from itertools import chain
@@ -27,6 +28,7 @@ __all__ = ["Failure", "FuzzSettings", "Fuzzed", "fuzz", "minimal_failure"]
 
 _BATCH: Final = 10
 """How many exercises are made up at once: one batch a seed."""
+_NEEDED: Final = "generating needs Hypothesis: pip install 'partstream[conformance]'"
 _SEARCHING: Final = 0.6
 """The share of the time for finding; the rest is for making smaller."""
 
@@ -174,11 +176,21 @@ async def minimal_failure(
     return Failure(promise, smallest, last, exercise.size, failed, repetitions)
 
 
+def check_can_generate() -> None:
+    """Looks for what generating needs.
+
+    Raises:
+        CallerError: Hypothesis is not installed.
+    """
+    if importlib.util.find_spec("hypothesis") is None:
+        raise CallerError(_NEEDED)
+
+
 def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> Iterator[Exercise]:
     try:
         from partstream.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
     except ImportError as error:
-        raise CallerError("generating needs Hypothesis: pip install 'partstream[conformance]'") from error
+        raise CallerError(_NEEDED) from error
     from partstream.conformance.capabilities import Way  # noqa: PLC0415
 
     is_sandwich = tested.session.upstream is not None

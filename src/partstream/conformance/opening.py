@@ -122,6 +122,7 @@ async def _model(target: Target, session: Session, wanted: str | None, limits: L
         raise UnusableTargetError(name, f"listing the models failed: {error!r}; name a model") from error
     fitting = [model for model in models if wanted in {None, model.id}]
     if not fitting:
-        listed = ", ".join(model.id for model in models[:10]) or "no model"
-        raise UnusableTargetError(name, f"got {listed}, expected {'a model' if wanted is None else wanted}")
+        listed = ", ".join(model.id for model in models[:10])
+        got = f"its models are {listed}" if listed else "it lists no model"
+        raise UnusableTargetError(name, f"{got}, expected {'one' if wanted is None else wanted}")
     return next((model for model in fitting if model.capabilities.tool_calling), fitting[0])
