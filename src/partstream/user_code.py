@@ -24,6 +24,7 @@ __all__ = [
     "from_user_code",
     "is_of_provider",
     "logged_error",
+    "placed",
     "said_by",
 ]
 
@@ -91,6 +92,12 @@ def failing_place(error: BaseException, file: Path | None = None) -> CodePlace |
     own = [place for place in places if file is not None and place.file == str(file)]
     persons = [place for place in places if not any(name in place.file for name in _INSTALLED)]
     return next(reversed(own or persons or places), None)
+
+
+def placed(error: BaseException) -> str:
+    """An error as Python writes it, with the line of the person's code, unless its text says the line already."""
+    place = failing_place(error)
+    return repr(error) if place is None or str(place) in said_by(error) else f"{error!r} ({place})"
 
 
 def from_user_code(error: BaseException) -> TracebackType | None:

@@ -215,6 +215,16 @@ def test_a_model_server_is_asked_by_its_base_url_and_no_more_often_than_allowed(
     assert {check.blame for check in refused} == {Blame.ENVIRONMENT}, "a limit says nothing of the contract"
 
 
+def test_a_server_that_wants_a_key_is_told_with_the_option_that_sends_one():
+    async def scenario():
+        async with ReplayUpstream(token="key-of-a-test") as upstream:  # noqa: S106
+            return await asyncio.to_thread(partstream, upstream.base_url, "/text")
+
+    result = asyncio.run(scenario())
+    assert result.exit_code == 2
+    assert "--key-env VARIABLE sends it a key" in result.output
+
+
 def test_a_command_that_speaks_the_sidecars_protocol_is_put_into_a_sandwich(tmp_path):
     file = tmp_path / "asking.py"
     file.write_text(

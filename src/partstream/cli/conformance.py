@@ -45,7 +45,7 @@ from partstream.conformance.scenarios import SCENARIOS
 from partstream.conformance.selection import selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
-from partstream.errors import CallerError
+from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 
 if TYPE_CHECKING:
     from partstream.conformance.report import Report
@@ -134,7 +134,7 @@ def command(context: click.Context, /, **options: Any) -> None:
     try:
         code = _run(options)
     except CallerError as error:
-        context.exit(_refused(str(error), options))
+        context.exit(_refused(f"{error}{_way_out(error, options)}", options))
     except SystemExit as error:  # of the provider: its code says nothing of the contract
         context.exit(_refused(f"the provider ended the process with {error!r}", options))
     _say_that_it_has_ended()
@@ -147,6 +147,13 @@ def _refused(reason: str, options: dict[str, Any]) -> int:
     told = secrets_of_command(options["target"] or "", options["key_env"]).redact(reason)
     make_console(stderr=True).print(f"error: {printable(told)}", style="bold red", markup=False)
     return ReportCode.NOT_USABLE
+
+
+def _way_out(error: CallerError, options: dict[str, Any]) -> str:
+    """The option that helps, where the server wants a key and got none."""
+    cause = error.__cause__
+    wants_key = isinstance(cause, LanguageModelError) and cause.code == LanguageModelErrorCode.NO_PERMISSIONS
+    return "; --key-env VARIABLE sends it a key" if wants_key and options["key_env"] is None else ""
 
 
 def _run(options: dict[str, Any]) -> int:

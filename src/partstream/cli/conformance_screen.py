@@ -171,8 +171,8 @@ def _ways_to_more(report: Report) -> str:
     if not left or report.target.kind != "provider" or Way.DIRECTED.value not in report.ways:
         return ""
     return (
-        f"{left} checks need a provider whose model is the kit: put `def make(upstream): return <the provider that asks "
-        "this base URL>` into the file and test FILE:make."
+        f"{left} more checks need the kit as the model server behind the provider: put `def make(upstream)`, which "
+        "returns a provider that asks this base URL, into the file, and test FILE:make."
     )
 
 

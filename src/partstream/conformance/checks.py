@@ -17,7 +17,7 @@ from partstream.contract import RULES, Evidence
 from partstream.errors import UpstreamConnectionError, UpstreamTimeoutError
 from partstream.parts import DataPart, TextPart, ToolResultPart
 from partstream.usage import USAGE_MIME_TYPE
-from partstream.user_code import failing_place, said_by
+from partstream.user_code import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ _OF_ENVIRONMENT: Final = (RequestLimitError, UpstreamConnectionError, UpstreamTi
 def _resolves(case: Case) -> Outcome:
     return [
         Finding(
-            f"the answer was rejected with {_named(one.answer.error)}",
+            f"the answer was rejected with {placed(one.answer.error)}",
             place,
             None,
             one.answer.end.at_ms,
@@ -115,12 +115,6 @@ def _resolves(case: Case) -> Outcome:
         for place, one in case.answers
         if one.answer.error is not None and one.answer.end is not None and not one.answer.has(EventKind.CANCELLED)
     ]
-
-
-def _named(error: BaseException) -> str:
-    """An error with the line of the target's own code that it came from, unless its text says the line."""
-    place = failing_place(error)
-    return f"{error!r}" if place is None or str(place) in said_by(error) else f"{error!r} ({place})"
 
 
 def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, ScriptedAnswer]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cancellation import CancellationToken
 from partstream.conformance.capabilities import Capabilities, Capability, Way, declared_by
@@ -15,6 +15,7 @@ from partstream.conformance.scenarios import any_script
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
+from partstream.user_code import placed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from partstream.conformance.targets.target import Session, Target
 
 __all__ = ["Tested", "open_target", "target_of"]
+
+
+_NAME_ONE: Final = "if it has no list, name a model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ async def _model(target: Target, session: Session, wanted: str | None, limits: L
     except (Exception, SystemExit) as error:
         if wanted is not None:  # some servers have no list, and answer for a model whose name one knows
             return _unlisted(wanted)
-        raise UnusableTargetError(name, f"listing the models failed: {error!r}; name a model") from error
+        raise UnusableTargetError(name, f"listing the models failed: {placed(error)}; {_NAME_ONE}") from error
     fitting = [model for model in models if wanted in {None, model.id}]
     if not fitting:
         listed = ", ".join(model.id for model in models[:10])

@@ -47,7 +47,7 @@ class ConformanceItem(pytest.Function):
     """One check."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message of a broken promise, or of a target that cannot be tested, alone: the stack is that of the kit."""
+        """The message alone of a broken promise and of a target that cannot be tested: the stack is that of the kit."""
         del style
         if isinstance(excinfo.value, BrokenPromiseError | UnusableTargetError):
             return str(excinfo.value)

@@ -19,6 +19,7 @@ from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
 from partstream.conformance.scenario_results import ScenarioResults
 from partstream.conformance.scenarios import SCENARIOS, Probe, Scenario, any_script
 from partstream.conformance.selection import selected
+from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.transcript import EventKind, Transcript
 from partstream.conformance.verdicts import Blame, CheckResult, Verdict
@@ -79,6 +80,9 @@ async def run(
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # In a thread: a file may run an event loop of its own when it is loaded.
     found = await asyncio.to_thread(target_of, target, protocol)
+    if protocol is not None and isinstance(found, ProviderTarget) and Way.SANDWICH not in found.ways:
+        got = f"got the protocol {protocol}, expected none"
+        raise UnusableTargetError(found.description.name, f"{got}: it is no function of the parameter `upstream`")
     wanted = selected(select, section)
     run = _Run()
     async with open_target(found, capabilities, limits, requirements) as tested:

@@ -13,7 +13,7 @@ from partstream.errors import CallerError
 from partstream.provider import LanguageModelChatProvider
 from partstream.provider_files import SourceLoader
 from partstream.testing import ReplayUpstream
-from partstream.user_code import fault_of
+from partstream.user_code import fault_of, placed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -48,7 +48,7 @@ class _Session:
             try:
                 made = self.hook(script)
             except (Exception, SystemExit) as error:
-                raise UnusableTargetError(self.name, f"the hook failed: {fault_of(error)}") from error
+                raise UnusableTargetError(self.name, f"the hook failed: {placed(error)}") from error
             return _checked(made, self.name)
         if self.made is None:
             raise UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
@@ -101,9 +101,6 @@ class ProviderTarget:
             UnusableTargetError: It is no provider, or its maker failed.
         """
         if not self._is_sandwich:
-            if self._protocol is not None:
-                got = f"got the protocol {self._protocol}, expected none"
-                raise UnusableTargetError(self._name, f"{got}: it is no function of the parameter `{_UPSTREAM}`")
             made = None if self._hook is not None else self._make()
             try:
                 yield _Session(None, self._declared, made, self._hook, self._name)
@@ -128,7 +125,7 @@ class ProviderTarget:
         try:
             made = found(**arguments)
         except (Exception, SystemExit) as error:
-            raise UnusableTargetError(self._name, f"making the provider failed: {fault_of(error)}") from error
+            raise UnusableTargetError(self._name, f"making the provider failed: {placed(error)}") from error
         return _checked(made, self._name)
 
 
