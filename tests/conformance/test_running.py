@@ -15,6 +15,7 @@ from partstream import (
     LanguageModelChatProvider,
     LanguageModelError,
     TextPart,
+    ThinkingPart,
     chat_model,
 )
 from partstream.conformance import Blame, Report, UnusableTargetError, Verdict, run
@@ -208,3 +209,45 @@ def test_a_target_that_exits_while_it_is_made_or_lists_its_models_is_not_usable(
     for target in (made, listed):
         with pytest.raises(UnusableTargetError, match=r"SystemExit\(0\)"):
             conform(target)
+
+
+class _TriesAgain(ReferenceProvider):
+    """Asks again when the model has failed behind a part of its answer, and reports both."""
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        try:
+            await super().provide_language_model_chat_response(model, messages, options, progress, token)
+        except LanguageModelError:
+            await super().provide_language_model_chat_response(model, messages, options, progress, token)
+
+
+class _ThinksInSecret(ReferenceProvider):
+    """Shows no thinking."""
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token):
+        class Shown:
+            def report(self, part):
+                if not isinstance(part, ThinkingPart):
+                    progress.report(part)
+
+        await super().provide_language_model_chat_response(model, messages, options, Shown(), token)
+
+
+def test_an_answer_that_begins_again_after_a_failure_is_told():
+    def conformance(script):
+        return _TriesAgain(script)
+
+    report = conform(conformance, "/error-after-parts")
+    (told,) = [check for check in report.checks if check.verdict is Verdict.WARNING]
+    assert told.rule == "failure.keeps-parts"
+    assert "came twice" in told.got
+
+
+def test_thinking_may_be_left_out_unless_the_target_has_declared_it():
+    def conformance(script):
+        return _ThinksInSecret(script)
+
+    assert conform(conformance, "/thinking-then-text").exit_code == 0
+    report = conform(conformance, "/thinking-then-text", capabilities={"thinking": True})
+    assert {(check.verdict, check.blame) for check in report.broken} == {(Verdict.UNTESTABLE, Blame.TARGET)}
+    assert {check.got for check in report.broken} == {"the model did not think"}

@@ -209,11 +209,18 @@ def _rejects(case: Case) -> Outcome:
 
 
 def _keeps_parts(case: Case) -> Outcome:
-    return [
-        Finding("the model had said text before it failed, and none of it came", place)
-        for place, one in case.answers
-        if not one.answer.text
-    ]
+    findings = []
+    for place, one in case.answers:
+        begin = "" if one.script is None else one.script.text[:_BEGIN]
+        if not one.answer.text:
+            findings.append(Finding("the model had said text before it failed, and none of it came", place))
+        elif begin and one.answer.text.count(begin) > 1:
+            findings.append(Finding(f"the text before the failure came twice: {begin!r} stands in it again", place))
+    return findings
+
+
+_BEGIN: Final = 30
+"""So many characters tell where a text of the kit begins."""
 
 
 def _logged(case: Case) -> Outcome:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.conformance.capabilities import Way
+from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.driving import drive, upstream_replies
 from partstream.conformance.opening import open_target, target_of
 from partstream.conformance.report import Report
@@ -175,9 +175,11 @@ async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript
 def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]) -> str:
     """Why the conversations do not show what the scenario is about; empty if they do.
 
-    A target that plays a script is judged by the script: what it leaves out is its own fault.
+    A target that plays a script is judged by the script: what it leaves out is its own fault. Only thinking may be left
+    out, unless the target itself has declared it.
     """
-    if tested.way is Way.DIRECTED:
+    has_declared = Capability.THINKING in row.needs and tested.promised.has(Capability.THINKING)
+    if tested.way is Way.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
     if tested.way is Way.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
         return "the target asked the model server behind it nothing"
