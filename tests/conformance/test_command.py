@@ -101,6 +101,7 @@ def test_the_report_is_written_as_json(tmp_path, broken):
         ([PARROT, "--model", "nonsense"], "its models are provider, expected nonsense"),
         ([PARROT, "--protocol", "nonsense"], "it is no function of the parameter `upstream`"),
         (["127.0.0.1:9"], "got no such module, expected an importable module or a .py file"),
+        ([PARROT, "/text", "--json", f"{PARROT}/report.json"], "Could not open file"),
         (["parrot.txt"], "got no such module, expected an importable module or a .py file"),
         (["no-such-command-at-all", "--stdio"], "cannot be started"),
         ([], "Missing argument"),

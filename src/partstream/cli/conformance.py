@@ -135,6 +135,8 @@ def command(context: click.Context, /, **options: Any) -> None:
         code = _run(options)
     except CallerError as error:
         context.exit(_refused(f"{error}{_way_out(error, options)}", options))
+    except click.FileError as error:  # its own exit code says that the contract is broken
+        context.exit(_refused(error.format_message(), options))
     except SystemExit as error:  # of the provider: its code says nothing of the contract
         context.exit(_refused(f"the provider ended the process with {error!r}", options))
     _say_that_it_has_ended()
