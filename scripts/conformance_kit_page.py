@@ -25,8 +25,10 @@ where it does not. It shows defects, not their absence. [docs/conformance.md](co
 
 ## In one minute
 
+From a clone of this repository; `pip install partstream-*.whl` installs what `make wheel` made.
+
 ```sh
-pip install partstream
+pip install .
 partstream conformance my_provider.py
 ```
 
@@ -69,6 +71,9 @@ exactly, faults included, and both sides are compared. It takes one function:
 def make(upstream: str) -> LanguageModelChatProvider:
     return MyProvider(base_url=upstream)
 ```
+
+The function is named behind the file, `my_provider.py:make`, unless it is called `provider`. VS Code, `chat` and
+`serve` call no such function: for them the file holds a provider beside it.
 
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment
 variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and in the place of `{upstream}`.
