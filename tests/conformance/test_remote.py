@@ -1,10 +1,14 @@
-"""A provider behind a pipe: what is judged of it when an answer is cancelled."""
+"""A provider behind a pipe: how its command is read, and what is judged of it when an answer is cancelled."""
 
 import asyncio
 import json
 
+import pytest
+
 from partstream.cancellation import CancellationTokenSource
 from partstream.conformance.targets.remote import RemoteProvider
+from partstream.conformance.targets.stdio import words_of
+from partstream.conformance.targets.target import UnusableTargetError
 from partstream.messages import ChatMessage, RequestOptions
 from partstream.parts import TextPart
 from partstream.provider import LanguageModelChatInformation
@@ -67,3 +71,20 @@ def test_a_part_that_was_under_way_at_the_cancellation_is_not_blamed_on_the_othe
         return progress.texts
 
     assert asyncio.run(asked()) == ["before", "after"]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_windows", "words"),
+    [
+        ("python 'my server.py' --port 1", False, ["python", "my server.py", "--port", "1"]),
+        (r"C:\Python\python.exe C:\work\server.py", True, [r"C:\Python\python.exe", r"C:\work\server.py"]),
+        (r'"C:\Program Files\py.exe" -m x', True, [r"C:\Program Files\py.exe", "-m", "x"]),
+    ],
+)
+def test_a_command_is_read_as_its_system_writes_it(command, is_windows, words):
+    assert words_of(command, is_windows=is_windows) == words
+
+
+def test_a_quotation_that_does_not_end_is_said():
+    with pytest.raises(UnusableTargetError, match="No closing quotation"):
+        words_of("python 'server.py")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from partstream.conformance.scripts import Script
     from partstream.provider import LanguageModelChatProvider
 
-__all__ = ["UPSTREAM_VARIABLE", "StdioTarget"]
+__all__ = ["UPSTREAM_VARIABLE", "StdioTarget", "words_of"]
 
 UPSTREAM_VARIABLE: Final = "PARTSTREAM_CONFORMANCE_UPSTREAM"
 """The environment variable that holds the base URL of the kit's model server."""
@@ -57,12 +57,15 @@ class StdioTarget:
         protocol: The name of the protocol that the command asks its upstream in; None for the default.
         providers: The sources of the providers that the command is to load, as the extension tells the sidecar.
         has_upstream: Whether the command asks the kit's model server; otherwise the prompt says what to do.
+
+    Raises:
+        UnusableTargetError: A quotation in the command does not end.
     """
 
     def __init__(
         self, command: str, protocol: str | None = None, *, providers: Sequence[str] = (), has_upstream: bool = True
     ) -> None:
-        self._command = command
+        self._words = words_of(command)
         self._protocol = protocol
         self._providers = tuple(providers)
         self._has_upstream = has_upstream
@@ -70,7 +73,7 @@ class StdioTarget:
     @property
     def description(self) -> TargetDescription:
         """What a report says of it: the program, without its arguments, which may hold a key."""
-        return TargetDescription(next(iter(shlex.split(self._command)), ""), "stdio")
+        return TargetDescription(next(iter(self._words), ""), "stdio")
 
     @property
     def ways(self) -> frozenset[Way]:
@@ -99,7 +102,7 @@ class StdioTarget:
 
     async def _start(self, url: str) -> asyncio.subprocess.Process:
         name = self.description.name
-        arguments = [one.replace("{upstream}", url) for one in shlex.split(self._command)]
+        arguments = [one.replace("{upstream}", url) for one in self._words]
         if not arguments:
             raise UnusableTargetError(name, "the command is empty")
         environment = {**os.environ, UPSTREAM_VARIABLE: url}
@@ -125,6 +128,19 @@ class StdioTarget:
             raise UnusableTargetError(self.description.name, what) from error
         except (RemoteFailedError, ConnectionError) as error:
             raise UnusableTargetError(self.description.name, f"refused `initialize`: {error}") from error
+
+
+def words_of(command: str, *, is_windows: bool = os.name == "nt") -> list[str]:
+    """The words of a command line; on Windows a backslash stands in paths, and quotes nothing.
+
+    Raises:
+        UnusableTargetError: A quotation does not end.
+    """
+    try:
+        words = shlex.split(command, posix=not is_windows)
+    except ValueError as error:
+        raise UnusableTargetError("--stdio", f"the command cannot be read: {error}") from error
+    return [word.strip('"') for word in words] if is_windows else words
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
