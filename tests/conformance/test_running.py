@@ -251,3 +251,16 @@ def test_thinking_may_be_left_out_unless_the_target_has_declared_it():
     report = conform(conformance, "/thinking-then-text", capabilities={"thinking": True})
     assert {(check.verdict, check.blame) for check in report.broken} == {(Verdict.UNTESTABLE, Blame.TARGET)}
     assert {check.got for check in report.broken} == {"the model did not think"}
+
+
+def test_a_provider_that_cannot_be_closed_is_told_by_its_name():
+    class Stays(GatewayProvider):
+        async def aclose(self):
+            await super().aclose()
+            raise ValueError("still busy")
+
+    def stays(upstream):
+        return Stays(GatewayConfiguration(base_url=upstream, protocol="openresponses"))
+
+    with pytest.raises(UnusableTargetError, match="stays: closing the provider failed: ValueError"):
+        conform(stays, "/text")

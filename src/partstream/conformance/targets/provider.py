@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _PROVIDER: Final = "provider"
 _UPSTREAM: Final = "upstream"
 _SCRIPT: Final = "script"
 _PROTOCOL: Final = "protocol"
+_CLOSE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class ProviderTarget:
             try:
                 yield _Session(None, self._declared, made, self._hook, self._name)
             finally:
-                await _close(made)
+                await _close(made, self._name)
             return
         async with ReplayUpstream() as upstream:
             url = upstream.base_url if self._protocol is None else upstream.base_url_of(self._protocol)
@@ -113,7 +115,7 @@ class ProviderTarget:
             try:
                 yield _Session(upstream, self._declared, made, None, self._name)
             finally:
-                await _close(made)
+                await _close(made, self._name)
 
     def _make(self, url: str | None = None) -> LanguageModelChatProvider:
         found = self._found
@@ -173,8 +175,19 @@ def _checked(made: Any, name: str) -> LanguageModelChatProvider:
     raise UnusableTargetError(name, f"got {type(made).__name__}, expected a LanguageModelChatProvider")
 
 
-async def _close(provider: LanguageModelChatProvider | None) -> None:
-    """Closes a provider that has an `aclose`, as the host does."""
+async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:
+    """Closes a provider that has an `aclose`, as the host does.
+
+    Raises:
+        UnusableTargetError: It cannot be closed, or not within a limit of time.
+    """
     close = getattr(provider, "aclose", None)
-    if close is not None:
-        await close()
+    if close is None:
+        return
+    try:
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await close()
+    except TimeoutError as error:
+        raise UnusableTargetError(name, f"was not closed within {_CLOSE_SECONDS:g} seconds") from error
+    except (Exception, SystemExit) as error:
+        raise UnusableTargetError(name, f"closing the provider failed: {error!r}") from error
