@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -151,6 +152,19 @@ def test_an_error_is_named_with_its_type_and_with_its_line_in_the_targets_code(w
     result = partstream(file, "stream.resolves/text")
     assert f"the answer was rejected with KeyError('seed') ({file}:7)" in result.output
     assert "ms  KeyError: 'seed'\n" in result.output
+
+
+def test_in_a_narrow_terminal_broken_lines_keep_their_indent_and_a_command_stays_whole(written, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "60")
+    file = written(FAILING)
+    lines = [click.unstyle(line) for line in partstream(file, "stream.resolves/text").output.splitlines()]
+    promise = next(place for place, line in enumerate(lines) if "stream.resolves  MUST" in line)
+    repeat = next(place for place, line in enumerate(lines) if "repeat: " in line)
+    assert lines[repeat].endswith(f"{file} stream.resolves/text")
+    assert all(line.startswith("    ") for line in lines[promise + 1 : repeat])
+    assert any(line.startswith("    The chat shows an error") and len(line) <= 60 for line in lines)
 
 
 MAKER = """

@@ -48,6 +48,8 @@ _SAID: Final = {
     Verdict.NOT_JUDGED: "not judged",
     Verdict.ERROR: "errors of the kit",
 }
+_INDENT: Final = "    "
+_REPEAT: Final = "repeat:"
 _AROUND: Final = 3
 """How many events are shown before the one that broke a promise."""
 
@@ -124,7 +126,7 @@ class ReportScreen:
         if hint is not None and one.verdict is not Verdict.UNTESTABLE:
             self._print(Text(f"    {hint.seen} Often: {'; or '.join(hint.causes)}.", "dim"))
         if one.repeat:
-            self._print(Text(f"    repeat: {printable(one.repeat)}", "dim"))
+            self._print(Text(f"{_INDENT}{_REPEAT} {printable(one.repeat)}", "dim"))
 
     def _mark(self, verdict: Verdict) -> tuple[str, str]:
         mark, word, style = _MARKS[verdict]
@@ -132,7 +134,14 @@ class ReportScreen:
 
     def _print(self, line: Text) -> None:
         hidden = self._redactor.redact(line.plain)
-        self._console.print(line if hidden == line.plain else Text(hidden, line.style))
+        shown = line if hidden == line.plain else Text(hidden, line.style)
+        if not self._has_marks or not hidden.startswith(_INDENT):
+            self._console.print(shown)
+        elif hidden.startswith(f"{_INDENT}{_REPEAT}"):
+            self._console.print(shown, soft_wrap=True)  # whole, so that it can be copied
+        else:
+            for row in shown[len(_INDENT) :].wrap(self._console, max(self._console.width - len(_INDENT), 20)):
+                self._console.print(Text(_INDENT).append_text(row))
 
 
 def _first_of_each_rule(shown: Sequence[CheckResult]) -> Iterator[CheckResult]:
