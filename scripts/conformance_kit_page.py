@@ -8,7 +8,9 @@ from partstream.conformance.hints import HINTS
 from partstream.conformance.moves import MOVES
 from partstream.conformance.promises import KIT_PROMISES, PROMISES
 from partstream.conformance.scenarios import SCENARIOS, Scenario
-from partstream.conformance.selection import check_ids
+from partstream.conformance.scenarios.parser_streams import parser_scenarios
+from partstream.conformance.selection import all_rows, check_ids
+from partstream.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,6 +65,8 @@ failed.
 | a provider with a script of its own: `def conformance(script)` in its file | `my_provider.py` | the script |
 | a command that speaks the sidecar's protocol | `"my-sidecar" --stdio` | the sandwich |
 | a model server | `http://127.0.0.1:8080/v1 --protocol NAME` | the prompts of the kit |
+| a function that reads streams, of this or of another package | `my_parser.py:parse --parser --protocol NAME` | \
+[bytes](#a-parser) |
 
 In the **sandwich** the kit is the model server behind the target and the consumer before it, so every scenario happens
 exactly, faults included, and both sides are compared. It takes one function:
@@ -93,6 +97,56 @@ A model server on another machine is asked only with `--allow-remote`: the run s
 The most answers that it is asked for are printed before, and `--max-requests` sets them. `--isolated` runs a provider
 in a process of its own.
 
+## A parser
+
+Whoever maintains a library that reads the streams of a protocol can test it without a server, a provider or a line of
+this package:
+
+```python
+# my_parser.py
+from my_library import StreamReader
+
+
+def parse(data: bytes):
+    reader = StreamReader()
+    for event in reader.read(data):  # raises for a stream that has failed
+        yield {"type": "text", "text": event.text}
+    for call in reader.calls:
+        yield {"type": "tool-call", "id": call.id, "name": call.name, "input": call.arguments}
+    yield {"type": "finish", "usage": {"input_tokens": reader.asked, "output_tokens": reader.answered}}
+```
+
+```sh
+partstream conformance my_parser.py:parse --parser --protocol chat-completions
+```
+
+The function may be asynchronous, and return or yield what it reads. Its first parameter says what it is given: `data`,
+or anything annotated with `bytes`, is all bytes; `chunks` is an object to iterate over, asynchronously or not, and an
+annotation such as `Iterable[bytes]` or `AsyncIterable[bytes]` says which. `--takes` says it without either, and
+`--parser` may be left out where the parameter says it. A parameter `protocol` is given the name of the protocol.
+
+| what it gives | meaning |
+| --- | --- |
+| `{"type": "text", "text": "..."}` | a piece of the text |
+| `{"type": "thinking", "text": "..."}` | a piece of the thinking |
+| `{"type": "tool-call", "id": "...", "name": "...", "input": {...}}` | a whole call; no `id` where the wire has none |
+| `{"type": "finish", "usage": {"input_tokens": 17, "output_tokens": 5}}` | the end, and the usage if it is known |
+| `{"type": "error", "message": "..."}`, or an exception | the stream has failed, or ended before the answer did |
+| a `TextPart`, `ThinkingPart`, `ToolCallPart`, `DataPart` or `Finish` | the same, as this package has it |
+
+It is given the answers of the scenarios as a server of the protocol writes them, faults included, and is judged by the
+same checks; what needs a provider is *not judged*, with the reason. Its own scenarios follow: a stream cut at every
+place, one that ends at every place, and the shapes below, which real servers send.
+
+`--recordings FOLDER` judges it by recorded streams too: `NAME.expected.json` beside the body as it came (`NAME.sse`,
+`NAME.ndjson`), or beside its events as lines of JSON (`NAME.jsonl`), in the folder or in one below it that has the name
+of the protocol. The outcome has `text`, `thinking`, `tool_calls` (`name`, `input`), `input_tokens`, `output_tokens` and
+`error` (null for an answer without one); what is missing is not judged. [docs/conformance.md](conformance.md) has what
+parsers of others make of recorded streams.
+
+In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream.conformance`.
+
+@SHAPES@
 ## With pytest
 
 The package brings a plugin. A test module, or a `conftest.py`, with this fixture has an item for each check, so `-k`,
@@ -168,7 +222,7 @@ def conformance_kit_page() -> str:
     ]
     return "".join(
         (
-            _HEAD,
+            _HEAD.replace("@SHAPES@\n", _shapes()),
             _table(("scenario", "what happens", "driven by", "checks"), scenarios),
             _RULES,
             *(_promise(one) for one in (*(one for one in PROMISES if one not in KIT_PROMISES), *KIT_PROMISES)),
@@ -176,6 +230,21 @@ def conformance_kit_page() -> str:
             _table(("move", "what it does"), [(f"`{name}`", text) for name, text in MOVES.items()]),
         )
     )
+
+
+def _shapes() -> str:
+    """The scenarios of parsers alone, with the protocols that have each."""
+    protocols: dict[str, list[str]] = {}
+    for name, protocol in PROTOCOLS.items():
+        for slug in parser_scenarios(name) if protocol.write_response is not None else ():
+            protocols.setdefault(slug, []).append(name)
+    most = max(map(len, protocols.values()))
+    rows = [
+        (f"`{slug}`", row.title, "all" if len(protocols[slug]) == most else ", ".join(protocols[slug]))
+        for slug, row in parser_scenarios().items()
+    ]
+    recorded = ("`recordings`", "Recorded streams", "all, with `--recordings`")
+    return _table(("scenario", "what happens", "protocols"), [*rows, recorded]) + "\n"
 
 
 def _driven(row: Scenario) -> str:
@@ -187,7 +256,7 @@ def _driven(row: Scenario) -> str:
 
 def _promise(promise_id: str) -> str:
     promise, hint = PROMISES[promise_id], HINTS[promise_id]
-    where = [slug for slug, ids in check_ids().items() if f"{promise_id}/{slug}" in ids]
+    where = [slug for slug, ids in check_ids(all_rows()).items() if f"{promise_id}/{slug}" in ids]
     section = "the kit's own" if promise.section == "kit" else f"section {promise.section}"
     return (
         f"### {promise_id}\n\n{promise.level.value}, {section}. {promise.text}\n\n"

@@ -76,6 +76,13 @@ def test_whatever_a_target_said_is_text():
     assert NASTY not in PAGE
 
 
+def test_two_reports_of_one_target_over_two_protocols_have_two_names():
+    target = {"name": "my_provider.py", "kind": "provider", "version": "1.2"}
+    page = matrix_html([report(target={**target, "protocol": one}) for one in ("first", "second")])
+    assert "my_provider.py 1.2 (first)</th>" in page
+    assert "my_provider.py 1.2 (second)</th>" in page
+
+
 def test_every_cell_leads_to_a_place_of_the_page_and_says_its_verdict_in_words():
     cells = {href: text for href, text in READ.links.items() if re.fullmatch(r"#t\d-[0-9a-f]{12}", href)}
     assert len(cells) == len(EVERYTHING["checks"]) + len(KEPT["checks"])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from partstream.cli.conformance_parsers import names_parser, parser_of, parser_options
 from partstream.cli.conformance_reports import (
     finished,
     generated,
@@ -42,7 +43,7 @@ from partstream.conformance.report import ReportCode
 from partstream.conformance.requirement_sets import LATEST
 from partstream.conformance.running import run
 from partstream.conformance.scenarios import SCENARIOS
-from partstream.conformance.selection import selected
+from partstream.conformance.selection import all_rows, selected
 from partstream.conformance.targets.base_url import MOST_REQUESTS, BaseURLTarget
 from partstream.conformance.targets.stdio import StdioTarget
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
@@ -63,13 +64,15 @@ _HELP: Final = """Test a provider or a model server against the contract.
 
 TARGET is a provider (file.py, file.py:attribute, module:attribute), a function that makes one of the parameter
 `upstream` (a base URL: the kit is the model server then) or `script`, or the base URL of a model server. A command that
-speaks the sidecar's protocol is given with --stdio. CHECK selects checks by the beginning of their names, such as
-`tool-call` or `cancel-in-text`.
+speaks the sidecar's protocol is given with --stdio. A parser makes parts of the bytes of a stream: a function whose
+first parameter is named `data` or `chunks` or annotated with bytes, or any function with --parser. CHECK selects checks
+by the beginning of their names, such as `tool-call` or `cancel-in-text`.
 
 \b
 partstream conformance my_provider.py
 partstream conformance my_provider.py:make tool-call
 partstream conformance http://localhost:8080/v1 --protocol NAME
+partstream conformance my_parser.py:parse --parser --protocol NAME
 
 The exit code is 0 if the contract is kept, 1 if it is broken, 2 if the target cannot be tested, and 3 if the kit itself
 failed."""
@@ -80,12 +83,17 @@ failed."""
 @click.argument("checks", metavar="[CHECK]...", nargs=-1)
 @click.option("--list", "lists", is_flag=True, help="List the checks, and test nothing.")
 @click.option("--section", metavar="N", help="Judge the promises of a section of the contract only, such as 3 or 3.2.")
-@click.option("--protocol", metavar="NAME", help="The protocol of the base URL, or that a target asks its upstream in.")
+@click.option(
+    "--protocol",
+    metavar="NAME",
+    help="The protocol of the base URL, that a target asks its upstream in, or that a parser reads.",
+)
 @click.option("--stdio", "is_command", is_flag=True, help="TARGET is a command that speaks the sidecar's protocol.")
 @click.option("--no-upstream", is_flag=True, help="The command has a model of its own: the prompts say what to do.")
 @click.option(
     "--provider", "providers", metavar="SOURCE", multiple=True, help="A provider that the command is to load."
 )
+@parser_options
 @click.option("--isolated", is_flag=True, help="Run the provider in a process of its own.")
 @click.option("--model", metavar="ID", help="The model to ask; the first that calls tools without it.")
 @click.option(
@@ -166,14 +174,15 @@ def _run(options: dict[str, Any]) -> int:
     """
     if options["lists"]:
         checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
-        _list(tuple(checks), options["section"])
+        _list(tuple(checks), options)
         return ReportCode.KEPT
     if options["matrix"]:
         click.echo(matrix_of([one for one in (options["target"], *options["checks"]) if one]), nl=False)
         return ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
-    selected(options["checks"], options["section"])  # before the target starts
+    # Before the target starts, which says whether it is a parser.
+    selected(options["checks"], options["section"], all_rows() if options["checks"] else SCENARIOS)
     if options["fuzz"] is not None and options["replay"] is None:
         check_can_generate()
     if options["isolated"] and not options["is_command"]:
@@ -199,7 +208,8 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
     capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
     limits = Limits(options["seconds"])
     is_source = not options["is_command"] and "://" not in options["target"]
-    target = options["target"] if is_source else _target(options)
+    is_parser = names_parser(options)
+    target = parser_of(options) if is_parser else options["target"] if is_source else _target(options)
     opening = Opening(
         target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
     )
@@ -227,6 +237,9 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
 
 _REPEATED: Final = {
     "is_command": "--stdio",
+    "is_parser": "--parser",
+    "takes": "--takes",
+    "recordings": "--recordings",
     "no_upstream": "--no-upstream",
     "providers": "--provider",
     "protocol": "--protocol",
@@ -246,7 +259,7 @@ def _repeated_by_command(report: Report, options: dict[str, Any]) -> Report:
         value = options[name]
         given = value if isinstance(value, tuple) else () if value in {None, False} else (value,)
         for one in given:
-            words += [option] if one is True else [option, one]
+            words += [option] if one is True else [option, str(one)]
     command_line = shlex.join(words)
     checks = tuple(replace(check, repeat=f"{command_line} {check.id}") for check in report.checks)
     return replace(report, checks=checks)
@@ -286,9 +299,10 @@ def _capabilities(given: tuple[str, ...], prompts: tuple[str, ...], model: str |
     return Capabilities.of({**values, "prompts": said, **({"model": model} if model else {})})
 
 
-def _list(checks: tuple[str, ...], section: str | None) -> None:
-    for slug, ids in selected(checks, section).items():
-        click.echo(f"{slug}: {SCENARIOS[slug].title}")
+def _list(checks: tuple[str, ...], options: dict[str, Any]) -> None:
+    rows = all_rows(options["protocol"]) if names_parser(options) else SCENARIOS
+    for slug, ids in selected(checks, options["section"], rows).items():
+        click.echo(f"{slug}: {rows[slug].title}")
         for one in ids:
             promise = PROMISES[one.partition("/")[0]]
             click.echo(f"  {one}  {promise.level.value} {promise.section}")

@@ -73,7 +73,7 @@ class ReportScreen:
         told = tested.capabilities.to_json()
         declared = ", ".join(name for name, value in told.items() if value and name not in {"model", "prompts"})
         description = tested.target.description
-        self._print(Text.assemble((printable(description.name), "bold"), f" ({description.kind}, {tested.way.value})"))
+        self._print(Text.assemble((printable(description.name), "bold"), f" ({_driven(tested)})"))
         self._print(Text(f"  model {printable(tested.model.id)}; can: {printable(declared) or 'text alone'}", "dim"))
         if tested.session.note:
             self._print(Text(f"  {printable(tested.session.note)}", "dim"))
@@ -142,6 +142,12 @@ class ReportScreen:
         else:
             for row in shown[len(_INDENT) :].wrap(self._console, max(self._console.width - len(_INDENT), 20)):
                 self._console.print(Text(_INDENT).append_text(row))
+
+
+def _driven(tested: Tested) -> str:
+    """What kind of target it is, and how and over which protocol it is tested."""
+    description = tested.target.description
+    return ", ".join(dict.fromkeys(filter(None, (description.kind, tested.way.value, description.protocol))))
 
 
 def _first_of_each_rule(shown: Sequence[CheckResult]) -> Iterator[CheckResult]:

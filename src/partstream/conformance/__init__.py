@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from partstream.conformance.running import run
     from partstream.conformance.scripts import Script, ScriptedAnswer
     from partstream.conformance.secrets import secrets_of
+    from partstream.conformance.targets.parser import ParserTarget
     from partstream.conformance.targets.target import Target, UnusableTargetError
     from partstream.conformance.transcript import Transcript
     from partstream.conformance.verdicts import Blame, CheckResult, Verdict
@@ -55,6 +56,7 @@ __all__ = [
     "FuzzSettings",
     "Limits",
     "Opening",
+    "ParserTarget",
     "Relation",
     "Report",
     "ReportFileError",
@@ -101,6 +103,7 @@ _MODULES: Final = {
     "FuzzSettings": "partstream.conformance.fuzzing",
     "Limits": "partstream.conformance.driving",
     "Opening": "partstream.conformance.generated_run",
+    "ParserTarget": "partstream.conformance.targets.parser",
     "Relation": "partstream.conformance.exercises",
     "Report": "partstream.conformance.report",
     "ReportFileError": "partstream.conformance.report_files",

@@ -36,6 +36,8 @@ class Way(StrEnum):
     """It takes the kit's script by a hook of its own."""
     DIRECTED = "directed"
     """The prompt says it."""
+    PARSER = "parser"
+    """The kit gives it the bytes of streams."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def declared_by(information: LanguageModelChatInformation, ways: frozenset[Way])
     A target that plays the kit's script can show everything that a script can say.
     """
     tools = bool(information.capabilities.tool_calling)
-    plays = bool(ways & {Way.SANDWICH, Way.SCRIPTED})
+    plays = bool(ways & {Way.SANDWICH, Way.SCRIPTED, Way.PARSER})
     return Capabilities(
         tool_calling=tools,
         image_input=information.capabilities.image_input,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from partstream.conformance.capabilities import Capability, Way
 from partstream.conformance.judging import Finding
+from partstream.conformance.parser_limits import not_of_parsers
 from partstream.conformance.results import PIXEL, RESULT_WORD
 from partstream.conformance.scripts import USAGE, Ending
 from partstream.conformance.targets.target import RequestLimitError
@@ -67,6 +68,8 @@ def check(promise_id: str, case: Case) -> Outcome:
     Raises:
         NotJudged: The transcripts do not hold what it takes to judge it.
     """
+    if case.way is Way.PARSER and (reason := not_of_parsers(promise_id)):
+        raise NotJudged(reason)
     if promise_id in RULES:
         return _rule(promise_id, case)
     return CHECKS[promise_id](case)
@@ -93,7 +96,7 @@ def _ends(case: Case) -> Outcome:
         for place, answer in enumerate(transcript.answers):
             end = answer.end
             if end is not None and end.kind is EventKind.UNFINISHED:
-                is_known = case.way is Way.SCRIPTED or (bool(transcript.upstream) and over)
+                is_known = case.way in {Way.SCRIPTED, Way.PARSER} or (bool(transcript.upstream) and over)
                 what = f"no end within {end.at_ms / 1000:.1f} seconds"
                 findings.append(Finding(what, place, None, end.at_ms, is_environment=not is_known))
     return findings
@@ -333,7 +336,7 @@ def _wrong_usage(said: Mapping[str, object], way: Way) -> str:
         return f"the usage has no count above 0 in {', '.join(wrong)}, although the server reported them"
     reported = dict(zip(_COUNTS, (USAGE.input_tokens, USAGE.output_tokens, USAGE.total_tokens), strict=True))
     got = {name: said[name] for name in _COUNTS}
-    if way is Way.SANDWICH and got != reported:
+    if way in {Way.SANDWICH, Way.PARSER} and got != reported:
         return f"the usage is {_shown(got)}, the server reported {_shown(reported)}"
     return ""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from partstream.conformance.exercising import GENERATED
 from partstream.conformance.generated_results import GENERATED_CHECKS
-from partstream.conformance.selection import check_ids
+from partstream.conformance.selection import all_rows, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ __all__ = ["all_checks", "with_baseline", "with_generated", "without_secrets"]
 
 def all_checks() -> Mapping[str, tuple[str, ...]]:
     """The ids of all checks by scenario, with those of generated conversations."""
-    return {**check_ids(), GENERATED: GENERATED_CHECKS}
+    return {**check_ids(all_rows()), GENERATED: GENERATED_CHECKS}
 
 
 def with_generated(report: Report, generated: Report) -> Report:

@@ -193,6 +193,8 @@ def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> It
         raise CallerError(_NEEDED) from error
     from partstream.conformance.capabilities import Way  # noqa: PLC0415
 
+    if tested.way is Way.PARSER:
+        raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")
     is_sandwich = tested.session.upstream is not None
     relations = [Relation.NONE, Relation.AGAIN, *([Relation.CUT] * is_sandwich), *([Relation.OTHER] * has_other)]
     strategy = exercises(plays=tested.way is not Way.DIRECTED, faults=is_sandwich, relations=tuple(relations))

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from partstream.conformance.capabilities import Way
 from partstream.conformance.exercising import GENERATED, JUDGED, perform
 from partstream.conformance.fuzzing import Failure, FuzzSettings, fuzz
 from partstream.conformance.generated_promises import hint_of, promise_of
@@ -132,7 +133,6 @@ def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dic
     finding, hint = failure.finding, hint_of(failure.promise)
     before, after = failure.size_before, failure.exercise.size
     shrunk = f" (shrunk from {before} events to {after})" if after < before else ""
-    name = tested.target.description.name
     return {
         "blame": Blame.TARGET,
         "got": f"{finding.detail}{shrunk}",
@@ -142,12 +142,19 @@ def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dic
         "count": failure.failed,
         "transcript": _name(failure.promise),
         "minimal": None if path is None else str(path),
-        "repeat": ""
-        if path is None
-        else f"partstream conformance {shlex.quote(name)} --replay {shlex.quote(str(path))}",
+        "repeat": "" if path is None else shlex.join([*_target_words(tested), "--replay", str(path)]),
         "flaky": {"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
         "hints": () if hint is None else hint.causes,
     }
+
+
+def _target_words(tested: Tested) -> list[str]:
+    """The command that tests the target over the same protocol."""
+    description = tested.target.description
+    words = ["partstream", "conformance", description.name]
+    if tested.way is Way.PARSER:
+        words.append("--parser")
+    return words if description.protocol is None else [*words, "--protocol", description.protocol]
 
 
 def _name(promise: str) -> str:

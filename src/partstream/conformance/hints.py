@@ -27,6 +27,37 @@ class Hint:
 
 HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
     {
+        "parser.same-parts": Hint(
+            "Answers lose words or break, now and then, on some networks.",
+            (
+                "bytes are decoded piece by piece, so a character that is cut is lost",
+                "a line or an event is taken to be whole at the end of a piece",
+            ),
+        ),
+        "parser.whole-calls": Hint(
+            "A tool runs with half of its arguments.",
+            (
+                "arguments that break off are repaired, or taken for empty, instead of refused",
+                "calls are handed out at the end of the bytes, whether the answer has ended or not",
+            ),
+        ),
+        "parser.server-shape": Hint(
+            "The answers of some servers are empty, lose calls or fail.",
+            (
+                "the first choice, the role or the index of an event is taken to be there",
+                "pieces of text are stripped, or compared with what came before",
+                "fields are only read from the first or the last event of their kind",
+            ),
+        ),
+        "parser.recorded-text": Hint("Text is lost or stands twice.", ("the server sends a field that is not read",)),
+        "parser.recorded-thinking": Hint("Thinking is lost.", ("each server has its own field for thinking",)),
+        "parser.recorded-calls": Hint("Tools are not called, or called wrongly.", ("calls are not put together",)),
+        "parser.recorded-tokens": Hint(
+            "Token counts are wrong.", ("cached or reasoning tokens are left out, or counted twice",)
+        ),
+        "parser.recorded-errors": Hint(
+            "A failed answer looks complete.", ("an error in the stream, or its early end, is taken for its end",)
+        ),
         "stream.generation-order": Hint(
             "The answer reads in the wrong order: a tool runs before the text that explains it.",
             (

@@ -81,8 +81,9 @@ class _Column:
     def name(self) -> str:
         """Its name as a person reads it."""
         target = self.report["target"]
-        version = target.get("version")
-        return _text(f"{target['name']} {version}" if version else target["name"])
+        version, protocol = target.get("version"), target.get("protocol")
+        name = f"{target['name']} {version}" if version else target["name"]
+        return _text(f"{name} ({protocol})" if protocol else name)
 
     def anchor(self, check_id: str) -> str:
         """The name of the place where the page tells of a check."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.cancellation import CancellationToken
 from partstream.conformance.capabilities import Capabilities, Capability, Way, declared_by
 from partstream.conformance.driving import Limits
+from partstream.conformance.parsing import is_parser
 from partstream.conformance.requirement_sets import LATEST, load
 from partstream.conformance.scenarios import any_script
+from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.provider import ProviderTarget, provider_from
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
@@ -59,7 +61,8 @@ class Tested:
 
 
 def target_of(found: object, protocol: str | None = None) -> Target:
-    """The target of what somebody names: a target itself, a source (`file.py`, `module:attribute`), or a provider.
+    """The target of what somebody names: a target itself, a source (`file.py`, `module:attribute`), a provider,
+    or a parser.
 
     Raises:
         UnusableTargetError: A source holds no provider, or fails when it runs.
@@ -69,6 +72,8 @@ def target_of(found: object, protocol: str | None = None) -> Target:
     if hasattr(found, "open") and hasattr(found, "ways"):
         known: Target = found  # type: ignore[assignment]
         return known
+    if is_parser(found):
+        return ParserTarget(found, protocol)
     return ProviderTarget(found, protocol=protocol)
 
 

@@ -65,6 +65,16 @@ _TABLE: Final = (
     ),
     Promise("tokens.count", "kit", Level.MUST, "A token count is a whole number of 0 or more, for any text."),
     Promise("tokens.monotone", "kit", Level.SHOULD, "A longer text has no fewer tokens, but for a small bound."),
+    Promise(
+        "parser.same-parts", "kit", Level.MUST, "A parser makes the same of the same bytes, wherever they are cut."
+    ),
+    Promise("parser.whole-calls", "kit", Level.MUST, "A parser hands out no call that has not come whole."),
+    Promise("parser.server-shape", "kit", Level.MUST, "A parser reads the streams that real servers send."),
+    Promise("parser.recorded-text", "kit", Level.MUST, "The text of recorded streams is right."),
+    Promise("parser.recorded-thinking", "kit", Level.MUST, "The thinking of recorded streams is right."),
+    Promise("parser.recorded-calls", "kit", Level.MUST, "The calls of recorded streams are right."),
+    Promise("parser.recorded-tokens", "kit", Level.MUST, "The tokens of recorded streams are right, if any are told."),
+    Promise("parser.recorded-errors", "kit", Level.MUST, "Recorded streams that fail are failures, and no others."),
 )
 
 KIT_PROMISES: Final[Mapping[str, Promise]] = MappingProxyType({promise.id: promise for promise in _TABLE})

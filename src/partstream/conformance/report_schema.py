@@ -32,7 +32,9 @@ def report_json_schema() -> dict[str, Any]:
                 "requirements": _text("The name of the requirement set that counts."),
                 "date": _text("When the run began, in ISO 8601, or empty."),
                 "seconds": _NUMBER,
-                "target": _object({"name": _TEXT, "kind": _TEXT, "version": _or_null(_TEXT)}),
+                "target": _object(
+                    {"name": _TEXT, "kind": _TEXT, "version": _or_null(_TEXT)}, {"protocol": _or_null(_TEXT)}
+                ),
                 "capabilities": {"type": "object", "description": "What the target declares; null where it does not."},
                 "ways": {"type": "array", "items": _TEXT},
                 "environment": {"type": "object", "additionalProperties": _TEXT},
@@ -105,8 +107,9 @@ def _transcript() -> dict[str, Any]:
     )
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties]}
+def _object(properties: dict[str, Any], added: dict[str, Any] | None = None) -> dict[str, Any]:
+    """An object; what was added to it later is missing in reports that were kept before."""
+    return {"type": "object", "properties": {**properties, **(added or {})}, "required": [*properties]}
 
 
 def _text(description: str) -> dict[str, Any]:

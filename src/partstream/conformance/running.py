@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.conformance.capabilities import Capability, Way
+from partstream.conformance.checks import NotJudged
 from partstream.conformance.driving import drive, upstream_replies
 from partstream.conformance.opening import open_target, target_of
+from partstream.conformance.parser_limits import unfit_for_parsers
 from partstream.conformance.report import Report
 from partstream.conformance.requirement_sets import CONTRACT_VERSION, LATEST
 from partstream.conformance.scenario_results import ScenarioResults
-from partstream.conformance.scenarios import SCENARIOS, Probe, Scenario, any_script
-from partstream.conformance.selection import selected
+from partstream.conformance.scenarios import Probe, Scenario, any_script
+from partstream.conformance.selection import rows_of, selected
 from partstream.conformance.targets.provider import ProviderTarget
 from partstream.conformance.targets.target import UnusableTargetError
 from partstream.conformance.transcript import EventKind, Transcript
@@ -62,14 +64,16 @@ async def run(
     """Tests a target with the fixed scenarios.
 
     Args:
-        target: A target, a source of a provider (`file.py`, `module:attribute`), a provider, or a function that makes
-            one of `upstream` (a base URL) or of `script`.
+        target: A target, a source of a provider (`file.py`, `module:attribute`), a provider, a function that makes
+            one of `upstream` (a base URL) or of `script`, or a parser, known by a first parameter named `data` or
+            `chunks` or annotated with bytes.
         select: Prefixes of the checks and scenarios to run; all without one.
         section: The section of the document whose promises are judged, such as `3` or `3.2`; all without one.
         capabilities: What the target can do, over what it says itself.
         limits: The limits of time.
         requirements: The name of the requirement set that counts.
-        protocol: The name of the protocol that a target asks its upstream in; None for the default.
+        protocol: The name of the protocol that a target asks its upstream in, None for the default; that a parser
+            reads.
         on_open: Called with the target when it runs, before it is asked anything.
         on_scenario: Called with the slug and the results of each scenario as it ends.
 
@@ -83,7 +87,7 @@ async def run(
     if protocol is not None and isinstance(found, ProviderTarget) and Way.SANDWICH not in found.ways:
         got = f"got the protocol {protocol}, expected none"
         raise UnusableTargetError(found.description.name, f"{got}: it is no function of the parameter `upstream`")
-    wanted = selected(select, section)
+    wanted = selected(select, section, rows_of(found))
     run = _Run()
     async with open_target(found, capabilities, limits, requirements) as tested:
         if on_open is not None:
@@ -126,15 +130,14 @@ async def run_scenario(
     Returns:
         The results, and the transcripts by name.
     """
-    row, began = SCENARIOS[slug], time.monotonic()
+    row, began = rows_of(tested.target)[slug], time.monotonic()
     judge = ScenarioResults(tested, slug, ids)
     try:
+        if unfit := _unfit(row, tested):
+            return judge.all(*unfit), {}
         if isinstance(row, Probe):
             found = await row.ask(tested.session.provider(any_script()), tested.model, tested.limits.answer_seconds)
             return judge.of_findings(found, _ms(began)), {}
-        reason = _not_applicable(row, tested) or _not_drivable(row, tested)
-        if reason is not None:
-            return judge.all(*reason), {}
         transcripts, unprovoked = await _conversations(tested, row)
         named = {slug if place == 0 else f"{slug}-{place + 1}": one for place, one in enumerate(transcripts)}
         if unprovoked:
@@ -143,8 +146,17 @@ async def run_scenario(
         return judge.of_transcripts(transcripts, _ms(began)), named
     except UnusableTargetError:
         raise
+    except NotJudged as reason:
+        return judge.all(Verdict.NOT_JUDGED, str(reason)), {}
     except Exception as error:  # a bug of the kit must not look like one of the target
         return judge.all(Verdict.ERROR, f"the kit failed: {error!r}", Blame.KIT), {}
+
+
+def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
+    """The verdict without asking the target, and why; None where it is asked."""
+    if tested.way is Way.PARSER and (reason := unfit_for_parsers(row)):
+        return Verdict.NOT_JUDGED, reason
+    return None if isinstance(row, Probe) else _not_applicable(row, tested) or _not_drivable(row, tested)
 
 
 def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
@@ -153,7 +165,7 @@ def _not_applicable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None
 
 
 def _not_drivable(row: Scenario, tested: Tested) -> tuple[Verdict, str] | None:
-    if tested.way in row.ways or row.slug in tested.capabilities.prompts:
+    if tested.way is Way.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
     ways = " or ".join(sorted(way.value for way in row.ways))
     return Verdict.NOT_JUDGED, f"needs a target that is driven as {ways}"

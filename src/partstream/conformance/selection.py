@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from partstream.conformance.promises import PROMISES
 from partstream.conformance.scenarios import SCENARIOS
+from partstream.conformance.scenarios.parser_streams import parser_scenarios
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["check_ids", "selected"]
+    from partstream.conformance.scenarios import Probe, Scenario
+
+__all__ = ["all_rows", "check_ids", "rows_of", "selected"]
 
 
-def check_ids() -> dict[str, tuple[str, ...]]:
+def check_ids(rows: Mapping[str, Scenario | Probe] = SCENARIOS) -> dict[str, tuple[str, ...]]:
     """The ids of all checks, by scenario, in the order of reports."""
-    return {slug: tuple(f"{one}/{slug}" for one in dict.fromkeys(row.checks)) for slug, row in SCENARIOS.items()}
+    return {slug: tuple(f"{one}/{slug}" for one in dict.fromkeys(row.checks)) for slug, row in rows.items()}
 
 
-def selected(select: Iterable[str] = (), section: str | None = None) -> dict[str, tuple[str, ...]]:
+def rows_of(target: object) -> Mapping[str, Scenario | Probe]:
+    """The scenarios of a target: those of all targets, and its own."""
+    own: Mapping[str, Scenario | Probe] = getattr(target, "scenarios", {})
+    return {**SCENARIOS, **own}
+
+
+def all_rows(protocol: str | None = None) -> Mapping[str, Scenario | Probe]:
+    """The scenarios of all targets, and those of parsers.
+
+    Args:
+        protocol: The protocol that a parser reads; None for all.
+    """
+    return {**SCENARIOS, **parser_scenarios(protocol, Path())}
+
+
+def selected(
+    select: Iterable[str] = (),
+    section: str | None = None,
+    rows: Mapping[str, Scenario | Probe] = SCENARIOS,
+) -> dict[str, tuple[str, ...]]:
     """The ids of the checks that a selection names, by scenario; scenarios without one are left out.
 
     Args:
         select: Prefixes of the ids of checks, or of the slugs of scenarios; all without one. `/text` is the scenario
             `text` alone.
         section: The section of the document, such as `3` or `3.2`.
+        rows: The scenarios.
 
     Raises:
         CallerError: Nothing fits.
@@ -33,7 +57,7 @@ def selected(select: Iterable[str] = (), section: str | None = None) -> dict[str
     prefixes = tuple(select)
     chosen = {
         slug: tuple(one for one in ids if _fits(one, slug, prefixes) and _is_in(one, section))
-        for slug, ids in check_ids().items()
+        for slug, ids in check_ids(rows).items()
     }
     found = {slug: ids for slug, ids in chosen.items() if ids}
     if not found:

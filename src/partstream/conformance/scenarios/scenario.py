@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ANY_WAY", "PLAYED", "SANDWICH_ONLY", "Probe", "ProbeFunction", "Scenario"]
 
-ANY_WAY: Final = frozenset(Way)
+ANY_WAY: Final = frozenset({Way.SANDWICH, Way.SCRIPTED, Way.DIRECTED})
 PLAYED: Final = frozenset({Way.SANDWICH, Way.SCRIPTED})
 """The ways by which a model says exactly what a script says."""
 SANDWICH_ONLY: Final = frozenset({Way.SANDWICH})
@@ -73,10 +73,13 @@ class Probe:
         slug: Its name; the same for ever.
         title: What happens, in a few words.
         checks: The promises that are judged, by id.
-        ask: What asks the provider and judges what it says.
+        ask: What asks the provider and judges what it says; raises
+            :class:`partstream.conformance.checks.NotJudged` where there is nothing to judge.
+        is_of_parsers: Whether only a parser can be asked it.
     """
 
     slug: str
     title: str
     checks: tuple[str, ...]
     ask: ProbeFunction
+    is_of_parsers: bool = False

@@ -98,6 +98,7 @@ class BaseURLTarget:
     ) -> None:
         self._shown = without_query(base_url)
         self._most = most_requests
+        self._protocol = protocol
         if not allow_remote and not is_loopback(urlsplit(base_url).hostname or ""):
             raise UnusableTargetError(
                 self._shown,
@@ -116,7 +117,7 @@ class BaseURLTarget:
     @property
     def description(self) -> TargetDescription:
         """What a report says of it: the URL without its query, which may hold a key."""
-        return TargetDescription(self._shown, "base URL")
+        return TargetDescription(self._shown, "base URL", protocol=self._protocol)
 
     @property
     def ways(self) -> frozenset[Way]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conformance.capabilities import Capabilities, Way
+from partstream.conformance.parsing import is_parser
+from partstream.conformance.targets.parser import ParserTarget
 from partstream.conformance.targets.target import TargetDescription, UnusableTargetError
 from partstream.errors import CallerError
 from partstream.provider import LanguageModelChatProvider
@@ -86,7 +88,7 @@ class ProviderTarget:
     @property
     def description(self) -> TargetDescription:
         """What a report says of it."""
-        return TargetDescription(self._name, "provider")
+        return TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
 
     @property
     def ways(self) -> frozenset[Way]:
@@ -131,11 +133,11 @@ class ProviderTarget:
         return _checked(made, self._name)
 
 
-def provider_from(source: str, protocol: str | None = None) -> ProviderTarget:
+def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | ParserTarget:
     """The target of a source, named as in the extension: `file.py`, `file.py:attribute` or `module:attribute`.
 
-    An attribute may also be a function that makes a provider. A file may hold the attribute `conformance`: a hook, or a
-    mapping of its capabilities.
+    An attribute may also be a function that makes a provider, or a parser. A file may hold the attribute `conformance`:
+    a hook, or a mapping of its capabilities.
 
     Raises:
         UnusableTargetError: The source holds no provider, or fails when it runs.
@@ -145,9 +147,13 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget:
         module = loader.module()
         hook = getattr(module, HOOK, None)
         named = getattr(module, loader.attribute or _PROVIDER, None)
+        if is_parser(named):
+            return ParserTarget(named, protocol, name=source)
         is_maker = _takes(named, _UPSTREAM) or _takes(named, _SCRIPT)
         takes_script = hook if _takes(hook, _SCRIPT) else None
         found = named if is_maker else takes_script if takes_script is not None else loader.provider_of(module)
+    except UnusableTargetError:
+        raise
     except CallerError as error:
         raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
     except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well

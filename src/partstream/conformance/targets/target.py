@@ -52,15 +52,17 @@ class TargetDescription:
         name: The target as it was named, such as `my_provider.py`.
         kind: `provider`, `stdio`, `base URL` ...
         version: The version of its program or package, or None.
+        protocol: The name of the protocol that it is tested over, or None where nobody has named one.
     """
 
     name: str
     kind: str
     version: str | None = None
+    protocol: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The description as JSON values."""
-        return {"name": self.name, "kind": self.kind, "version": self.version}
+        return {"name": self.name, "kind": self.kind, "version": self.version, "protocol": self.protocol}
 
 
 class Session(Protocol):
