@@ -232,6 +232,16 @@ def test_a_parser_is_known_by_its_first_parameter():
     assert report.ways == ("parser",)
 
 
+def test_a_parser_that_ends_the_process_is_told_so_with_its_line(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def parse(data):\n    raise SystemExit(0)\n")
+    result = partstream(f"{file}:parse", "--protocol", CHAT, "/shape-id-late")
+    assert result.exit_code == 1
+    assert "mine.py, line 2: the file ends the process" in result.output.replace("\n", " ").replace("  ", " ")
+    file.write_text("raise SystemExit(0)\n")
+    assert partstream(f"{file}:parse", "--parser", "--protocol", CHAT).exit_code == 2
+
+
 def test_every_check_of_parsers_counts():
     own_checks = {one for ids in check_ids(all_rows()).values() for one in ids if one.startswith("parser.")}
     assert own_checks == {one for one in load().checks if one.startswith("parser.")}

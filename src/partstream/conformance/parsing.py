@@ -17,6 +17,7 @@ from partstream.errors import LanguageModelError
 from partstream.outputs import Finish, Outcome, Unmapped
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream.usage import Usage
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,8 +135,8 @@ class Parser:
                     yield _output(value, numbers)
         except ParserFailedError:
             raise
-        except Exception as failure:
-            raise ParserFailedError(repr(failure)) from failure
+        except (Exception, SystemExit) as failure:
+            raise ParserFailedError(str(fault_of(failure))) from failure
 
     async def _values(self, pieces: _Pieces, data: bytes) -> AsyncIterator[Any]:
         forms: dict[Takes, Any] = {

@@ -54,6 +54,8 @@ async def _same_parts(parser: Parser, protocol: Protocol) -> Mapping[str, list[F
         raise NotJudged("the parser takes all bytes at once")
     data = answer_stream(protocol, _ANSWER).data
     whole = await told_of(parser, [data])
+    if whole.failed is not None:
+        raise NotJudged(f"the parser fails at the stream in one piece: {whole.failed}")
     found = []
     for what, pieces in _cuts(data):
         told = await told_of(parser, pieces)

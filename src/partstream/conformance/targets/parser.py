@@ -16,6 +16,7 @@ from partstream.conformance.targets.target import TargetDescription, UnusableTar
 from partstream.errors import CallerError
 from partstream.protocols.registry import PROTOCOLS
 from partstream.provider_files import SourceLoader
+from partstream.user_code import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -119,8 +120,8 @@ def parser_from(
         found = getattr(loader.module(), name, None)
     except CallerError as error:
         raise UnusableTargetError(source, str(error).removeprefix(f"{source}: ")) from error
-    except Exception as error:
-        raise UnusableTargetError(source, f"running the file failed: {error!r}") from error
+    except (Exception, SystemExit) as error:  # a file that ends the process would end it as if all were well
+        raise UnusableTargetError(source, f"running the file failed: {fault_of(error, loader.file)}") from error
     if found is None:
         raise UnusableTargetError(source, f"has no function {name}")
     return ParserTarget(found, protocol, takes=takes, name=source, recordings=recordings)
