@@ -85,7 +85,7 @@ def _of_wire(parser: Parser, streams: Sequence[Recorded], unread: tuple[str, ...
             if missed := [aspect for aspect, is_right in found.items() if not is_right]:
                 wrong[stream.name] = missed
                 if told["failed"] is not None:
-                    failures[stream.name] = told["failed"].replace(base, "http://127.0.0.1")[:_SHOWN_FAILURES]
+                    failures[stream.name] = _first_line(told["failed"].replace(base, "http://127.0.0.1"))
     aspects = {aspect: [right[aspect], of[aspect]] for aspect in ASPECTS if aspect in of}
     whole = [len(streams) - len(wrong), len(streams)]
     return {"streams": whole, "aspects": aspects, "wrong": wrong, "failures": failures}
@@ -114,6 +114,11 @@ def _told(parser: Parser, streams: Sequence[Recorded], base: str) -> Iterable[di
         last = [*said.stderr.strip().splitlines(), "it said nothing"][0 if not said.stderr.strip() else -1]
         raise click.ClickException(f"{parser.name}: its worker told of {len(lines)} of {len(streams)} streams: {last}")
     return lines
+
+
+def _first_line(failed: str) -> str:
+    """What an error says, without the stack that some packages put into it."""
+    return failed.splitlines()[0][:_SHOWN_FAILURES]
 
 
 def _line(wire: dict[str, Any]) -> str:
