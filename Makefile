@@ -174,7 +174,7 @@ replayed-clients: setup ## Ask the replay upstream with official clients
 # renews what is installed, as targets/locks/*.in want.
 .PHONY: conformance targets-lock
 
-conformance: setup ## Test software of others with the conformance kit, in about five minutes
+conformance: setup ## Test software of others with the conformance kit, in about three minutes
 	$(BIN)/python -m targets $(if $(ONLY),--only "$(ONLY)")
 	$(BIN)/python scripts/generate.py
 
