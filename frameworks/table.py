@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,7 +49,7 @@ class Framework:
         Raises:
             KeyError: The lock file does not pin one of them.
         """
-        pins = dict(re.findall(r"^([\w.-]+)==(\S+)", self.lock(edition).read_text(encoding="utf-8"), re.MULTILINE))
+        pins = self.environment(edition).pins
         return {package: pins[package] for package in self.packages}
 
     @property

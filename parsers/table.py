@@ -62,14 +62,8 @@ class Parser:
         return [python, worker]
 
 
-def _pinned(lock: Path, package: str) -> str:
-    """The version of a package in a lock file."""
-    lines = lock.read_text().splitlines()
-    return next(line.split("==")[1].split()[0] for line in lines if line.startswith(f"{package}=="))
-
-
 def _python(package: str) -> str:
-    return _pinned(_CLIENTS.lock, package)
+    return _CLIENTS.pins[package]
 
 
 def _parser(
@@ -120,14 +114,14 @@ PARSERS: Final = (
     ),
     _parser(
         "LiteLLM",
-        _pinned(_LITELLM.lock, "litellm"),
+        _LITELLM.pins["litellm"],
         _LITELLM,
         "litellm_python.py",
         {_CHAT: "`openai/`", _MESSAGES: "`anthropic/`", _GEMINI: "`gemini/`", _OLLAMA: "`ollama_chat/`"},
     ),
     _parser(
         "any-llm",
-        _pinned(_ANY_LLM.lock, "any-llm-sdk"),
+        _ANY_LLM.pins["any-llm-sdk"],
         _ANY_LLM,
         "any_llm_python.py",
         {_CHAT: "`openai:`", _MESSAGES: "`anthropic:`"},

@@ -7,6 +7,7 @@ changed since.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,11 @@ class PythonEnvironment:
         python = str(self.program("python"))
         _run("uv", [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *requirements])
         shutil.copy(self.lock, stamp)
+
+    @property
+    def pins(self) -> Mapping[str, str]:
+        """The versions that the lock file pins, by the package."""
+        return dict(re.findall(r"^([\w.-]+)==(\S+)", self.lock.read_text(encoding="utf-8"), re.MULTILINE))
 
     def is_installed(self) -> bool:
         """Whether what the lock file says is there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,17 +54,12 @@ class ForeignTarget:
         return str(self.environment.program("python")) if has_own else sys.executable
 
 
-def _lock(name: str) -> Path:
-    return _HERE / "locks" / f"{name}.lock"
-
-
 _AROUND: Final = "a provider around it; the kit is its model server"
 
 
 def _package(name: str, provider: str, lock: str, package: str, *protocols: str) -> ForeignTarget:
-    pins = dict(re.findall(r"^([\w.-]+)==(\S+)", _lock(lock).read_text(encoding="utf-8"), re.MULTILINE))
-    environment = PythonEnvironment(f"targets-{lock}", _lock(lock))
-    return ForeignTarget(name, f"{package} {pins[package]}", _AROUND, protocols, environment, provider)
+    environment = PythonEnvironment(f"targets-{lock}", _HERE / "locks" / f"{lock}.lock")
+    return ForeignTarget(name, f"{package} {environment.pins[package]}", _AROUND, protocols, environment, provider)
 
 
 _ASKED: Final = "asked at its base URL; the prompts say what to do"
@@ -81,8 +75,12 @@ _PROMPTS: Final[Mapping[str, str]] = {
 _FRAMEWORKS: Final = "models_of_frameworks.py"
 
 
+def _row(name: str) -> ForeignServer:
+    return next(server for server in FOREIGN_SERVERS if server.name == name)
+
+
 def _server(name: str, *scenarios: str, protocols: tuple[str, ...] = (CHAT,)) -> ForeignTarget:
-    row = next(server for server in FOREIGN_SERVERS if server.name == name)
+    row = _row(name)
     prompts = tuple(word for slug in scenarios for word in ("--prompt", f"{slug}={_PROMPTS[slug]}"))
     tools = () if any("call" in slug for slug in scenarios) else ("--capability", "tool_calling=false")
     thinks = () if "thinking-then-text" in scenarios else ("--capability", "thinking=false")
@@ -99,7 +97,7 @@ _AI_SDK: Final = ForeignTarget(
     NodeEnvironment(ROOT / "clients" / "served" / "node"),
     "ai_sdk.py:make",
 )
-_PROXY: Final = next(server for server in FOREIGN_SERVERS if server.name == "LiteLLM proxy")
+_PROXY: Final = _row("LiteLLM proxy")
 
 _ALL: Final = ("text", "one-call", "two-calls", "thinking-then-text", "tool-result-text")
 
