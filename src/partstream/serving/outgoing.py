@@ -1,7 +1,8 @@
 """The bytes of one reply on their way to the client: a bounded buffer, which one task hands to the server.
 
-Nothing is queued: what one turn of the event loop wrote is one `send`. The server's `send` waits for a slow client, so
-the buffer fills, and :meth:`Outgoing.drain` lets the provider wait (serving facts 5.3, rule 5).
+Nothing is queued: what one turn of the event loop wrote is one `send`. Where the server takes bytes without `send`, a
+part is written where it is reported. The server's `send` waits for a slow client, so the buffer fills, and
+:meth:`Outgoing.drain` lets the provider wait (serving facts 5.3, rule 5).
 """
 
 from __future__ import annotations
