@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
-from partstream.testing.connection import HTTPRequest, Limits, ServerConnection
+from partstream.loopback.connection import HTTPRequest, Limits, ServerConnection
 from partstream.testing.stage import application_of
 from partstream.testing.steps import Step
 

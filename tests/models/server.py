@@ -9,7 +9,7 @@ from typing import Any
 
 from listening import deliver, listening
 from models.lists import as_bytes
-from partstream.testing.connection import HTTPRequest, ServerConnection
+from partstream.loopback.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import End, EndKind, Step, document
 from partstream.upstreams import GatewayConfiguration
 from partstream.upstreams.fetching import DocumentFetcher

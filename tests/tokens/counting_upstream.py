@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from listening import listening
+from partstream.asgi import Application, Message, Receive, Scope, Send
 from partstream.json_codec import dumps, loads
-from partstream.serving.requests import Receive, Scope, Send
+from partstream.loopback.connection import ServerConnection
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import Application, Message, ServerConnection
 from partstream.tokens import Vocabulary
 from partstream.tokens.counting.counters import bpe_openai_counter
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from listening import deliver, listening
+from partstream.loopback.connection import HTTPRequest, ServerConnection
 from partstream.outputs import FileMode, StreamOptions
 from partstream.parts import DataPart, TextPart
-from partstream.testing.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import End, Head, Send, Stall, Step, document
 from partstream.upstreams import Timeouts
 from partstream.upstreams.linked_files import FileLimits, LinkedFiles, is_public

@@ -15,13 +15,13 @@ from partstream.errors import (
     UpstreamFailureError,
     UpstreamHTTPError,
 )
+from partstream.loopback.connection import HTTPRequest
 from partstream.outputs import Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode
 from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.resume import resume
 from partstream.protocols.protocol import WireRequest
 from partstream.protocols.registry import PROTOCOLS
-from partstream.testing.connection import HTTPRequest
 from partstream.testing.steps import Step, document
 from partstream.upstreams import RetryPolicy
 from partstream.upstreams.exchange import Exchange

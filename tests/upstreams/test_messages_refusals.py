@@ -14,11 +14,11 @@ from partstream.conversation.settings import RequestSettings
 from partstream.conversation.state_marker import Origin
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import dumps
+from partstream.loopback.connection import ServerConnection
 from partstream.messages import ToolMode
 from partstream.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.carried_blocks import block_item
 from partstream.protocols.anthropic_messages.settings import AnthropicMessagesSettings, PromptCache
-from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import open_ledger
 from partstream.upstreams import Secret

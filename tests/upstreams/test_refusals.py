@@ -16,7 +16,7 @@ from partstream import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.conversation.settings import RequestSettings
 from partstream.errors import UpstreamHTTPError
 from partstream.json_codec import dumps
-from partstream.testing.connection import ServerConnection
+from partstream.loopback.connection import ServerConnection
 from partstream.testing.steps import Step, document
 from partstream.tokens.ledger.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.ledger.rows import LimitRow

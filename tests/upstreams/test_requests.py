@@ -23,7 +23,7 @@ from partstream import (
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.conversation.state_marker import read_marker
 from partstream.errors import UpstreamHTTPError
-from partstream.testing.connection import HTTPRequest
+from partstream.loopback.connection import HTTPRequest
 from partstream.testing.steps import Step, document
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of
 

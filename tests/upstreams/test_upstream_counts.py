@@ -11,11 +11,11 @@ import pytest
 from listening import listening
 from partstream.conversation.settings import CountTokens, RequestSettings
 from partstream.json_codec import dumps, loads
+from partstream.loopback.connection import ServerConnection
 from partstream.models.discovery import FetchResponse
 from partstream.protocols.protocol import CountEndpoint, WireRequest
 from partstream.protocols.registry import asking
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import ServerConnection
 from partstream.testing.stage import application_of
 from partstream.testing.steps import document
 from partstream.tokens import CountSource, TokenCount

@@ -19,9 +19,9 @@ from partstream import (
     TextPart,
 )
 from partstream.errors import LanguageModelError
+from partstream.loopback.connection import HTTPRequest, ServerConnection
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import HTTPRequest, ServerConnection
 from partstream.testing.steps import Step
 from partstream.tokens.ledger.ledger import Ledger
 from partstream.upstreams import GatewayConfiguration, GatewayProvider, RetryPolicy, Timeouts

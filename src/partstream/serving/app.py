@@ -32,10 +32,11 @@ from partstream.serving.state import Page, ServerState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from partstream.asgi import Receive, Scope, Send
     from partstream.events import Event
     from partstream.protocols.protocol import Protocol
     from partstream.serving.observation import AnswerObservation, StartTrace
-    from partstream.serving.requests import HTTPRequest, Receive, Scope, Send
+    from partstream.serving.requests import HTTPRequest
 
 __all__ = ["HEALTH", "READINESS", "Providers", "ServingApp", "app"]
 

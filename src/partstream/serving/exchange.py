@@ -28,10 +28,11 @@ from partstream.serving.stored_replies import FrameReplay, stored_reply
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from partstream.asgi import Receive, Send
     from partstream.protocols.served_state import StoredRoute
     from partstream.serving.authentication import Caller
     from partstream.serving.outgoing import Head
-    from partstream.serving.requests import HTTPRequest, Receive, Send
+    from partstream.serving.requests import HTTPRequest
     from partstream.serving.routes import Route
     from partstream.serving.state import Page, ServerState
 

@@ -10,7 +10,8 @@ from partstream.serving.failures import RequestFailedError
 from partstream.serving.requests import ClientLeftError
 
 if TYPE_CHECKING:
-    from partstream.serving.requests import HTTPRequest, Receive
+    from partstream.asgi import Receive
+    from partstream.serving.requests import HTTPRequest
     from partstream.serving.settings import ServingSettings
 
 __all__ = ["RequestBody"]

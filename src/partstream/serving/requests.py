@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from partstream.errors import PartstreamError
@@ -12,23 +11,21 @@ from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
 from partstream.serving.failures import RequestFailedError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+
+    from partstream.asgi import Scope, Send
+
 __all__ = [
     "WRITE_EXTENSION",
     "ClientLeftError",
     "HTTPRequest",
-    "Receive",
-    "Scope",
-    "Send",
     "headers_of",
     "json_object",
     "leaving",
     "path_of",
     "request_of",
 ]
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 WRITE_EXTENSION: Final = "partstream.write"
 """The extension of a scope by which `partstream serve` takes the bytes of a stream without `send`: a function of bytes

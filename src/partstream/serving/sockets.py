@@ -26,11 +26,12 @@ from partstream.serving.routes import NoRouteError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from partstream.asgi import Receive, Scope, Send
     from partstream.protocols.served_sockets import SocketConversation, SocketTurn
     from partstream.serving.authentication import Caller
     from partstream.serving.endpoints import Endpoint
     from partstream.serving.outgoing import Head
-    from partstream.serving.requests import HTTPRequest, Receive, Scope, Send
+    from partstream.serving.requests import HTTPRequest
     from partstream.serving.state import ServerState
 
 __all__ = ["SocketExchange"]

@@ -16,7 +16,7 @@ from partstream.json_codec import JSONDecodeError, loads
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from partstream.serving.requests import Scope
+    from partstream.asgi import Scope
     from partstream.testing.directives import NamedValue
 
 __all__ = ["Delivery", "Exchanges", "Outcome", "ReceivedRequest", "ServedExchange"]

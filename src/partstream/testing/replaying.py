@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from partstream.errors import PartstreamError
-from partstream.testing.connection import receiving
+from partstream.loopback.connection import receiving
 from partstream.testing.cut_events import EventCutter
 from partstream.testing.exchanges import Outcome
 from partstream.testing.faults import Situation, apply_faults
@@ -25,10 +25,9 @@ from partstream.testing.steps import End, Head, Pace, Send, event_stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from partstream.asgi import Application, Message, Receive, Scope
+    from partstream.asgi import Send as SendMessage
     from partstream.protocols.protocol import Protocol, StreamForm
-    from partstream.serving.requests import Receive, Scope
-    from partstream.serving.requests import Send as SendMessage
-    from partstream.testing.connection import Application, Message
     from partstream.testing.directives import NamedValue
     from partstream.testing.exchanges import Exchanges, ServedExchange
     from partstream.testing.scenarios import Outputs

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from partstream.testing.connection import BREAK_OFF
+from partstream.loopback.connection import BREAK_OFF
 from partstream.testing.exchanges import Delivery, Outcome
 from partstream.testing.steps import End, EndKind, Head, Send, Stall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from partstream.serving.requests import Receive, Scope
-    from partstream.serving.requests import Send as SendMessage
-    from partstream.testing.connection import Application
+    from partstream.asgi import Application, Receive, Scope
+    from partstream.asgi import Send as SendMessage
     from partstream.testing.steps import Step
 
 __all__ = ["Stage", "application_of", "watch"]

@@ -1,8 +1,8 @@
 """The replay upstream: a real model server on loopback with selectable answers and faults.
 
 It is the serving application with a scripted provider: :mod:`partstream.testing.admission` is strict and selects the
-answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.testing.host` speaks
-HTTP.
+answers, :mod:`partstream.testing.replaying` records exchanges and applies faults, :mod:`partstream.loopback.host`
+speaks HTTP.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import CallerError
 from partstream.json_codec import dumps
+from partstream.loopback.host import Host
 from partstream.protocols.registry import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.serving.app import ServingApp
 from partstream.serving.rules import ServingRules
 from partstream.serving.settings import ServingSettings
 from partstream.testing.admission import Admission, Performance, reply_of
 from partstream.testing.exchanges import Exchanges, ReceivedRequest, ServedExchange
-from partstream.testing.host import Host
 from partstream.testing.prompt_cache import PromptCache
 from partstream.testing.replay_provider import ReplayProvider
 from partstream.testing.replaying import ReplayLayer
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from partstream.asgi import Application
     from partstream.events import Event
+    from partstream.loopback.connection import Limits
     from partstream.outputs import Asked
-    from partstream.testing.connection import Application, Limits
 
 __all__ = ["Performance", "ReceivedRequest", "ReplayUpstream", "ServedExchange"]
 

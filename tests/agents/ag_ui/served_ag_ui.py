@@ -15,7 +15,7 @@ from starlette.routing import Route
 from listening import listening
 from partstream import LanguageModelChatInformation
 from partstream.conversation.settings import RequestSettings
-from partstream.testing.connection import ServerConnection
+from partstream.loopback.connection import ServerConnection
 from partstream.upstreams import GatewayConfiguration, GatewayProvider
 
 __all__ = ["Served", "served"]

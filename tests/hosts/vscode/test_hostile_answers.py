@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from listening import deliver, listening
 from partstream.json_codec import dumps
+from partstream.loopback.connection import ServerConnection
 from partstream.numbers import MOST_DOLLARS, MOST_TOKENS
-from partstream.testing.connection import ServerConnection
 from partstream.testing.steps import Send, document, event_stream
 from partstream.tokens.ledger.file import LedgerFile
 from partstream.tokens.ledger.ledger import LEDGER_NAME

@@ -12,9 +12,9 @@ from conversation.samples import PNG, WEATHER, assistant, gave, user
 from partstream import CancellationTokenSource, DataPart, RequestOptions, ThinkingPart, ToolCallPart
 from partstream.conversation.settings import Continuation, RequestSettings
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
+from partstream.loopback.connection import HTTPRequest
 from partstream.protocols.protocol import KeyKind
 from partstream.testing import ReplayUpstream
-from partstream.testing.connection import HTTPRequest
 from partstream.testing.steps import Step, document
 from partstream.upstreams import GatewayProvider, RetryPolicy, Secret
 from protocols.ai_sdk.messages import call, check_calls, message

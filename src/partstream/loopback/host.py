@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from partstream.errors import CallerError
-from partstream.testing.connection import BadHTTPRequestError, Limits, ServerConnection
+from partstream.loopback.connection import BadHTTPRequestError, Limits, ServerConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from partstream.testing.connection import Application
+    from partstream.asgi import Application
 
 __all__ = ["Host"]
 
@@ -53,7 +53,7 @@ class Host:
             CallerError: It does not listen.
         """
         if self._server is None:
-            raise CallerError("the replay upstream listens only inside its `async with` block")
+            raise CallerError("the server listens only inside its `async with` block")
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 

@@ -11,10 +11,9 @@ import asyncio
 import socket
 import struct
 import sys
-from collections.abc import MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
 import h11
@@ -22,26 +21,18 @@ import h11
 from partstream.errors import PartstreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
-    from partstream.serving.requests import Receive, Scope, Send
+    from partstream.asgi import Application, Message, Receive, Scope
 
 __all__ = [
     "BREAK_OFF",
-    "Application",
     "BadHTTPRequestError",
     "HTTPRequest",
     "Limits",
-    "Message",
     "ServerConnection",
     "receiving",
 ]
-
-Message: TypeAlias = MutableMapping[str, Any]
-"""A message of ASGI 3."""
-
-Application: TypeAlias = "Callable[[Scope, Receive, Send], Awaitable[None]]"
-"""An application of ASGI 3."""
 
 BREAK_OFF: Final = "partstream.break_off"
 """The extension by which an application breaks the connection off, and the type of the message that does it.

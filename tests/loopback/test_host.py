@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from partstream.testing.connection import BREAK_OFF
-from partstream.testing.host import Host
+from partstream.loopback.connection import BREAK_OFF
+from partstream.loopback.host import Host
 
 
 def refusal(status, message):
