@@ -30,31 +30,31 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
-    frozenset({"user_code"}),
+    frozenset({"user_code", "bundles"}),
     frozenset({"answer_functions", "checked_progress", "chunk_sources", "kept_answer", "kept_files"}),
-    frozenset({"reading", "simple", "chunk_mapping"}),
+    frozenset({"reading", "simple", "chunk_mapping", "capturing"}),
     frozenset({"stream_adapter"}),
     frozenset({"agents"}),
     frozenset({"provider_files"}),
     frozenset({"reloaded_provider"}),
     frozenset({"consumer", "upstreams", "rpc"}),
-    frozenset({"configuration", "connecting"}),
+    frozenset({"configuration", "connecting", "inspector"}),
     frozenset({"client_settings", "hosts", "projects", "serving"}),
-    frozenset({"testing"}),
+    frozenset({"testing", "recorder"}),
     frozenset({"conformance"}),
     frozenset({"cli"}),
 )
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "kinds", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
-    "visible_text", "inner_activity", "markdown",
+    "visible_text", "inner_activity", "markdown", "bundles",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
     "__future__", "abc", "base64", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib",
-    "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "types", "typing",
-    "urllib.parse", "zlib",
+    "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "struct", "types",
+    "typing", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",
