@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "asgi", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
     frozenset({"arguments", "error_facts", "markdown", "redaction", "visible_text"}),
     frozenset({"loopback", "parts"}),
-    frozenset({"cancellation", "inner_activity", "messages", "settings", "usage", "sse"}),
+    frozenset({"cancellation", "inner_activity", "messages", "pages", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
