@@ -198,7 +198,8 @@ class ServerConnection:
     def _write_message(self, message: Message) -> None:
         match message["type"]:
             case "http.response.start":
-                self._write(h11.Response(status_code=message["status"], headers=list(message.get("headers", ()))))
+                head, headers = message.get("reason", b""), list(message.get("headers", ()))
+                self._write(h11.Response(status_code=message["status"], headers=headers, reason=head))
             case "http.response.body":
                 data = message.get("body", b"")
                 if data and not self._answers_head:  # RFC 9110 section 9.3.2: its answer ends behind the headers

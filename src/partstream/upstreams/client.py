@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.proxies import Proxy
 
-__all__ = ["make_client", "redacted_log"]
+__all__ = ["make_client", "make_transport", "redacted_log"]
 
 _REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("partstream_redacting", default=None)
 """Makes the redactor of the request that runs."""
@@ -56,6 +56,25 @@ def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> htt
         transport=DirectTransport(certificates) if proxy is None else None,
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
+
+
+def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncBaseTransport:
+    """Makes what is below a client, for those who hand requests on as they are; the caller closes it.
+
+    It logs nothing, keeps no cookies and follows no redirect.
+
+    Args:
+        configuration: Whether certificates are checked.
+        proxy: The proxy of all requests.
+
+    Raises:
+        ConnectionSetupError: The certificates that are trusted cannot be read.
+    """
+    scheme = urlsplit(configuration.base_url).scheme
+    certificates = _certificates(scheme, verify=configuration.verify_certificates)
+    if proxy is None:
+        return DirectTransport(certificates)
+    return httpx2.AsyncHTTPTransport(verify=certificates, proxy=httpx2.Proxy(proxy.url))
 
 
 @contextmanager

@@ -99,7 +99,8 @@ class HTTPConnection(asyncio.Protocol):
         """Sends a request and returns its answer when the head has come.
 
         Args:
-            request: The request.
+            request: The request. Its extension `on_sending` is called when its first byte is about to be sent: only
+                here is it known when the connection is open.
             give_back: Called with a connection that can take the next request, when the answer was read to its end.
 
         Raises:
@@ -115,6 +116,9 @@ class HTTPConnection(asyncio.Protocol):
             )
             body = conversation.send(h11.Data(data=content)) if content else b""
             rest = conversation.send(h11.EndOfMessage())
+            on_sending = request.extensions.get("on_sending")
+            if on_sending is not None:
+                on_sending()
             self._write(b"".join((head or b"", body or b"", rest or b"")))
             answer = await self._head(conversation)
         except h11.LocalProtocolError as error:
