@@ -119,3 +119,24 @@ def test_what_is_no_request_never_reaches_the_application():
         raise AssertionError
 
     assert exchange(application, b"no HTTP\r\n\r\n").count(b"[400, ") == 1
+
+
+def test_more_connections_than_the_most_are_refused_and_many_more_are_cut():
+    async def application(scope, receive, send):
+        await _answer(send, 200, b"ok")
+
+    async def within():
+        async with asyncio.timeout(20), Host(application, refusal, connections=2) as host:
+            opened = [await asyncio.open_connection("127.0.0.1", host.port) for _ in range(3)]
+            refused, _ = opened[2]
+            assert (await refused.readline()).startswith(b"HTTP/1.1 503 ")
+            opened += [await asyncio.open_connection("127.0.0.1", host.port) for _ in range(2)]
+            cut, _ = opened[4]
+            assert await cut.read() == b""
+            reader, writer = opened[0]
+            writer.write(get("/"))
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(within())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from partstream.serving.requests import headers_of, path_of
+from partstream.asgi import headers_of
+from partstream.serving.requests import path_of
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ class Host:
         refusal: The JSON with which a client is answered that has sent no request, given HTTP status and message.
         port: The port to listen on; 0 for any free port.
         limits: The limits of connections.
+        connections: The most connections at once; of more, as many again are refused with status 503, and others cut.
 
     Raises:
         BaseException: At the end of the block: what the application raised first.
@@ -36,11 +37,13 @@ class Host:
         refusal: Callable[[int, str], bytes],
         port: int = 0,
         limits: Limits | None = None,
+        connections: int | None = None,
     ) -> None:
         self._application = application
         self._refusal = refusal
         self._port = port
         self._limits = limits or Limits()
+        self._most_connections = connections
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
@@ -80,7 +83,13 @@ class Host:
             raise self._failure
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        serve = self._serve
+        if self._most_connections is not None and len(self._connections) >= self._most_connections:
+            if len(self._connections) >= 2 * self._most_connections:
+                writer.transport.abort()
+                return
+            serve = self._refuse_another
+        connection = asyncio.get_running_loop().create_task(serve(reader, writer))
         self._connections.add(connection)
         connection.add_done_callback(self._forget)
         # Not in the task: one that is cancelled before its first step does nothing at all.
@@ -91,6 +100,12 @@ class Host:
         if not connection.cancelled():
             # A bug of the application; raised at the end of the block, where somebody sees it.
             self._failure = self._failure or connection.exception()
+
+    async def _refuse_another(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = ServerConnection(reader, writer, self._limits)
+        message = f"got more than {self._most_connections} connections at once"
+        await connection.refuse(503, self._refusal(503, message))
+        await connection.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerConnection(reader, writer, self._limits)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from partstream.asgi import headers_of
 from partstream.errors import PartstreamError
 from partstream.json_codec import JSONDecodeError, dumps, loads
 from partstream.protocols.served_failures import FailureKind, ServedFailure
@@ -20,7 +21,6 @@ __all__ = [
     "WRITE_EXTENSION",
     "ClientLeftError",
     "HTTPRequest",
-    "headers_of",
     "json_object",
     "leaving",
     "path_of",
@@ -85,15 +85,6 @@ def leaving(send: Send) -> Send:
             raise ClientLeftError("the client left before its reply was whole") from error
 
     return send_on
-
-
-def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by name in lower case; several of one name are joined."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
 
 
 def path_of(scope: Scope) -> str:
