@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.pages.policy import Policy
 
-__all__ = ["data_script", "document", "resource", "text"]
+__all__ = ["data_script", "document", "packed_data_script", "resource", "text"]
 
 
 def text(value: object) -> str:
@@ -29,6 +31,13 @@ def data_script(name: str, value: object) -> str:
     """
     json = dumps(value).decode().replace("<", "\\u003c")
     return f'<script type="application/json" id="{text(name)}">{json}</script>'
+
+
+def packed_data_script(name: str, value: object) -> str:
+    """The same, packed with gzip and as base64: for the script's `DecompressionStream`, where the value is large."""
+    packer = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)
+    packed = packer.compress(dumps(value)) + packer.flush()
+    return f'<script type="application/gzip" id="{text(name)}">{b64encode(packed).decode()}</script>'
 
 
 def resource(package: str, name: str) -> str:

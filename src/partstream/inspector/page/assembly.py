@@ -1,0 +1,64 @@
+"""The page of the inspector: one document, whose head, numbers, violations and result are readable without its script.
+
+The same document is a file, a page of the server and a webview; the policy that goes with it differs. Its script comes
+in parts, which are put together in the order of a table and share one object (`state.js`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.inspector.page.skeleton import skeleton_html
+from partstream.json_codec import dumps
+from partstream.pages.document import data_script, document, packed_data_script, resource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from partstream.pages.policy import Policy
+
+__all__ = ["SCRIPTS", "page_html", "page_script"]
+
+SCRIPTS: Final = (
+    "state.js",
+    "keys.js",
+    "announcements.js",
+    "head.js",
+    "bytes.js",
+    "filters.js",
+    "timeline.js",
+    "list.js",
+    "json.js",
+    "detail.js",
+    "result.js",
+    "compare.js",
+    "play.js",
+    "live.js",
+)
+"""The parts of the script, in the order in which they run. The first makes what the others share."""
+
+_MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
+"""The bytes of a view above which the page holds it packed (facts on the inspector, section 5)."""
+
+
+def page_html(view: Mapping[str, Any] | None, policy: Policy) -> str:
+    """The page for a view, which needs no other file and asks for none.
+
+    Args:
+        view: What to show; None for a page that is given its view by a server or an editor.
+        policy: How the page names what it allows.
+    """
+    title = "Partstream" if view is None else f"{view['title']} - Partstream"
+    styles = [resource("partstream.pages", "theme.css"), resource("partstream.inspector.page", "page.css")]
+    body = "" if view is None else skeleton_html(view) + _data(view)
+    return document(title, body, policy, styles=styles, scripts=[page_script()])
+
+
+def page_script() -> str:
+    """The whole script of the page."""
+    return "\n".join(resource("partstream.inspector.page", name) for name in SCRIPTS)
+
+
+def _data(view: Mapping[str, Any]) -> str:
+    is_large = len(dumps(view)) > _MOST_PLAIN_DATA
+    return (packed_data_script if is_large else data_script)("view", view)

@@ -1,0 +1,167 @@
+"""What the page says without its script: head, numbers, violations, result and the first events, as plain HTML.
+
+The script takes all of it away and shows the same with more; where scripts are switched off, this is the page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.pages.document import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["skeleton_html"]
+
+_MOST_EVENTS: Final = 200
+_MOST_TEXT: Final = 20_000
+"""The most characters of one text of the result: the script shows it whole."""
+
+
+def skeleton_html(view: Mapping[str, Any]) -> str:
+    """The body of the page as it is without its script.
+
+    Args:
+        view: A view, as `view_shapes.View` says.
+    """
+    return '<main id="plain">\n' + "\n".join(_lines(view)) + "\n</main>\n"
+
+
+def _lines(view: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<h1>{text(view['title'])}</h1>"
+    yield f'<p class="quiet">{text(source_sentence(view))}</p>'
+    for number, answer in enumerate(view["answers"]):
+        name = f"answer-{number}"
+        yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
+        yield f"<p><strong>{text(verdict_words(answer['verdict']))}</strong>, {text(answer['outcome'])}.</p>"
+        yield f"<p>{text(answer['blame']['sentence'])}</p>"
+        yield from _error(answer["error"])
+        yield _facts(answer)
+        yield from _numbers(answer["numbers"])
+        yield from _violations(answer)
+        yield from _result(answer)
+        yield from _events(answer["events"])
+        yield "</article>"
+    if view["commands"]:
+        rows = ((command["label"], command["text"]) for command in view["commands"])
+        yield "<h2>Commands</h2>"
+        yield _table(("What it does", "Command"), rows)
+
+
+def source_sentence(view: Mapping[str, Any]) -> str:
+    """Where a view comes from and what was replaced in it, in one sentence."""
+    source, redaction = view["source"], view["redaction"]
+    counted = sum(redaction["counts"].values())
+    places = f", {counted} {'place' if counted == 1 else 'places'}" if counted else ""
+    clock = "" if source["hasClock"] else "; without times"
+    return f"{source['name']} ({source['form']}{clock}); redacted: {redaction['level']}{places}"
+
+
+def verdict_words(verdict: Mapping[str, Any]) -> str:
+    """The verdict on the contract in a few words."""
+    broken, warnings = verdict["broken"], verdict["warnings"]
+    words = f"contract: {broken} broken" if broken else "contract kept"
+    return words + (f", {warnings} {'warning' if warnings == 1 else 'warnings'}" if warnings else "")
+
+
+def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The facts of the head: a name and a text each."""
+    request, response, protocol = answer["request"], answer["response"], answer["protocol"]
+    finish, usage = answer["finishReason"], answer["usage"]
+    facts = (
+        ("Request", request and f"{request['method']} {request['path']}"),
+        ("Response", response and f"{response['status']} {response['reason']}".strip()),
+        ("Protocol", protocol and protocol.get("title", protocol["name"]) + ("" if protocol["sure"] else " (guessed)")),
+        ("Model", answer["model"]),
+        ("Host", answer["host"]),
+        ("Started", answer["startedAt"]),
+        ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
+        ("Bytes ended", answer["ending"]),
+        ("Usage", usage and _usage(usage)),
+    )
+    return [(name, str(value)) for name, value in facts if value]
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    rows = ", ".join(f"{label} {number:,}" for label, number in usage["rows"])
+    return f"{rows} ({usage['source']})"
+
+
+def _error(error: Mapping[str, Any] | None) -> Iterator[str]:
+    if error is None:
+        return
+    yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
+    if error["fields"]:
+        yield _table(("Field", "Value"), error["fields"])
+
+
+def _facts(answer: Mapping[str, Any]) -> str:
+    rows = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in facts_of(answer))
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not numbers:
+        return
+    yield "<h3>Numbers</h3>"
+    rows = ((one["label"], one["text"], one["missing"] or one["definition"]) for one in numbers)
+    yield _table(("Number", "Value", "What it is"), rows)
+
+
+def _violations(answer: Mapping[str, Any]) -> Iterator[str]:
+    if not answer["violations"]:
+        return
+    yield "<h3>Broken rules</h3><ul>"
+    for one in answer["violations"]:
+        place = f"event {one['event']}: " if one["event"] is not None else ""
+        yield (
+            f"<li>{text(place)}<strong>{text(one['rule'])}</strong> ({text(one['level'])}, section "
+            f"{text(one['section'])}): {text(one['promise'])}<br>{text(one['detail'])}"
+        )
+        yield "".join(f"<br>Often: {text(hint)}" for hint in one["hints"])
+        yield f'<br><a href="{text(one["url"])}">The rule</a></li>' if one["url"].startswith("https://") else "</li>"
+    yield "</ul>"
+
+
+def _result(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield "<h3>Result</h3>"
+    for one in answer["result"]:
+        name = one["kind"] + (f" {one['name']}" if one["name"] else "")
+        yield f"<h4>{text(name)}</h4><pre>{text(_cut(one['text']))}</pre>"
+    if not answer["result"]:
+        yield "<p>No part.</p>"
+    if answer["unmapped"]:
+        counted = ", ".join(f"{one['type']} ({one['count']})" for one in answer["unmapped"])
+        yield f"<p>Events that no part represents: {text(counted)}</p>"
+    yield "".join(f"<p>{text(note)}</p>" for note in answer["notes"])
+
+
+def _cut(value: str) -> str:
+    left_out = len(value) - _MOST_TEXT
+    return value if left_out <= 0 else f"{value[:_MOST_TEXT]}… {left_out:,} more characters"
+
+
+def _events(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not events:
+        return
+    yield "<h3>Events</h3>"
+    rows = ((one["n"], _time(one["at"]), one["type"], one["text"]) for one in events[:_MOST_EVENTS])
+    yield _table(("Event", "After", "Type", "Text"), rows)
+    if len(events) > _MOST_EVENTS:
+        yield f"<p>The first {_MOST_EVENTS} of {len(events):,}: the script of this page shows all.</p>"
+
+
+def _time(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else f"{milliseconds:,.0f} ms"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table whose first column names its rows."""
+    names = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    lines = "".join(_row(*row) for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _row(name: object, *cells: object) -> str:
+    return f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
