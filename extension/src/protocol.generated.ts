@@ -126,6 +126,17 @@ export interface DidAnswerParams {
 
 export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
 
+/** For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`. */
+export interface PageParams {
+  nonce: string;
+  source: string;
+}
+
+/** A page as one HTML document. */
+export interface PageResult {
+  html: string;
+}
+
 export type TokenCountSource = "reported" | "counted" | "estimated";
 
 /** The last answers and conversations of this process, and the last days of this user, newest first. */
@@ -138,8 +149,9 @@ export interface UsageResult {
 /**
  * The sums of several answers' known numbers.
  *
- * `cost` is null if no answer has one. `withoutCost` is the number of answers without a cost; `estimated` is the
- * number of answers whose tokens the upstream did not report.
+ * `cost` is null if no answer has one. `withoutCost` is the number of answers without a cost, `withoutTokens` that of
+ * answers whose input or output is unknown; `estimated` is the number of answers whose tokens the upstream did not
+ * report.
  */
 export interface UsageSums {
   answers: number;
@@ -148,6 +160,7 @@ export interface UsageSums {
   cachedTokens: number;
   cost: number | null;
   withoutCost: number;
+  withoutTokens: number;
   estimated: number;
 }
 
@@ -542,6 +555,8 @@ export interface Requests {
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
   /** Returns the tokens and costs of the last answers, conversations and days. */
   "languageModels/usage": { params: null; result: UsageResult };
+  /** Returns the same as a page for a webview, with the answers of other processes; the page takes a newer one as the message `page`. */
+  "languageModels/usagePage": { params: PageParams; result: PageResult };
   /** Returns how tokens are counted, for the debug information; asks no provider and loads none. */
   "languageModels/counting": { params: null; result: CountingResult };
   /** Returns how the last answers ended and which rules providers broke, for the debug information. */

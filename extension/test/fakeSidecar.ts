@@ -84,6 +84,7 @@ const SUMS = {
   cachedTokens: 900,
   cost: 0.25,
   withoutCost: 0,
+  withoutTokens: 0,
   estimated: 0,
 };
 const ANSWER: DidAnswerParams = {

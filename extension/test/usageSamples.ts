@@ -19,5 +19,6 @@ export const SUMS: UsageSums = {
   cachedTokens: 60_000,
   cost: 0.5,
   withoutCost: 0,
+  withoutTokens: 0,
   estimated: 0,
 };

@@ -1,6 +1,7 @@
 """`partstream usage` as a process, on a ledger that answers have filled."""
 
 import json
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -276,5 +277,73 @@ def test_who_asked_is_not_known_of_a_profile(tmp_path: Path):
         ended = await call("usage", "--by", "client", "--profile", "work", PARTSTREAM_DATA=str(tmp_path))
         assert ended.code == 2
         assert "--profile: who asked is known of served answers" in ended.errors
+
+    run(test())
+
+
+def test_the_page_is_a_file_for_its_owner_alone(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+    out = tmp_path / "pages" / "usage.html"
+
+    async def test() -> None:
+        assert await _usage(tmp_path, "--html", str(out)) == f"The page is in {out}\n"
+        page = out.read_text(encoding="utf-8")
+        assert "6,500" in page
+        assert ">claude<" in page
+        assert "script-src 'none'" in page
+        if sys.platform != "win32":
+            assert out.stat().st_mode & 0o777 == 0o600
+        assert await _usage(tmp_path, "--html", "-", "--model", "cl*") != page
+        assert "gpt-4o" not in await _usage(tmp_path, "--html", "-", "--model", "cl*")
+
+    run(test())
+
+
+def test_the_page_names_the_clients_of_served_answers_once(tmp_path: Path):
+    _serve(tmp_path, (0, "own", CODEX, Usage(input_tokens=7, output_tokens=3), {}))
+    _serve(tmp_path, (0, "kept", CODEX, Usage(input_tokens=9, output_tokens=3), {"is_usage_kept": True}))
+
+    async def test() -> None:
+        page = await _usage(tmp_path, "--html", "-")
+        assert ">codex<" in page
+        assert ">own<" in page
+        assert ">kept<" not in page
+
+    run(test())
+
+
+def test_without_a_file_the_page_opens_in_the_browser(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!{sys.executable}\nimport sys\nopen({str(opened)!r}, "w").write(sys.argv[1])\n')
+    browser.chmod(0o755)
+
+    async def test() -> None:
+        variables = {"PARTSTREAM_DATA": str(tmp_path), "PARTSTREAM_CACHE": str(tmp_path / "cache")}
+        ended = await call_process("usage", "--html", **variables, BROWSER=f"{browser} %s")
+        assert ended.code == 0, ended.errors
+        path = tmp_path / "cache" / "token-usage.html"
+        assert ended.output == f"The page is in {path}\n"
+        assert opened.read_text() == path.as_uri()
+
+    run(test())
+
+
+@pytest.mark.parametrize("other", [["--json"], ["--clear"], ["--by", "client"]])
+def test_the_page_goes_with_no_other_form(other: list[str], tmp_path: Path):
+    async def test() -> None:
+        ended = await call("usage", "--html", "-", *other, PARTSTREAM_DATA=str(tmp_path))
+        assert ended.code == 2
+        assert "leave out --json, --clear and --by" in ended.errors
+
+    run(test())
+
+
+def test_a_page_that_cannot_be_written_is_said(tmp_path: Path):
+    async def test() -> None:
+        ended = await call("usage", "--html", str(tmp_path), PARTSTREAM_DATA=str(tmp_path / "data"))
+        assert ended.code == 1
+        assert f"cannot write {tmp_path}" in ended.errors
 
     run(test())

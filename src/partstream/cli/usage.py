@@ -91,20 +91,39 @@ _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str,
 @click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
 @click.option("--profile", metavar="NAME", help="Show only the answers of this profile's server.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.option(
+    "--html",
+    "page",
+    metavar="[OUT]",
+    is_flag=False,
+    flag_value="",
+    help="Write a page with plots into OUT, or to standard output for -; without OUT, open it in the browser.",
+)
 @click.option("--clear", is_flag=True, help="Delete the usage of all answers.")
 @click.option("--yes", is_flag=True, help="Do not ask before --clear.")
 def command(
-    *, days: int, who: str, model_pattern: str, profile: str | None, as_json: bool, clear: bool, yes: bool
+    *,
+    days: int,
+    who: str,
+    model_pattern: str,
+    profile: str | None,
+    as_json: bool,
+    page: str | None,
+    clear: bool,
+    yes: bool,
 ) -> None:
     """Show the tokens and cost of the answers on this machine, by day and model.
 
     The numbers are those that the servers reported, and of answers that partstream serve gave those of your own
-    provider; --by client shows which program asked for them, --by session which of its conversations. They stand in a
-    file in your data folder (PARTSTREAM_DATA names another folder), which never leaves this machine and holds no text.
+    provider; --by client shows which program asked for them, --by session which of its conversations. --html shows
+    days, conversations and answers as plots and tables, as VS Code does. The numbers stand in a file in your data
+    folder (PARTSTREAM_DATA names another folder), which never leaves this machine and holds no text.
     The exit code is 0, or 1 if the file cannot be written.
     """
     if profile is not None and who != "model":
         raise click.UsageError("--profile: who asked is known of served answers, whichever server was behind them")
+    if page is not None and (as_json or clear or who != "model"):
+        raise click.UsageError("--html: the page shows everything at once; leave out --json, --clear and --by")
     upstreams = None if profile is None else _upstreams_of(profile)
     path = default_data_folder() / LEDGER_NAME
     file = LedgerFile(path)
@@ -118,9 +137,16 @@ def command(
     finally:
         file.close()
     columns, named = _WHO.get(who, ((), None))
+    rows = [row for row in rows if upstreams is None or row.upstream in upstreams]
+    only_served = [] if upstreams is not None else [one for one in served if not one.is_kept]
+    if page is not None:
+        from partstream.cli.usage_page import show_usage_page  # noqa: PLC0415 - most calls print a table
+
+        show_usage_page(page, rows, only_served, days=days, model_pattern=model_pattern, named=_named)
+        return
     if named is None:
-        rows += [] if upstreams is not None else [one.usage for one in served if not one.is_kept]
-        of_models = add_up([row for row in rows if upstreams is None or row.upstream in upstreams], model_pattern)
+        rows += [one.usage for one in only_served]
+        of_models = add_up(rows, model_pattern)
         totals: _Totals = {(day, (), model): one for (day, model), one in of_models.items()}
     else:
         totals = add_up_answers(served, named, model_pattern)

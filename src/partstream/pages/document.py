@@ -58,7 +58,7 @@ def document(title: str, body: str, policy: Policy, *, styles: Sequence[str], sc
     attribute = policy.attribute
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy.content(scripts, styles))}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy.content(scripts, styles)}">\n'
         '<meta name="referrer" content="no-referrer">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'

@@ -11,6 +11,8 @@ from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from partstream.errors import UnexpectedValueError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -62,8 +64,8 @@ class Nonces:
         connect: Where the page's script may connect to, such as `'self'`.
 
     Raises:
-        ValueError: The nonce is too short or has characters that a nonce cannot have, or a source would end the
-            directive it stands in.
+        UnexpectedValueError: The nonce is too short or has characters that a nonce cannot have, or a source would end
+            the directive it stands in.
     """
 
     nonce: str
@@ -72,10 +74,10 @@ class Nonces:
 
     def __post_init__(self) -> None:
         if not _NONCE.fullmatch(self.nonce):
-            raise ValueError(f"a nonce of {len(self.nonce)} characters: expected 16 or more of the alphabet of base64")
-        for source in (self.source, self.connect):
+            raise UnexpectedValueError("nonce", f"{len(self.nonce)} characters", "16 or more of the alphabet of base64")
+        for where, source in (("source", self.source), ("connect", self.connect)):
             if source and not _SOURCE.fullmatch(source):
-                raise ValueError(f"got the source {source!r}, expected sources of a Content-Security-Policy")
+                raise UnexpectedValueError(where, repr(source), "sources of a Content-Security-Policy")
 
     @property
     def attribute(self) -> str:

@@ -82,6 +82,26 @@ def test_two_windows_agree_on_what_the_day_took():
         assert [len(one.call("languageModels/usage")["answers"]), len(told(other))] == [3, 2]
 
 
+def test_the_page_shows_the_answers_of_all_windows_and_runs_what_has_its_nonce():
+    nonce = "0123456789abcdef"
+    with serving() as upstream:
+        group = group_of(upstream)
+        for _ in range(2):
+            with running() as sidecar:
+                assert _ask(sidecar, group, "Hello", modelOptions={"_conversationId": "c"}).error is None
+                page = sidecar.call("languageModels/usagePage", {"nonce": nonce, "source": "https://x.example"})["html"]
+                sidecar.call("shutdown")
+    assert f"script-src 'nonce-{nonce}' https://x.example;" in page
+    assert page.count("<time") == 6  # a conversation, its plot and the two points, and both answers
+    assert "How full the context window was" in page
+
+
+def test_a_nonce_that_could_be_guessed_is_refused():
+    with running() as sidecar:
+        reply = sidecar.wait(sidecar.send("languageModels/usagePage", {"nonce": "1", "source": ""}))
+        assert "params.nonce: got 1 characters" in reply.error["message"]
+
+
 def test_texts_that_count_otherwise_after_an_answer_are_told():
     """The replay upstream counts otherwise than the estimate: after some answers a factor is known."""
     with serving() as upstream, running() as sidecar:

@@ -76,6 +76,7 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name
         for method in ("languageModels/counting", "languageModels/diagnostics", "languageModels/usage"):
             sidecar.call(method)
+        sidecar.call("languageModels/usagePage", {"nonce": "0123456789abcdef", "source": ""})
         sidecar.notify("exit")
         sidecar.end()
         assert SECRET not in str(sidecar.messages)

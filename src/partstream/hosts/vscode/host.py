@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,10 +23,10 @@ from partstream.hosts.vscode.gateway import PROVIDER_KEY, GatewayLoader, Gateway
 from partstream.hosts.vscode.hosted import HostedProvider
 from partstream.hosts.vscode.replaced_modules import ReplacedModules
 from partstream.hosts.vscode.threads import run_in_thread
-from partstream.hosts.vscode.usage_book import DAYS, UsageBook
 from partstream.hosts.vscode.usage_report import answer_usage, conversation_of
 from partstream.kept_files import KeptFiles
 from partstream.provider_files import SourceLoader, default_name
+from partstream.tokens.usage_book import DAYS, UsageBook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode.announcements import HostListener
     from partstream.hosts.vscode.hosted import Generation
     from partstream.messages import ChatMessage, RequestOptions
+    from partstream.pages.policy import Policy
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.provider_files import ProviderLoader
     from partstream.tokens import TokenCount
@@ -145,7 +147,15 @@ class ProviderHost:
     async def usage(self) -> wire.UsageResult:
         """The usage of the last answers, conversations and days."""
         await self._learn_of_others()
-        return self._book.result()
+        book = self._book
+        return {"answers": book.answers(), "conversations": book.conversations(), "days": book.days()}
+
+    async def usage_page(self, policy: Policy) -> str:
+        """The page of the same, with the answers of other processes, for a webview with this policy."""
+        from partstream.pages.usage_page import usage_html  # noqa: PLC0415 - few windows show the page
+
+        await self._learn_of_others()
+        return usage_html(self._book.view(), datetime.now(UTC).astimezone(), policy, follows=True)
 
     def counting(self) -> wire.CountingResult:
         """How texts are counted for the models listed so far."""
@@ -254,7 +264,8 @@ class ProviderHost:
 
     async def _tell_usage(self, answer: wire.AnswerUsage, conversation: str | None) -> None:
         await self._learn_of_others()
-        self._listener.did_answer(self._book.with_sums(answer, conversation))
+        of_conversation, of_day = self._book.sums_of(answer, conversation)
+        self._listener.did_answer({"answer": answer, "conversation": of_conversation, "day": of_day})
 
     async def _learn_of_others(self) -> None:
         """Adds the answers of other windows, which belong to the sums of a day too."""

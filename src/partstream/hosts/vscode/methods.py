@@ -105,6 +105,13 @@ _ROWS = (
         "Returns the tokens and costs of the last answers, conversations and days.",
     ),
     _request(
+        "languageModels/usagePage",
+        wire.PageParams,
+        wire.PageResult,
+        "Returns the same as a page for a webview, with the answers of other processes; the page takes a newer one as "
+        "the message `page`.",
+    ),
+    _request(
         "languageModels/counting",
         None,
         wire.CountingResult,

@@ -140,6 +140,7 @@ class Session:
             "languageModels/response": self._response,
             "languageModels/tokenCount": self._token_count,
             "languageModels/usage": self._usage,
+            "languageModels/usagePage": self._usage_page,
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
             "languageModels/tryServer": self._try_server,
@@ -295,6 +296,11 @@ class Session:
 
     async def _usage(self, _: None, running: _Running) -> wire.UsageResult:
         return await self._host.usage()
+
+    async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
+        from partstream.hosts.vscode.webviews import policy_of  # noqa: PLC0415 - few windows show a page
+
+        return {"html": await self._host.usage_page(policy_of(params))}
 
     async def _counting(self, _: None, running: _Running) -> wire.CountingResult:
         return self._host.counting()

@@ -5,6 +5,8 @@ They belong to :mod:`partstream.hosts.vscode.wire`, which holds all other shapes
 
 from typing import Literal, TypeAlias, TypedDict
 
+from partstream.tokens.usage_records import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
+
 __all__ = [
     "AnswerEnd",
     "AnswerOutcome",
@@ -17,49 +19,14 @@ __all__ = [
     "DiagnosticsResult",
     "DidAnswerParams",
     "FinishReason",
+    "PageParams",
+    "PageResult",
     "TokenCountSource",
     "UsageResult",
     "UsageSums",
 ]
 
 FinishReason: TypeAlias = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
-
-TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
-
-
-class AnswerUsage(TypedDict):
-    """The usage of one answer, in tokens; an unknown number is null.
-
-    `model` is the model's name, `endedAt` is in seconds since 1970, `cost` is in US dollars by the model's list prices,
-    `source` is that of the least certain number, `maxInputTokens` is the model's input limit. Each of `edits` describes
-    in a few words a cut that the upstream itself made to the conversation.
-    """
-
-    model: str
-    endedAt: float
-    inputTokens: int
-    outputTokens: int
-    cachedTokens: int | None
-    cost: float | None
-    source: TokenCountSource
-    maxInputTokens: int
-    edits: list[str]
-
-
-class UsageSums(TypedDict):
-    """The sums of several answers' known numbers.
-
-    `cost` is null if no answer has one. `withoutCost` is the number of answers without a cost; `estimated` is the
-    number of answers whose tokens the upstream did not report.
-    """
-
-    answers: int
-    inputTokens: int
-    outputTokens: int
-    cachedTokens: int
-    cost: float | None
-    withoutCost: int
-    estimated: int
 
 
 class DidAnswerParams(TypedDict):
@@ -74,27 +41,25 @@ class DidAnswerParams(TypedDict):
     day: UsageSums
 
 
-class ConversationUsage(TypedDict):
-    """One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums."""
-
-    endedAt: float
-    model: str
-    sums: UsageSums
-
-
-class DayUsage(TypedDict):
-    """One day, as `2026-11-21`, and its sums."""
-
-    day: str
-    sums: UsageSums
-
-
 class UsageResult(TypedDict):
     """The last answers and conversations of this process, and the last days of this user, newest first."""
 
     answers: list[AnswerUsage]
     conversations: list[ConversationUsage]
     days: list[DayUsage]
+
+
+class PageParams(TypedDict):
+    """For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`."""
+
+    nonce: str
+    source: str
+
+
+class PageResult(TypedDict):
+    """A page as one HTML document."""
+
+    html: str
 
 
 class Counting(TypedDict):

@@ -2,8 +2,8 @@
 
 import time
 
-from partstream.hosts.vscode.usage_book import UsageBook
 from partstream.tokens.ledger.rows import UsageRow
+from partstream.tokens.usage_book import UsageBook
 
 NOON = time.mktime((2026, 3, 4, 12, 0, 0, 0, 0, -1))
 DAY = 24 * 3600.0
@@ -26,7 +26,8 @@ def _answer(**changes):
 
 def _added(book, answer, conversation):
     book.add(answer, conversation)
-    return book.with_sums(answer, conversation)
+    of_conversation, of_day = book.sums_of(answer, conversation)
+    return {"conversation": of_conversation, "day": of_day}
 
 
 def test_answers_are_added_up_by_conversation_and_by_day():
@@ -37,10 +38,9 @@ def test_answers_are_added_up_by_conversation_and_by_day():
     assert sums["day"]["outputTokens"] == 20
     sums = _added(book, _answer(endedAt=NOON + DAY), "b")
     assert (sums["conversation"]["answers"], sums["day"]["answers"]) == (1, 1)
-    result = book.result()
-    assert [one["inputTokens"] for one in result["answers"]] == [100, 300, 100]
-    assert [one["day"] for one in result["days"]] == ["2026-03-05", "2026-03-04"]
-    assert [one["sums"]["answers"] for one in result["conversations"]] == [1, 2]
+    assert [one["inputTokens"] for one in book.answers()] == [100, 300, 100]
+    assert [one["day"] for one in book.days()] == ["2026-03-05", "2026-03-04"]
+    assert [one["sums"]["answers"] for one in book.conversations()] == [1, 2]
 
 
 def test_an_answer_without_a_conversation_counts_for_the_day_alone():
@@ -67,24 +67,38 @@ def test_the_sums_go_on_where_an_earlier_process_stopped():
     book.remember(rows)
     sums = _added(book, _answer(), "a")
     assert (sums["conversation"]["inputTokens"], sums["day"]["inputTokens"], sums["day"]["cost"]) == (1100, 1100, 0.75)
-    assert [one["sums"]["inputTokens"] for one in book.result()["days"]] == [1100, 7]
+    assert [one["sums"]["inputTokens"] for one in book.days()] == [1100, 7]
 
 
 def test_old_conversations_and_answers_make_room():
     book = UsageBook()
     for number in range(300):
         book.add(_answer(), str(number))
-    result = book.result()
-    assert len(result["answers"]) == len(result["conversations"]) == 100
-    assert result["days"][0]["sums"]["answers"] == 300
+    assert len(book.answers()) == len(book.conversations()) == len(book.view()["answers"]) == 100
+    assert book.days()[0]["sums"]["answers"] == 300
 
 
 def test_an_answer_of_another_window_adds_to_a_conversation_and_is_its_last_only_if_it_is_later():
     book = UsageBook()
     book.add(_answer(), "a")
     book.remember([UsageRow(NOON - 5, "m", "u", "a", 7, 1, *[None] * 3)])
-    (one,) = book.result()["conversations"]
+    (one,) = book.conversations()
     assert (one["endedAt"], one["model"], one["sums"]["inputTokens"]) == (NOON, "Model", 107)
     book.remember([UsageRow(NOON + 5, "m", "u", "a", 7, 1, *[None] * 3)])
-    (one,) = book.result()["conversations"]
+    (one,) = book.conversations()
     assert (one["endedAt"], one["model"], one["sums"]["answers"]) == (NOON + 5, "m", 3)
+
+
+def test_a_page_shows_the_answers_of_other_windows_too_and_how_each_conversation_filled_up():
+    book = UsageBook()
+    book.add(_answer(inputTokens=300), "a")
+    book.remember([UsageRow(NOON - 5, "m", "u", "a", 200, None, None, None, None)], asked_by="codex")
+    assert len(book.answers()) == 1
+    view = book.view()
+    assert [(one["model"], one["outputTokens"], one["askedBy"]) for one in view["answers"]] == [
+        ("Model", 10, None),
+        ("m", None, "codex"),
+    ]
+    (one,) = view["conversations"]
+    assert [(fill["inputTokens"], fill["maxInputTokens"]) for fill in one["fills"]] == [(200, None), (300, 1000)]
+    assert (one["sums"]["withoutTokens"], view["days"][0]["sums"]["withoutTokens"]) == (1, 1)

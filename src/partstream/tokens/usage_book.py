@@ -1,0 +1,188 @@
+"""Adds up the usage of answers, by conversation and by day; knows no connection and reads no clock.
+
+Holds the answers of this process, and those of other processes in the ledger.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.tokens.ledger.rows import UsageRow
+    from partstream.tokens.usage_records import (
+        AnswerUsage,
+        ContextFill,
+        ConversationUsage,
+        DayUsage,
+        ListedAnswer,
+        ShownConversation,
+        UsageSums,
+        UsageView,
+    )
+
+__all__ = ["DAYS", "UsageBook"]
+
+DAYS: Final = 30
+"""The number of days to show, and to look up in the ledger."""
+_ANSWERS: Final = 100
+_CONVERSATIONS: Final = 100
+_FILLS: Final = 200
+"""The most answers of a conversation of which it is kept how full the context window was."""
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One conversation."""
+
+    ended_at: float
+    model: str
+    sums: UsageSums
+    fills: deque[ContextFill]
+
+    def add(self, answer: ListedAnswer) -> None:
+        self.sums = _sum(self.sums, answer)
+        if answer["endedAt"] >= self.ended_at:  # not one of another process that is read late
+            self.ended_at, self.model = answer["endedAt"], answer["model"]
+        if answer["inputTokens"] is not None:
+            self.fills.append(
+                {
+                    "endedAt": answer["endedAt"],
+                    "inputTokens": answer["inputTokens"],
+                    "maxInputTokens": answer["maxInputTokens"],
+                }
+            )
+
+    def usage(self) -> ConversationUsage:
+        return {"endedAt": self.ended_at, "model": self.model, "sums": self.sums}
+
+    def shown(self) -> ShownConversation:
+        return {**self.usage(), "fills": sorted(self.fills, key=itemgetter("endedAt"))}
+
+
+class UsageBook:
+    """The usage of the last answers, and its sums.
+
+    Args:
+        days: The most days that are shown.
+    """
+
+    def __init__(self, days: int = DAYS) -> None:
+        self._most_days = days
+        self._answers: deque[AnswerUsage] = deque(maxlen=_ANSWERS)
+        self._listed: deque[ListedAnswer] = deque(maxlen=_ANSWERS)
+        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._days: dict[str, UsageSums] = {}
+
+    def remember(self, rows: Iterable[UsageRow], asked_by: str | None = None) -> None:
+        """Adds the usage of other processes' answers, in any order.
+
+        Args:
+            rows: The answers.
+            asked_by: The program that asked for them, if that is known.
+        """
+        for row in sorted(rows, key=lambda row: row.time):
+            self._add(_remembered(row, asked_by), row.conversation)
+
+    def add(self, answer: AnswerUsage, conversation: str | None) -> None:
+        """Adds an answer.
+
+        Args:
+            answer: The usage of the answer.
+            conversation: The digest of its conversation, or None without a conversation.
+        """
+        self._answers.appendleft(answer)
+        self._add({**answer, "askedBy": None}, conversation)
+
+    def sums_of(self, answer: AnswerUsage, conversation: str | None) -> tuple[UsageSums | None, UsageSums]:
+        """The current sums of the conversation and of the day of an answer that was added."""
+        known = None if conversation is None else self._conversations.get(conversation)
+        return None if known is None else known.sums, self._days[_day_of(answer["endedAt"])]
+
+    def answers(self) -> list[AnswerUsage]:
+        """The answers of this process, newest first."""
+        return list(self._answers)
+
+    def conversations(self) -> list[ConversationUsage]:
+        """All conversations, the last one that was added to first."""
+        return [one.usage() for one in reversed(self._conversations.values())]
+
+    def days(self) -> list[DayUsage]:
+        """The last days, newest first."""
+        return [{"day": day, "sums": self._days[day]} for day in sorted(self._days, reverse=True)[: self._most_days]]
+
+    def view(self) -> UsageView:
+        """All that a page shows: answers, conversations and days, newest first."""
+        by_end = itemgetter("endedAt")
+        conversations = [one.shown() for one in self._conversations.values()]
+        return {
+            "answers": sorted(self._listed, key=by_end, reverse=True),
+            "conversations": sorted(conversations, key=by_end, reverse=True),
+            "days": self.days(),
+        }
+
+    def _add(self, answer: ListedAnswer, conversation: str | None) -> None:
+        day = _day_of(answer["endedAt"])
+        self._listed.append(answer)
+        self._days[day] = _sum(self._days.get(day, _NOTHING), answer)
+        if conversation is None:
+            return
+        known = self._conversations.pop(conversation, None)
+        if known is None:
+            known = _Conversation(answer["endedAt"], answer["model"], _NOTHING, deque(maxlen=_FILLS))
+        known.add(answer)
+        self._conversations[conversation] = known
+        if len(self._conversations) > _CONVERSATIONS:
+            self._conversations.popitem(last=False)
+
+
+def _day_of(ended_at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(ended_at))
+
+
+def _sum(before: UsageSums, answer: ListedAnswer) -> UsageSums:
+    cost, known = answer["cost"], before["cost"]
+    is_known = answer["inputTokens"] is not None and answer["outputTokens"] is not None
+    return {
+        "answers": before["answers"] + 1,
+        "inputTokens": before["inputTokens"] + (answer["inputTokens"] or 0),
+        "outputTokens": before["outputTokens"] + (answer["outputTokens"] or 0),
+        "cachedTokens": before["cachedTokens"] + (answer["cachedTokens"] or 0),
+        "cost": known if cost is None else (known or 0.0) + cost,
+        "withoutCost": before["withoutCost"] + (cost is None),
+        "withoutTokens": before["withoutTokens"] + (not is_known),
+        "estimated": before["estimated"] + (answer["source"] == "estimated"),
+    }
+
+
+def _remembered(row: UsageRow, asked_by: str | None) -> ListedAnswer:
+    """The usage of an answer in the ledger."""
+    return {
+        "model": row.model,
+        "endedAt": row.time,
+        "inputTokens": row.input_tokens,
+        "outputTokens": row.output_tokens,
+        "cachedTokens": row.cached_tokens,
+        "cost": row.cost,
+        "source": "reported",
+        "maxInputTokens": None,
+        "edits": [],
+        "askedBy": asked_by,
+    }
+
+
+_NOTHING: Final[UsageSums] = {
+    "answers": 0,
+    "inputTokens": 0,
+    "outputTokens": 0,
+    "cachedTokens": 0,
+    "cost": None,
+    "withoutCost": 0,
+    "withoutTokens": 0,
+    "estimated": 0,
+}
