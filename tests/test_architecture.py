@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "asgi", "errors", "events", "framing", "json_codec", "kinds", "numbers", "user_folders"}),
     frozenset({"arguments", "error_facts", "markdown", "redaction", "visible_text"}),
     frozenset({"loopback", "parts"}),
-    frozenset({"cancellation", "inner_activity", "messages", "settings", "usage", "sse"}),
+    frozenset({"cancellation", "inner_activity", "messages", "part_json", "settings", "usage", "sse"}),
     frozenset({"log_level", "error_text", "outputs", "conversation"}),
     frozenset({"provider"}),
     frozenset({"answering", "contract", "protocols", "models", "tokens"}),
@@ -47,14 +47,14 @@ LAYERS: tuple[frozenset[str], ...] = (
 CORE = {
     "parts", "messages", "usage", "errors", "events", "cancellation", "outputs", "provider", "sse", "framing",
     "json_codec", "kinds", "numbers", "contract", "protocols", "conversation", "redaction", "settings", "arguments",
-    "visible_text", "inner_activity", "markdown", "bundles",
+    "visible_text", "inner_activity", "markdown", "bundles", "part_json",
 }  # fmt: skip
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
-    "__future__", "abc", "base64", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib",
-    "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "struct", "types",
-    "typing", "urllib.parse", "zlib",
+    "__future__", "abc", "base64", "binascii", "bisect", "collections", "dataclasses", "difflib", "enum", "functools",
+    "hashlib", "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "struct",
+    "types", "typing", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",
