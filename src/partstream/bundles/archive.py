@@ -1,0 +1,294 @@
+"""Zip archives, written so that equal entries give equal bytes, and read with suspicion.
+
+A reader of archives from strangers has to refuse more than the standard library's does: overlapping entries, which
+unpack a few kilobytes to terabytes; two entries of one name, of which two programs read different ones; names that
+lead out of a folder; links. So the few structures of the form are read here (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4),
+in memory, and every entry has to be what the directory says of it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from partstream.bundles.errors import (
+    BrokenArchiveError,
+    BundleTooLargeError,
+    DuplicateEntryError,
+    EncryptedEntryError,
+    NotABundleError,
+    TruncatedArchiveError,
+    UnsafeEntryError,
+    UnsupportedArchiveError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["ARCHIVE_BEGINS", "ArchiveLimits", "pack", "unpack"]
+
+ARCHIVE_BEGINS: Final = b"PK\x03\x04"
+"""What an archive with entries begins with."""
+
+_LOCAL: Final = Struct("<4s5H3I2H")
+"""Signature, version needed, flags, method, time, date, CRC, packed size, size, lengths of name and extra field."""
+_CENTRAL: Final = Struct("<4s6H3I5H2I")
+"""Signature, version made by, then as in the local header; then the lengths of name, extra field and comment, disk,
+internal attributes, external attributes, offset of the local header."""
+_END: Final = Struct("<4s4H2IH")
+"""Signature, this disk, disk of the directory, entries here, entries, size and offset of the directory, comment."""
+_CENTRAL_BEGINS: Final = b"PK\x01\x02"
+_END_BEGINS: Final = b"PK\x05\x06"
+
+_VERSION: Final = 20
+_MADE_ON_UNIX: Final = 3
+_STORED, _DEFLATED = 0, 8
+_RAW_DEFLATE: Final = -15
+_FIRST_OF_JANUARY_1980: Final = 0x21
+_PRIVATE_FILE: Final = 0o100600 << 16
+_ENCRYPTED: Final = 0b10_0000_0100_0001
+"""The flags of encryption: of the entry, strong, of the directory."""
+_UTF_8: Final = 0x800
+_MOST_IN_16_BITS, _MOST_IN_32_BITS = 0xFFFF, 0xFFFFFFFF
+_KIND_OF_FILE: Final = 0o170000
+_PLAIN, _FOLDER = 0o100000, 0o040000
+
+_NOT_IN_NAMES: Final = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+"""Signs that a system takes for more than a letter of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """How much an archive may hold.
+
+    Attributes:
+        entries: The most entries.
+        entry_size: The most bytes of one entry, unpacked.
+        total_size: The most bytes of all entries, unpacked.
+        free_size: Up to so many bytes in all, entries may be packed as well as they can be.
+        ratio: Above that, the most bytes that come of one byte of the archive.
+    """
+
+    entries: int = 50_000
+    entry_size: int = 512 * 1024 * 1024
+    total_size: int = 1024 * 1024 * 1024
+    free_size: int = 64 * 1024 * 1024
+    ratio: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A row of the directory."""
+
+    name: str
+    flags: int
+    method: int
+    crc: int
+    packed_size: int
+    size: int
+    kind: int
+    offset: int
+
+
+# ---- writing ----
+
+
+def pack(entries: Mapping[str, bytes]) -> bytes:
+    """An archive of plain files, sorted by name, with fixed dates.
+
+    Args:
+        entries: The bytes of each entry by its name; names are ASCII, with `/` between folders.
+
+    Raises:
+        BundleTooLargeError: There is more than a zip without extensions holds: 4 GB, or 65,534 entries.
+        UnsafeEntryError: A name leads out of its folder.
+    """
+    if len(entries) >= _MOST_IN_16_BITS:
+        raise BundleTooLargeError("the file", len(entries), _MOST_IN_16_BITS - 1, "entries")
+    body, directory = bytearray(), bytearray()
+    for name in sorted(entries):
+        _check_name(name)
+        data, offset = entries[name], len(body)
+        method, packed = _packed(data)
+        if max(offset + len(packed), len(data)) >= _MOST_IN_32_BITS:
+            raise BundleTooLargeError("the file", offset + len(data), _MOST_IN_32_BITS - 1, "bytes")
+        path = name.encode("ascii")
+        facts = (0, method, 0, _FIRST_OF_JANUARY_1980, zlib.crc32(data), len(packed), len(data), len(path), 0)
+        body += _LOCAL.pack(ARCHIVE_BEGINS, _VERSION, *facts) + path + packed
+        made_by = _MADE_ON_UNIX << 8 | _VERSION
+        directory += _CENTRAL.pack(_CENTRAL_BEGINS, made_by, _VERSION, *facts, 0, 0, 0, _PRIVATE_FILE, offset) + path
+    count = len(entries)
+    return bytes(body + directory) + _END.pack(_END_BEGINS, 0, 0, count, count, len(directory), len(body), 0)
+
+
+def _packed(data: bytes) -> tuple[int, bytes]:
+    packer = zlib.compressobj(9, zlib.DEFLATED, _RAW_DEFLATE)
+    packed = packer.compress(data) + packer.flush()
+    return (_DEFLATED, packed) if len(packed) < len(data) else (_STORED, data)
+
+
+# ---- reading ----
+
+
+def unpack(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> dict[str, bytes]:
+    """The files of an archive by name; folders are left out.
+
+    Args:
+        data: The archive.
+        limits: How much it may hold.
+
+    Raises:
+        NotABundleError: It is no archive.
+        TruncatedArchiveError: Its end is missing.
+        BundleTooLargeError: It holds more than the limits.
+        UnsupportedArchiveError: It uses what is not read.
+        EncryptedEntryError: An entry is encrypted.
+        UnsafeEntryError: A name leads out of its folder, or an entry is no plain file.
+        DuplicateEntryError: Two entries have one name.
+        BrokenArchiveError: It contradicts itself.
+    """
+    entries, directory_at = _directory(data, limits)
+    _check_all(entries, len(data), limits)
+    files: dict[str, bytes] = {}
+    read_to = 0
+    for entry in sorted(entries, key=lambda one: one.offset):
+        start = _data_of(data, entry, read_to)
+        read_to = start + entry.packed_size
+        if read_to > directory_at:
+            raise BrokenArchiveError(entry.name, f"data up to byte {read_to}", f"data before byte {directory_at}")
+        content = _unpacked(data[start:read_to], entry)
+        if entry.kind != _FOLDER:
+            files[entry.name] = content
+    return {name: files[name] for name in sorted(files)}
+
+
+def _end_of(data: bytes) -> tuple[int, tuple[int, ...]]:
+    """The place of the record at the end of the archive, and its numbers."""
+    place = len(data) - _END.size
+    lowest = max(0, place - _MOST_IN_16_BITS)
+    while place >= 0 and (place := data.rfind(_END_BEGINS, lowest, place + len(_END_BEGINS))) >= 0:
+        _, *numbers = _END.unpack_from(data, place)
+        if place + _END.size + numbers[-1] == len(data):
+            return place, tuple(numbers)
+        place -= 1
+    if data.startswith(ARCHIVE_BEGINS):
+        raise TruncatedArchiveError("the file", f"{len(data):,} bytes without the end of a zip", "a whole zip")
+    raise NotABundleError("the file", f"bytes that begin with {data[:8]!r}", "a zip, which begins with b'PK'")
+
+
+def _directory(data: bytes, limits: ArchiveLimits) -> tuple[list[_Entry], int]:
+    """The rows of the directory, and its place."""
+    end_at, (disk, first_disk, here, count, size, place, _) = _end_of(data)
+    if _MOST_IN_16_BITS in (here, count) or _MOST_IN_32_BITS in (size, place):
+        raise UnsupportedArchiveError("the file", "a zip of the form Zip64", "one below 4 GB without that extension")
+    if disk or first_disk or here != count:
+        raise UnsupportedArchiveError("the file", "a zip of several disks", "a zip in one file")
+    if count > limits.entries:
+        raise BundleTooLargeError("the file", count, limits.entries, "entries")
+    if place + size != end_at:
+        raise BrokenArchiveError("the directory", f"bytes {place} to {place + size}", f"bytes that end at {end_at}")
+    entries = list(_rows(data[place:end_at]))
+    if len(entries) != count:
+        raise BrokenArchiveError("the directory", f"{len(entries)} entries", f"{count} as the end of the zip says")
+    return entries, place
+
+
+def _rows(directory: bytes) -> Iterator[_Entry]:
+    place = 0
+    while place < len(directory):
+        if len(directory) - place < _CENTRAL.size or not directory.startswith(_CENTRAL_BEGINS, place):
+            raise BrokenArchiveError("the directory", f"no entry at its byte {place}", "an entry")
+        row = _CENTRAL.unpack_from(directory, place)
+        _, made_by, _, flags, method, _, _, crc, packed, size, name_size, extra, comment, _, _, attributes, at = row
+        name_at = place + _CENTRAL.size
+        place = name_at + name_size + extra + comment
+        if place > len(directory):
+            raise BrokenArchiveError("the directory", "an entry that goes on behind its end", "a whole entry")
+        name = _name(directory[name_at : name_at + name_size])
+        if _MOST_IN_32_BITS in (packed, size, at):
+            raise UnsupportedArchiveError(name, "an entry of the form Zip64", "one below 4 GB")
+        mode = attributes >> 16 if made_by >> 8 == _MADE_ON_UNIX else 0
+        kind = (mode & _KIND_OF_FILE) or (_FOLDER if name.endswith("/") else _PLAIN)
+        yield _Entry(name, flags, method, crc, packed, size, kind, at)
+
+
+def _name(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnsafeEntryError("the directory", f"the name {raw!r}", "a name in UTF-8") from error
+
+
+def _check_all(entries: list[_Entry], archive_size: int, limits: ArchiveLimits) -> None:
+    """Whether the entries are what a bundle may hold, as far as the directory says."""
+    names: set[str] = set()
+    for entry in entries:
+        _check_name(entry.name.removesuffix("/"))
+        _check_kind(entry)
+        if (name := entry.name.removesuffix("/").casefold()) in names:
+            raise DuplicateEntryError(entry.name, "a second entry of this name", "each name once")
+        names.add(name)
+        if entry.size > limits.entry_size:
+            raise BundleTooLargeError(entry.name, entry.size, limits.entry_size, "bytes unpacked")
+    total = sum(entry.size for entry in entries)
+    most = min(limits.total_size, max(limits.free_size, archive_size * limits.ratio))
+    if total > most:
+        raise BundleTooLargeError("the file", total, most, "bytes unpacked")
+
+
+def _check_kind(entry: _Entry) -> None:
+    if entry.flags & _ENCRYPTED:
+        raise EncryptedEntryError(entry.name, "an encrypted entry", "one in clear")
+    if entry.method not in (_STORED, _DEFLATED):
+        raise UnsupportedArchiveError(entry.name, f"the compression {entry.method}", "0 (stored) or 8 (deflate)")
+    if entry.kind not in (_PLAIN, _FOLDER) or (entry.kind == _FOLDER) != entry.name.endswith("/"):
+        raise UnsafeEntryError(entry.name, f"an entry of the kind {entry.kind:o}, such as a link", "a plain file")
+    if entry.kind == _FOLDER and entry.size:
+        raise UnsafeEntryError(entry.name, f"a folder that holds {entry.size} bytes", "an empty folder")
+
+
+def _check_name(name: str) -> None:
+    if _NOT_IN_NAMES.search(name) or any(part in ("", ".", "..") for part in name.split("/")):
+        raise UnsafeEntryError("the directory", f"the name {name!r}", "a path within the file, such as a/b.json")
+
+
+def _data_of(data: bytes, entry: _Entry, read_to: int) -> int:
+    """The place of an entry's packed bytes, behind its header."""
+    if entry.offset < read_to:
+        raise BrokenArchiveError(
+            entry.name, f"data at byte {entry.offset}", f"none of another entry's, up to {read_to}"
+        )
+    if len(data) - entry.offset < _LOCAL.size or not data.startswith(ARCHIVE_BEGINS, entry.offset):
+        raise BrokenArchiveError(entry.name, f"no header at byte {entry.offset}", "its header")
+    _, _, flags, method, _, _, _, _, _, name_size, extra = _LOCAL.unpack_from(data, entry.offset)
+    name_at = entry.offset + _LOCAL.size
+    said = data[name_at : name_at + name_size]
+    if (said, method) != (entry.name.encode(), entry.method) or flags & _ENCRYPTED:
+        raise BrokenArchiveError(entry.name, f"a header of {said!r}", "a header that agrees with the directory")
+    return name_at + int(name_size) + int(extra)
+
+
+def _unpacked(packed: bytes, entry: _Entry) -> bytes:
+    content = packed if entry.method == _STORED else _inflated(packed, entry)
+    if len(content) != entry.size:
+        raise BrokenArchiveError(
+            entry.name, f"{len(content):,} bytes or more", f"{entry.size:,}, as the directory says"
+        )
+    if zlib.crc32(content) != entry.crc:
+        raise BrokenArchiveError(entry.name, f"the checksum {zlib.crc32(content):08x}", f"{entry.crc:08x}")
+    return content
+
+
+def _inflated(packed: bytes, entry: _Entry) -> bytes:
+    """At most one byte more than the directory says: what it does not say is not unpacked."""
+    unpacker = zlib.decompressobj(_RAW_DEFLATE)
+    try:
+        content = unpacker.decompress(packed, entry.size + 1)
+    except zlib.error as error:
+        raise BrokenArchiveError(entry.name, f"bytes that do not unpack ({error})", "deflate") from error
+    if len(content) <= entry.size and (not unpacker.eof or unpacker.unused_data):
+        raise BrokenArchiveError(entry.name, "packed bytes that do not end where they should", "a whole entry")
+    return content

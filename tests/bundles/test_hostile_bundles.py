@@ -1,0 +1,227 @@
+"""Files from strangers: each that is wrong is refused with an error that says where, what was got and expected."""
+
+import io
+import json
+import stat
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from struct import pack, unpack_from
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bundles.made_bundles import FULL
+from partstream.bundles import errors
+from partstream.bundles.archive import ArchiveLimits
+from partstream.bundles.reading import read_bundle
+from partstream.bundles.writing import write_bundle
+
+GOOD = write_bundle(FULL)
+CHUNKS = "exchanges/002/response.chunks"
+EXCHANGE = "exchanges/002/exchange.json"
+
+
+def _files() -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(GOOD)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _zip(files: dict[str, bytes], *more: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (*files.items(), *more):
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def _with(name: str, content: bytes) -> bytes:
+    """The good bundle with one file in place of another, and a manifest that agrees with it."""
+    files = {**_files(), name: content}
+    manifest = json.loads(files["manifest.json"])
+    manifest["files"] = {one: sha256(files[one]).hexdigest() for one in files if one != "manifest.json"}
+    return _zip({**files, "manifest.json": json.dumps(manifest).encode()})
+
+
+def _manifest(**changes: Any) -> bytes:
+    files = _files()
+    return _zip({**files, "manifest.json": json.dumps({**json.loads(files["manifest.json"]), **changes}).encode()})
+
+
+def _without(name: str) -> bytes:
+    return _zip({one: content for one, content in _files().items() if one != name})
+
+
+def _changed(name: str, **changes: Any) -> bytes:
+    return _with(name, json.dumps({**json.loads(_files()[name]), **changes}).encode())
+
+
+def _link() -> bytes:
+    entry = zipfile.ZipInfo("exchanges/003/request.json")
+    entry.create_system, entry.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    return _zip(_files(), (entry, b"/etc/passwd"))
+
+
+def _patched(offset_in_row: int, form: str, value: int) -> bytes:
+    """The good bundle with one number of the first row of its directory changed."""
+    place = GOOD.index(b"PK\x01\x02") + offset_in_row
+    new = pack(form, value)
+    return GOOD[:place] + new + GOOD[place + len(new) :]
+
+
+def _overlapping() -> bytes:
+    """Two names for the same bytes: a zip that unpacks to more than its packed bytes can say."""
+    row = GOOD.index(b"PK\x01\x02")
+    name_size, extra, comment = unpack_from("<3H", GOOD, row + 28)
+    second = row + 46 + name_size + extra + comment
+    return GOOD[: second + 42] + pack("<I", 0) + GOOD[second + 46 :]
+
+
+def _bomb() -> bytes:
+    return _zip({"manifest.json": b"\0" * (100 * 1024 * 1024)})
+
+
+def _liar() -> bytes:
+    """An entry that unpacks to more than the directory says."""
+    data = _zip({"manifest.json": b"\0" * 20_000_000})
+    place = data.index(b"PK\x01\x02") + 24
+    return data[:place] + pack("<I", 10) + data[place + 4 :]
+
+
+CONTENT, UNLISTED, MISSING = errors.BundleContentError, errors.UnlistedEntryError, errors.MissingEntryError
+DUPLICATED = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+
+HOSTILE: list[Any] = [
+    pytest.param(lambda: b"", errors.NotABundleError, "the file", id="empty"),
+    pytest.param(lambda: b"data: {}\n\n", errors.NotABundleError, "begin with b'data: {}", id="no zip"),
+    pytest.param(lambda: _zip({"a.txt": b"a"}), errors.NotABundleError, "without manifest.json", id="another zip"),
+    pytest.param(lambda: GOOD[:-1], errors.TruncatedArchiveError, "without the end", id="cut at the end"),
+    pytest.param(lambda: GOOD[:100], errors.TruncatedArchiveError, "without the end", id="cut early"),
+    pytest.param(lambda: b"x" + GOOD, errors.BrokenArchiveError, "the directory", id="bytes before it"),
+    pytest.param(lambda: _patched(8, "<H", 1), errors.EncryptedEntryError, "README.txt", id="encrypted"),
+    pytest.param(lambda: _patched(10, "<H", 93), errors.UnsupportedArchiveError, "compression 93", id="method"),
+    pytest.param(lambda: _patched(16, "<I", 1), errors.BrokenArchiveError, "the checksum", id="CRC"),
+    pytest.param(lambda: _patched(24, "<I", 1), errors.BrokenArchiveError, "1, as the directory says", id="size"),
+    pytest.param(lambda: _patched(24, "<I", 2**32 - 1), errors.UnsupportedArchiveError, "Zip64", id="zip64"),
+    pytest.param(lambda: _patched(24, "<I", 2**32 - 2), errors.BundleTooLargeError, "at most", id="claimed size"),
+    pytest.param(lambda: _patched(42, "<I", 10**6), errors.BrokenArchiveError, "no header", id="offset"),
+    pytest.param(_overlapping, errors.BrokenArchiveError, "none of another entry's", id="overlapping"),
+    pytest.param(_bomb, errors.BundleTooLargeError, "104,857,600 bytes unpacked", id="bomb"),
+    pytest.param(_liar, errors.BrokenArchiveError, "as the directory says", id="unpacks to more"),
+    pytest.param(lambda: _zip(_files(), ("../a", b"")), errors.UnsafeEntryError, "'../a'", id="parent"),
+    pytest.param(lambda: _zip(_files(), ("a/../../b", b"")), errors.UnsafeEntryError, "'a/../../b'", id="inner parent"),
+    pytest.param(lambda: _zip(_files(), ("/etc/passwd", b"")), errors.UnsafeEntryError, "'/etc/passwd'", id="absolute"),
+    pytest.param(lambda: _zip(_files(), ("C:/a", b"")), errors.UnsafeEntryError, "'C:/a'", id="drive"),
+    pytest.param(lambda: _zip(_files(), ("a\\b", b"")), errors.UnsafeEntryError, "a path within", id="backslash"),
+    pytest.param(_link, errors.UnsafeEntryError, "a link", id="link"),
+    pytest.param(
+        lambda: _zip(_files(), ("MANIFEST.JSON", b"")), errors.DuplicateEntryError, "MANIFEST.JSON", id="case"
+    ),
+    pytest.param(
+        lambda: _zip(_files(), ("manifest.json", b"{}")),
+        errors.DuplicateEntryError,
+        "manifest.json",
+        id="twice",
+        marks=DUPLICATED,
+    ),
+    pytest.param(
+        lambda: _zip({f"{n}": b"" for n in range(101)}), errors.BundleTooLargeError, "101 entries", id="too many"
+    ),
+    pytest.param(lambda: _manifest(format=2), errors.UnknownFormatError, "the format 2", id="format"),
+    pytest.param(lambda: _manifest(files=[]), CONTENT, "field 'files'", id="manifest's files"),
+    pytest.param(lambda: _manifest(source=None), CONTENT, "field 'source'", id="manifest's source"),
+    pytest.param(lambda: _manifest(redaction={"level": "all"}), CONTENT, "keys, structure", id="level"),
+    pytest.param(lambda: _without(CHUNKS), MISSING, CHUNKS, id="missing"),
+    pytest.param(lambda: _zip(_files(), ("a.txt", b"")), UNLISTED, "a.txt", id="unlisted"),
+    pytest.param(lambda: _with("a.txt", b""), UNLISTED, "no known name", id="no place in the format"),
+    pytest.param(lambda: _with("exchanges/0003/request.json", b"{}"), UNLISTED, "0003", id="two numbers"),
+    pytest.param(lambda: _with("exchanges/003/request.json", b"{}"), MISSING, "003", id="no own facts"),
+    pytest.param(lambda: _zip({**_files(), CHUNKS: b"x"}), errors.WrongDigestError, "the SHA-256", id="changed"),
+    pytest.param(lambda: _with(CHUNKS, b"\0" * 11), CONTENT, "byte 0: got 11 bytes", id="short read"),
+    pytest.param(lambda: _with(CHUNKS, b"\0" * 12), CONTENT, "a read of 0 bytes", id="empty read"),
+    pytest.param(lambda: _with(CHUNKS, b"\0" * 11 + b"\5aa"), CONTENT, "a read of 5 bytes", id="long read"),
+    pytest.param(lambda: _with(CHUNKS, b"\x80" + b"\0" * 10 + b"\1a"), CONTENT, "the time", id="late read"),
+    pytest.param(lambda: _with(EXCHANGE, b"[]"), CONTENT, "a JSON object", id="no object"),
+    pytest.param(lambda: _with(EXCHANGE, b"{"), CONTENT, "no JSON", id="no JSON"),
+    pytest.param(lambda: _with(EXCHANGE, b'{"a":' * 999), CONTENT, "a JSON object", id="deep JSON"),
+    pytest.param(lambda: _changed(EXCHANGE, number=3), CONTENT, "the number 3", id="another number"),
+    pytest.param(lambda: _changed(EXCHANGE, number=True), CONTENT, "True", id="no number"),
+    pytest.param(lambda: _changed(EXCHANGE, offset=-1), CONTENT, "field 'offset'", id="negative time"),
+    pytest.param(lambda: _changed(EXCHANGE, end={"how": "gone"}), CONTENT, "field 'end', field 'how'", id="how"),
+    pytest.param(
+        lambda: _changed("exchanges/002/request.json", headers=[["a"]]),
+        CONTENT,
+        "a list of pairs",
+        id="headers",
+    ),
+    pytest.param(
+        lambda: _changed("exchanges/002/request.json", body_base64="?"),
+        CONTENT,
+        "base64",
+        id="base64",
+    ),
+    pytest.param(lambda: _changed("exchanges/002/response.head.json", status=7), CONTENT, "status", id="status"),
+    pytest.param(
+        lambda: _with("answers/001/parts.jsonl", b'{"at": 1, "part": {"type": "video"}}\n'),
+        CONTENT,
+        "line 1, field 'part': got 'video'",
+        id="kind of part",
+    ),
+    pytest.param(
+        lambda: _with("answers/001/parts.jsonl", b'{"part": {"type": "data", "mime_type": "a", "data": "?"}}\n'),
+        CONTENT,
+        "bytes in base64",
+        id="data of a part",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "says"), HOSTILE)
+def test_a_wrong_file_is_refused_with_what_was_got_and_expected(
+    make: Callable[[], bytes], kind: type[errors.BundleError], says: str
+) -> None:
+    with pytest.raises(errors.BundleError) as caught:
+        read_bundle(make(), ArchiveLimits(entries=100))
+    error = caught.value
+    assert type(error) is kind
+    assert says in str(error)
+    assert error.where
+    assert error.got
+    assert error.expected
+
+
+def test_a_bundle_that_was_packed_again_by_another_program_is_read() -> None:
+    assert read_bundle(_zip(_files())) == FULL
+    assert read_bundle(_zip(_files(), ("exchanges/", b""))) == FULL
+
+
+def test_a_zip_with_a_comment_is_read() -> None:
+    commented = GOOD[:-2] + pack("<H", 5) + b"PK\5\6!"
+    assert read_bundle(commented) == FULL
+
+
+def test_of_a_bomb_no_more_is_unpacked_than_the_directory_says() -> None:
+    bomb = _liar()
+    tracemalloc.start()
+    try:
+        with pytest.raises(errors.BrokenArchiveError):
+            read_bundle(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(data: st.DataObject) -> None:
+    damaged = bytearray(GOOD)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(damaged)))
+    for one in (bytes(damaged), bytes(damaged[:cut])):
+        with suppress(errors.BundleError):
+            read_bundle(one)
