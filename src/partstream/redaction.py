@@ -17,7 +17,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["HiddenValues", "NotPickled", "Redactor", "secrets_in_header"]
+__all__ = [
+    "HIDDEN",
+    "HiddenValues",
+    "NotPickled",
+    "Redactor",
+    "names_a_secret",
+    "query_without_secrets",
+    "secrets_in_header",
+    "without_secrets_by_name",
+]
+
+HIDDEN: Final = "***"
+"""What stands in the place of a secret."""
+
+_NAMES_OF_SECRETS: Final = re.compile(r"auth|cookie|credential|key|pass|secret|sig|token", re.IGNORECASE)
+_RATE_LIMIT: Final = re.compile(r"rate-?limit", re.IGNORECASE)
+"""`x-ratelimit-remaining-tokens` counts tokens of texts."""
+_SCHEME: Final = re.compile(r"(?:basic|bearer|digest|token) (?=\S)", re.IGNORECASE)
+"""The scheme of credentials (RFC 9110 section 11.4) is no secret."""
 
 _SHORTEST_ENCODED: Final = 8
 """Characters of a secret whose encoded and cut-off forms are searched: those of a shorter one would be found in words.
@@ -133,7 +151,7 @@ class Redactor:
 
     __slots__ = ("_hidden", "_secrets", "_wanted")
 
-    def __init__(self, secrets: Iterable[str] = (), hidden: str = "***") -> None:
+    def __init__(self, secrets: Iterable[str] = (), hidden: str = HIDDEN) -> None:
         self._hidden = hidden
         self._secrets = frozenset(filter(None, secrets))
         self._wanted = [_Wanted.of(self._secrets)]
@@ -169,6 +187,26 @@ class Redactor:
         text = data.decode(errors="surrogateescape")
         redacted = self.redact(text)
         return data if redacted is text else redacted.encode(errors="surrogateescape")
+
+    def mask_bytes(self, data: bytes, mask: bytes = b"R") -> bytes:
+        """The same bytes with a mask in the place of each byte of a secret: no length and no place changes.
+
+        Args:
+            data: The bytes, which need not be text.
+            mask: One byte.
+        """
+        if not self._secrets:
+            return data
+        text = data.decode(errors="surrogateescape")
+        pieces: list[bytes] = []
+        end = 0
+        for span in sorted(self._spans(text)):
+            if span.end > end:
+                start = max(span.start, end)
+                pieces.append(text[end:start].encode(errors="surrogateescape"))
+                pieces.append(mask * len(text[start : span.end].encode(errors="surrogateescape")))
+                end = span.end
+        return b"".join((*pieces, text[end:].encode(errors="surrogateescape"))) if pieces else data
 
     def redact_values(self, value: Any, *, names: bool = False) -> Any:
         """A JSON value with all its texts redacted, at any depth; the names of its fields too if `names` is true."""
@@ -240,6 +278,30 @@ class _Wanted(NamedTuple):
             lower = text.translate(_TO_LOWER)
             for form in self.lower:
                 yield from (*_found(form, lower), *_found_cut(form, lower))
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a header or a field of a query holds a secret by its name; one of any other name may hold one too."""
+    return _NAMES_OF_SECRETS.search(name) is not None
+
+
+def without_secrets_by_name(headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Header fields with the values hidden that are secrets by their names; the scheme of credentials stays."""
+    return tuple(
+        (name, _hidden_value(value)) if names_a_secret(name) and not _RATE_LIMIT.search(name) else (name, value)
+        for name, value in headers
+    )
+
+
+def query_without_secrets(query: str) -> str:
+    """The query of a URL with the values hidden that are secrets by their names."""
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    return "&".join(f"{name}={HIDDEN}" if names_a_secret(name) else name + mark + value for name, mark, value in pairs)
+
+
+def _hidden_value(value: str) -> str:
+    scheme = _SCHEME.match(value)
+    return HIDDEN if scheme is None else f"{scheme[0]}{HIDDEN}"
 
 
 def secrets_in_header(value: str) -> Iterator[str]:

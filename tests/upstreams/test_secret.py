@@ -10,8 +10,9 @@ import pytest
 
 from partstream.conversation.settings import RequestSettings
 from partstream.protocols.protocol import KeyKind
+from partstream.redaction import names_a_secret
 from partstream.upstreams import GatewayConfiguration, Secret
-from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
+from partstream.upstreams.secret import redactor_of, secrets_in_url
 
 KEY = "sk-planted"
 

@@ -58,7 +58,7 @@ def form_of(answer: HTTPAnswer, exchange: Exchange) -> AnswerForm:
 async def refusal(answer: HTTPAnswer, exchange: Exchange) -> UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
-    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer.response)))
+    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
 
 
 async def read_document(
@@ -118,37 +118,40 @@ def _content_type(answer: HTTPAnswer) -> str:
     return str(answer.response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-async def _start_of_body(response: httpx2.Response) -> bytes:
+async def _start_of_body(answer: HTTPAnswer) -> bytes:
     """The start of a body, or what arrived of it before it broke off or reached the limit."""
     body = bytearray()
+    next_piece = answer.next_piece()
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            async for chunk in response.aiter_bytes():
+            while len(body) < _MAX_ERROR_BODY and (chunk := await next_piece()):
                 body += chunk[: _MAX_ERROR_BODY - len(body)]
-                if len(body) >= _MAX_ERROR_BODY:
-                    break
     except (TimeoutError, httpx2.RequestError) as error:
-        _logger.info("the body of HTTP %d did not come whole: %s", response.status_code, type(error).__name__)
+        answer.cut(error)
+        status = answer.response.status_code
+        _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
     return bytes(body)
 
 
 async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
     loop = asyncio.get_running_loop()
     body = bytearray()  # not a list of chunks: a server may send them byte by byte
-    pieces = answer.response.aiter_bytes()
+    next_piece = answer.next_piece()
     try:
         while True:
             # Its head has come, so that the answer has begun: from here on it may not fall silent.
             deadlines.arrived(loop.time(), events=True, ending=False)
             async with asyncio.timeout_at(deadlines.next):
-                chunk = await anext(pieces, None)
-            if chunk is None:
+                chunk = await next_piece()
+            if not chunk:
                 return bytes(body)
             body += chunk
             if len(body) > DEFAULT_MAX_EVENT_SIZE:
                 raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
     except TimeoutError:
-        raise deadlines.error() from None
+        late = deadlines.error()
+        answer.cut(late)
+        raise late from None
     except httpx2.RequestError as error:
         failure = answer.broke(error, established=True)
     raise failure

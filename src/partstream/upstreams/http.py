@@ -19,22 +19,26 @@ from partstream._version import __version__
 from partstream.errors import TimeoutPhase, UpstreamTimeoutError
 from partstream.protocols.known_servers import server_at
 from partstream.protocols.registry import DEFAULT_PROTOCOL, asking
+from partstream.redaction import names_a_secret
 from partstream.settings.checks import fits_header
 from partstream.upstreams.addresses import url_on_host, without_query
+from partstream.upstreams.captured import begin_exchange, captured_pieces, take_head
 from partstream.upstreams.client import redacted_log
 from partstream.upstreams.connection_failures import RUNNING, connection_error
 from partstream.upstreams.connections import Connections
 from partstream.upstreams.credentials import CredentialError, FixedKey
 from partstream.upstreams.http_connection import AnswerBody
-from partstream.upstreams.secret import names_a_secret, redactor_of, secrets_in_url
+from partstream.upstreams.secret import redactor_of, secrets_in_url
 from partstream.upstreams.trace_context import trace_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
+    from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.errors import UpstreamConnectionError, UpstreamError
     from partstream.redaction import Redactor
+    from partstream.upstreams.captured import OpenExchange
     from partstream.upstreams.configuration import GatewayConfiguration
     from partstream.upstreams.credentials import CredentialSource
     from partstream.upstreams.secret import Secret
@@ -74,12 +78,14 @@ class HTTPAnswer:
         sent: The headers of its request that may hold a secret.
         secrets: What else the upstream was sent and may be a secret.
         keys: Every key that the upstream was sent so far: it may repeat one from before.
+        capture: Keeps what goes by; None where nobody does.
     """
 
     response: httpx2.Response = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     keys: frozenset[str] = field(default=frozenset(), repr=False)
+    capture: ExchangeCapture | None = field(default=None, repr=False)
 
     @property
     def url(self) -> str:
@@ -113,13 +119,33 @@ class HTTPAnswer:
             error: What the HTTP client met.
             established: Whether a part of the answer had come.
         """
-        return connection_error(self.url, error, redactor=self.redactor, established=established)
+        failure = connection_error(self.url, error, redactor=self.redactor, established=established)
+        self.cut(failure)
+        return failure
+
+    def cut(self, failure: Exception) -> None:
+        """Tells the capture that nothing more of the body is read.
+
+        Args:
+            failure: Why, without secrets.
+        """
+        if self.capture is not None:
+            self.capture.cut(failure)
+
+    def is_over(self) -> None:
+        """Tells the capture that the answer has come to its end, also where the server leaves the connection open."""
+        if self.capture is not None:
+            self.capture.whole()
 
     def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         """A function that waits for the next piece of the body, unpacked; it gives None or nothing behind the last.
 
         It raises `httpx2.RequestError` where the connection breaks.
         """
+        next_piece = self._next_piece()
+        return next_piece if self.capture is None else captured_pieces(next_piece, self.capture)
+
+    def _next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         body = self.response.extensions.get("body")
         if isinstance(body, AnswerBody) and self.response.headers.get("content-encoding", "identity") == "identity":
             return body.next  # not through three generators of the client
@@ -128,6 +154,8 @@ class HTTPAnswer:
 
     async def aclose(self) -> None:
         """Closes the answer; its connection is kept if the body was read to its end."""
+        if self.capture is not None:
+            self.capture.cancelled()  # unless it has ended before
         await self.response.aclose()
 
 
@@ -184,6 +212,7 @@ class UpstreamHTTP:
         limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
         *,
         renews_key: bool = True,
+        capture: OpenExchange | None = None,
     ) -> HTTPAnswer:
         """Sends a request and returns when the head of its answer has come.
 
@@ -194,6 +223,7 @@ class UpstreamHTTP:
             request: The request.
             limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
             renews_key: Whether it is sent once more with another key.
+            capture: Begins the capture of each sending; None where nobody captures it.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -203,7 +233,7 @@ class UpstreamHTTP:
             TimeoutError: The limit was reached.
         """
         key = await self._credentials.get()
-        answer = await self._send(request, key, limit)
+        answer = await self._send(request, key, limit, capture)
         if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
             return answer
         another: Secret | None = None
@@ -216,7 +246,7 @@ class UpstreamHTTP:
             raise
         await answer.aclose()
         _logger.info("sending the request again with a new key: the upstream refused the one before")
-        return await self._send(request, another, limit)
+        return await self._send(request, another, limit, capture)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -224,12 +254,17 @@ class UpstreamHTTP:
             await self._connections.aclose()
 
     async def _send(
-        self, request: HTTPRequest, key: Secret | None, limit: Callable[[], AbstractAsyncContextManager[Any]]
+        self,
+        request: HTTPRequest,
+        key: Secret | None,
+        limit: Callable[[], AbstractAsyncContextManager[Any]],
+        capture: OpenExchange | None,
     ) -> HTTPAnswer:
         built = self._build(request, key)
         client = self._connections.client()
+        exchange = None if capture is None else self._begun(capture, request, built)
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
-        failure: UpstreamError
+        failure: UpstreamError | None = None
         try:
             async with limit():
                 with redacted_log(partial(redactor_of, built.sent, self._secrets | self._keys)):
@@ -242,12 +277,24 @@ class UpstreamHTTP:
             redactor = redactor_of(built.sent, self._secrets | self._keys)
             failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
         else:
-            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys)
+            if exchange is not None:
+                take_head(exchange, response)
+            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys, exchange)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
                 _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
             return answer
+        finally:
+            if exchange is not None and exchange.head is None:
+                exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
+
+    def _begun(self, capture: OpenExchange, request: HTTPRequest, built: _BuiltRequest) -> ExchangeCapture:
+        """The capture of the exchange that begins now."""
+        secrets = self._secrets | self._keys
+        own_headers = {name.lower() for name in request.own_headers}
+        redactor = partial(redactor_of, built.sent, secrets)
+        return begin_exchange(capture, built.request, request.content or b"", secrets, own_headers, redactor)
 
     def _build(self, request: HTTPRequest, key: Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)

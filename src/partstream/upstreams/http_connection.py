@@ -120,6 +120,9 @@ class HTTPConnection(asyncio.Protocol):
             if on_sending is not None:
                 on_sending()
             self._write(b"".join((head or b"", body or b"", rest or b"")))
+            on_sent = request.extensions.get("on_sent")
+            if on_sent is not None:
+                on_sent()
             answer = await self._head(conversation)
         except h11.LocalProtocolError as error:
             self.abort()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.known_servers import server_at
-from partstream.upstreams.secret import names_a_secret
+from partstream.redaction import names_a_secret
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from partstream.protocols.protocol import KeyKind
-from partstream.redaction import NotPickled, Redactor, secrets_in_header
+from partstream.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.settings.secrecy import SHORTEST_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Secret", "names_a_secret", "redactor_of", "secrets_in_url"]
+__all__ = ["Secret", "redactor_of", "secrets_in_url"]
 
-_NAMES_OF_SECRETS: Final = re.compile(r"auth|cookie|credential|key|pass|secret|sig|token", re.IGNORECASE)
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
@@ -51,11 +50,6 @@ class Secret(NotPickled):
 
     def __hash__(self) -> int:
         return hash(self._value)
-
-
-def names_a_secret(name: str) -> bool:
-    """Whether a header or a field of a query holds a secret by its name; one of any other name may hold one too."""
-    return _NAMES_OF_SECRETS.search(name) is not None
 
 
 def secrets_in_url(url: str) -> Iterator[str]:

@@ -9,11 +9,13 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing, closing, suppress
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import httpx2
 
+from partstream.capturing.current import current_capture
 from partstream.errors import (
     TimeoutPhase,
     UpstreamConnectionError,
@@ -139,7 +141,7 @@ class Transport:
         loop = asyncio.get_running_loop()
         limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
         deadlines = Deadlines(limits, loop.time())
-        async with aclosing(await self._send(request, deadlines)) as answer:
+        async with aclosing(await self._send(request, deadlines, exchange.protocol.name)) as answer:
             if trace is not None:
                 trace.redactor = answer.redactor
             form = form_of(answer, exchange)
@@ -156,6 +158,7 @@ class Transport:
                         piece = await pieces.next()
                     except TimeoutError:
                         failure = deadlines.error()
+                        answer.cut(failure)
                     except httpx2.RequestError as error:
                         failure = answer.broke(error, established=reader.started)
                     else:
@@ -168,14 +171,18 @@ class Transport:
                         yield redacted_outputs(outputs, answer)
                         deadlines.resumed(loop.time())
             await pieces.read_away()
+            answer.is_over()
 
-    async def _send(self, request: HTTPRequest, deadlines: Deadlines) -> HTTPAnswer:
+    async def _send(self, request: HTTPRequest, deadlines: Deadlines, protocol: str) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
             deadlines.restart(asyncio.get_running_loop().time())
             return asyncio.timeout_at(deadlines.next)
 
+        capture = current_capture()
         try:
-            return await self._http.send(request, limit)
+            return await self._http.send(
+                request, limit, capture=None if capture is None else partial(capture.exchange, protocol)
+            )
         except TimeoutError:
             failure = deadlines.error()
         raise failure

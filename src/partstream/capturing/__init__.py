@@ -1,0 +1,1 @@
+"""What goes by while answers come, kept in memory: exchanges with servers, the parts that a host got, and when."""

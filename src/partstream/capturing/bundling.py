@@ -1,0 +1,165 @@
+"""Makes a bundle of captured answers, without the secrets that their requests were sent with.
+
+A server may repeat the key that it was sent, in any encoding: what an exchange's redactor finds is masked in the joined
+body, byte for byte, so that no length, no read and no time changes.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from partstream._version import __version__
+from partstream.bundles.exchange import (
+    Bundle,
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    RecordedAnswer,
+    RecordedExchange,
+    RecordedRequest,
+    ReportedPart,
+    ResponseHead,
+)
+from partstream.capturing.entries import PART
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from partstream.capturing.capture import AnswerCapture
+    from partstream.capturing.entries import Entry
+    from partstream.capturing.exchange_capture import ExchangeCapture
+    from partstream.redaction import Redactor
+
+__all__ = ["Snapshot", "bundle_of", "snapshot_of", "versions_here"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Captured answers at one moment: a bundle is made of it on any thread, while they go on.
+
+    Attributes:
+        answers: The answers, each with its exchanges and entries.
+        at: The time of the clock.
+    """
+
+    answers: tuple[tuple[AnswerCapture, tuple[ExchangeCapture, ...], tuple[Entry, ...]], ...]
+    at: int
+
+
+def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
+    """The answers as they are now: references, in microseconds.
+
+    Args:
+        answers: At least one, in the order in which they began.
+    """
+    kept = tuple((answer, tuple(answer.exchanges), tuple(answer.entries)) for answer in answers)
+    return Snapshot(kept, answers[0].clock())
+
+
+def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+    """The bundle of a snapshot. It may take a second for the largest, which are searched for secrets.
+
+    Args:
+        snapshot: The answers.
+        source: What they were captured in, such as `vscode`.
+        versions: Further versions of what took part.
+    """
+    first = snapshot.answers[0][0].started
+    answers: list[RecordedAnswer] = []
+    exchanges: list[RecordedExchange] = []
+    for number, (answer, captured, entries) in enumerate(snapshot.answers, 1):
+        answers.append(_answer_of(answer, number, answer.started - first, entries))
+        for index, exchange in enumerate(captured):
+            reads = [(at, content) for one, at, content in entries if one == index and isinstance(content, bytes)]
+            offset = exchange.started - answer.started
+            exchanges.append(
+                RecordedExchange(
+                    len(exchanges) + 1,
+                    number,
+                    exchange.protocol,
+                    _wall_time(answer.started_at, offset),
+                    *_sides_of(exchange, reads),
+                    _end_of(exchange, snapshot.at),
+                    offset=offset,
+                )
+            )
+    known = {**versions_here(), **(versions or {})}
+    return Bundle(source, f"partstream {__version__}", known, None, tuple(exchanges), tuple(answers))
+
+
+def versions_here() -> dict[str, str]:
+    """The versions of what captures: Partstream, Python and the system, and no name of a machine."""
+    return {
+        "partstream": __version__,
+        "python": platform.python_version(),
+        "os": f"{platform.system()} {platform.release()}".strip(),
+    }
+
+
+def _answer_of(answer: AnswerCapture, number: int, offset: int, entries: Iterable[Entry]) -> RecordedAnswer:
+    reported = tuple(
+        ReportedPart(at - answer.started, content)
+        for index, at, content in entries
+        if index == PART and not isinstance(content, bytes)
+    )
+    started_at = _wall_time(answer.started_at, 0)
+    return RecordedAnswer(number, answer.host, answer.model, started_at, offset, reported, answer.outcome, answer.error)
+
+
+def _sides_of(
+    exchange: ExchangeCapture, reads: Sequence[tuple[int, bytes]]
+) -> tuple[RecordedRequest, ResponseHead | None, tuple[Chunk, ...]]:
+    """The request and the response of an exchange, without the secrets of the request."""
+    redactor, started = exchange.redactor(), exchange.started
+    request = exchange.request
+    sent = None if exchange.sent is None else exchange.sent - started
+    asked = RecordedRequest(
+        request.method,
+        redactor.redact(request.path),
+        redactor.redact(request.query),
+        _without_secrets(request.headers, redactor),
+        redactor.mask_bytes(request.body),
+        sent,
+    )
+    head = exchange.head
+    answered = (
+        None
+        if head is None
+        else ResponseHead(
+            head.at - started, head.status, redactor.redact(head.reason), _without_secrets(head.headers, redactor)
+        )
+    )
+    return asked, answered, _chunks_of(reads, started, redactor)
+
+
+def _chunks_of(reads: Sequence[tuple[int, bytes]], started: int, redactor: Redactor) -> tuple[Chunk, ...]:
+    """The reads; a secret is found in all of them together, since any read may end in it."""
+    body = b"".join(data for _, data in reads)
+    masked = redactor.mask_bytes(body)
+    if masked == body:
+        return tuple(Chunk(at - started, data) for at, data in reads)
+    chunks, start = [], 0
+    for at, data in reads:
+        chunks.append(Chunk(at - started, masked[start : start + len(data)]))
+        start += len(data)
+    return tuple(chunks)
+
+
+def _without_secrets(headers: Iterable[tuple[str, str]], redactor: Redactor) -> tuple[tuple[str, str], ...]:
+    return tuple((name, redactor.redact(value)) for name, value in headers)
+
+
+def _end_of(exchange: ExchangeCapture, now: int) -> ExchangeEnd:
+    """The end of an exchange; that of one that goes on is the moment in which it is looked at."""
+    end = exchange.end
+    if end is None:
+        return ExchangeEnd(now - exchange.started, HowEnded.CUT)
+    return ExchangeEnd(end.at - exchange.started, end.how, end.error)
+
+
+def _wall_time(start: datetime, nanoseconds: int) -> str:
+    return (start + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")

@@ -1,0 +1,157 @@
+"""The last answers of one host in memory, so that one that went wrong can be looked at afterwards.
+
+Nothing of it is written anywhere until somebody asks. The room is bounded: the oldest answers go first, those that
+have ended before those that go on.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from partstream.capturing.capture import AnswerCapture
+from partstream.capturing.current import capturing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["MOST_ANSWERS", "MOST_BYTES", "MOST_BYTES_OF_ONE", "LastAnswers"]
+
+MOST_ANSWERS: Final = 20
+MOST_BYTES: Final = 20 * 1024 * 1024
+"""All answers together."""
+MOST_BYTES_OF_ONE: Final = 10 * 1024 * 1024
+"""Of a larger answer, the beginning and the end are kept."""
+
+
+class LastAnswers:
+    """The captures of the last answers of one host, running ones too; belongs to one event loop.
+
+    Args:
+        most_answers: The most answers.
+        most_bytes: The most bytes of all of them.
+        most_bytes_of_one: The most bytes of one.
+        redact: Removes secrets from what errors say.
+        clock: Returns nanoseconds.
+        now: Returns the wall time.
+
+    Attributes:
+        changes: A number that is another one after an answer has begun or ended.
+    """
+
+    def __init__(
+        self,
+        most_answers: int = MOST_ANSWERS,
+        most_bytes: int = MOST_BYTES,
+        most_bytes_of_one: int = MOST_BYTES_OF_ONE,
+        *,
+        redact: Callable[[str], str] = str,
+        clock: Callable[[], int] = time.monotonic_ns,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._most_answers = most_answers
+        self._most_bytes = most_bytes
+        self._most_bytes_of_one = most_bytes_of_one
+        self._redact = redact
+        self._clock = clock
+        self._now = now
+        self._answers: list[AnswerCapture] = []
+        self._listeners: list[Callable[[AnswerCapture], object]] = []
+        self.changes = 0
+
+    @property
+    def answers(self) -> tuple[AnswerCapture, ...]:
+        """The answers, in the order in which they began."""
+        return tuple(self._answers)
+
+    @property
+    def newest(self) -> AnswerCapture | None:
+        """The answer that began last; None where there is none."""
+        return self._answers[-1] if self._answers else None
+
+    @property
+    def size(self) -> int:
+        """The bytes that the answers have taken."""
+        return sum(answer.size for answer in self._answers)
+
+    def on_change(self, listener: Callable[[AnswerCapture], object]) -> Callable[[], None]:
+        """Has a function called with each answer when it has begun, and again when it has ended.
+
+        Returns:
+            Ends that.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @contextmanager
+    def capture(self, host: str, model: str | None) -> Iterator[AnswerCapture]:
+        """Captures what runs inside as a new answer. An answer whose end nobody has said by then was cancelled.
+
+        Args:
+            host: Who shows the answer, and for whom.
+            model: The model that is asked.
+        """
+        answer = self.begin(host, model)
+        try:
+            with capturing(answer):
+                yield answer
+        finally:
+            answer.end("cancelled")
+
+    def begin(self, host: str, model: str | None) -> AnswerCapture:
+        """The capture of a new answer; whoever begins it says its end.
+
+        Args:
+            host: Who shows the answer, and for whom.
+            model: The model that is asked.
+        """
+        answer = AnswerCapture(
+            host,
+            model,
+            owner=self,
+            most_bytes=self._most_bytes_of_one,
+            redact=self._redact,
+            clock=self._clock,
+            now=self._now,
+        )
+        self._answers.append(answer)
+        if len(self._answers) > self._most_answers:
+            self._forget(self._oldest(answer))
+        self._changed(answer)
+        return answer
+
+    def forget(self, answer: AnswerCapture) -> None:
+        """Lets go of an answer: it must not be kept."""
+        if answer in self._answers:
+            self._forget(answer)
+
+    def more_room(self, answer: AnswerCapture, size: int) -> bool:
+        """Whether an answer may take so many bytes more; others may have to go for it."""
+        while self.size + size > self._most_bytes:
+            oldest = self._oldest(answer)
+            if oldest is None:
+                return False
+            self._forget(oldest)
+        return True
+
+    def ended(self, answer: AnswerCapture) -> None:
+        """Hears that an answer has ended."""
+        self._changed(answer)
+
+    def _changed(self, answer: AnswerCapture) -> None:
+        self.changes += 1
+        for listener in [*self._listeners]:
+            listener(answer)
+
+    def _oldest(self, besides: AnswerCapture) -> AnswerCapture | None:
+        """The answer that goes first: the oldest that has ended, else the oldest; never the one that is spared."""
+        others = [answer for answer in self._answers if answer is not besides]
+        ended = [answer for answer in others if answer.outcome is not None]
+        return next(iter(ended or others), None)
+
+    def _forget(self, answer: AnswerCapture | None) -> None:
+        if answer is not None:
+            self._answers.remove(answer)
+            answer.drop()
