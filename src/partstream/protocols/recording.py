@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol
 
-__all__ = ["RecordingError", "read_recording"]
+__all__ = ["RecordingError", "read_recording", "wire_of"]
 
 _SHOWN_TYPES: Final = 3
 
@@ -64,22 +64,37 @@ def read_recording(
     Raises:
         RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
     """
-    known = _known(protocol, path)
+    _known(protocol, path)
     try:
         data, name = as_stream(data, path)
     except CaptureError as error:
         raise RecordingError(path, str(error)) from error
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
-    framing = _framing(data, name, known)
-    if framing in (SSE, JSON_LINES) and not has_events(data, framing) and has_events(data, LENIENT_SSE):
-        framing = LENIENT_SSE
-    row = _protocol(data, path, framing, protocol)
-    framing = next((one for one in row.framings if one.name == framing.name), framing)
+    row, framing = wire_of(data, name, protocol, path)
     reader = StreamReader(row, options, framing=framing)
     yield from _understood(
         _outputs(reader, data, chunk_size), RecordingStart(data, framing, _framing(data, name, None)), path, row
     )
+
+
+def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "") -> tuple[Protocol, Framing]:
+    """What the bytes of a stream are: their protocol and their framing.
+
+    Args:
+        data: The bytes, as they were on the wire or as :func:`partstream.protocols.capture.as_stream` gives them.
+        name: A name whose ending may tell the framing.
+        protocol: The protocol's name, or None to tell it from the events.
+        path: Where they came from, for the error; the name where it is not given.
+
+    Raises:
+        RecordingError: The protocol is unknown, or the events tell none.
+    """
+    framing = _framing(data, name, _known(protocol, path or name))
+    if framing in (SSE, JSON_LINES) and not has_events(data, framing) and has_events(data, LENIENT_SSE):
+        framing = LENIENT_SSE
+    row = _protocol(data, path or name, framing, protocol)
+    return row, next((one for one in row.framings if one.name == framing.name), framing)
 
 
 def _outputs(reader: StreamReader, data: bytes, chunk_size: int | None) -> Iterator[StreamOutput]:
