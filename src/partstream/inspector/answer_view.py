@@ -1,0 +1,407 @@
+"""One exchange, or one answer of a host, as a view of it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from partstream.bundles.exchange import HowEnded
+from partstream.errors import UpstreamError
+from partstream.inspector.blame import Facts, blame
+from partstream.inspector.collapsing import collapsed
+from partstream.inspector.event_kinds import changed_the_answer, kind_of_event, kind_of_part, said_by
+from partstream.inspector.heads import error_shown, finish_reason_shown, request_shown, response_shown, usage_shown
+from partstream.inspector.host_lane import flushes
+from partstream.inspector.judged import Judged, judge, tools_of
+from partstream.inspector.numbers import Measured, numbers_of
+from partstream.inspector.reading import CompletedPart, ReadAnswer, read_exchange
+from partstream.inspector.reported import as_reported, differs
+from partstream.inspector.runs import milliseconds, parts_shown, results_shown, runs_of, runs_shown
+from partstream.inspector.timing import FEWEST_TEXT_EVENTS, LUMPY, Moment, Rhythm, rhythm_of
+from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.tapped_reader import END_OF_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.bundles.exchange import RecordedAnswer, RecordedError, RecordedExchange
+    from partstream.inspector.reading import ReadEvent
+    from partstream.inspector.view_shapes import (
+        AnswerView,
+        BlameView,
+        EventKind,
+        EventMark,
+        EventView,
+        GapView,
+        NumberView,
+        ProtocolView,
+        ShownView,
+        UnmappedView,
+        ViolationView,
+    )
+
+__all__ = ["view_of_answer", "view_of_exchange"]
+
+_LOCAL: Final = ("localhost", "127.", "[::1]")
+"""What the name of this machine begins with."""
+_CANCELLED: Final = "cancelled"
+
+
+def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> AnswerView:
+    """The view of an exchange.
+
+    Args:
+        exchange: The exchange.
+        answer: The answer whose parts all came from it, or None.
+        title: What it is called.
+    """
+    read = read_exchange(exchange, StreamOptions())
+    parts: Sequence[CompletedPart] = read.parts
+    if answer is not None and answer.reported:
+        parts = as_reported(read.parts, answer.reported, exchange.offset or 0)
+    return collapsed(
+        _Subject(exchange, answer, read, tuple(map(kind_of_event, read.events)), tuple(parts)).shown(title)
+    )
+
+
+def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
+    """The view of an answer of which only the parts are known, such as that of an agent.
+
+    Args:
+        answer: The answer.
+        title: What it is called.
+    """
+    parts = tuple(CompletedPart(one.part, None, one.at) for one in answer.reported)
+    return collapsed(_Subject(None, answer, ReadAnswer(), (), parts).shown(title))
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What one view is of.
+
+    Attributes:
+        exchange: The exchange, or None where no bytes are known.
+        answer: The answer of the host, or None where nobody has seen one.
+        read: What the bytes hold.
+        kinds: The kind of each event.
+        parts: The parts that are shown: those of the host where they are known, else those of the bytes.
+    """
+
+    exchange: RecordedExchange | None
+    answer: RecordedAnswer | None
+    read: ReadAnswer
+    kinds: tuple[EventKind, ...]
+    parts: tuple[CompletedPart, ...]
+
+    def shown(self, title: str) -> AnswerView:
+        """The view."""
+        exchange, answer, read = self.exchange, self.answer, self.read
+        moments = self._moments()
+        rhythm = rhythm_of(moments)
+        judged = self._judged()
+        runs = runs_of(self.parts)
+        shown = self._shown(paced=True)
+        lost = differs(read.parts, self.parts) if exchange is not None and self._is_reported else None
+        return {
+            "id": f"{answer.number if answer else 0}" if exchange is None else f"{exchange.answer}.{exchange.number}",
+            "title": title,
+            "offset": self._offset(),
+            "startedAt": self._started_at(),
+            "host": None if answer is None else answer.host,
+            "request": request_shown(exchange),
+            "response": response_shown(exchange),
+            "protocol": self._protocol(),
+            "framing": read.framing,
+            "model": self._model(),
+            "outcome": self._outcome(),
+            "ending": None if exchange is None else exchange.end.how.value,
+            "error": error_shown(self._error()),
+            "blame": self._blame(judged, lost),
+            "finishReason": finish_reason_shown(read.finish),
+            "usage": usage_shown(read.finish, self.parts),
+            "verdict": judged.verdict,
+            "numbers": self._numbers(rhythm, shown),
+            "bytes": "" if exchange is None else b64encode(exchange.body).decode(),
+            "reads": self._reads(),
+            "events": self._events(rhythm, judged.violations),
+            "parts": parts_shown(self.parts),
+            "runs": runs_shown(runs, self.parts),
+            "shown": shown,
+            "shownUnpaced": self._shown(paced=False),
+            "violations": list(judged.violations),
+            "unmapped": self._unmapped(),
+            "gaps": self._gaps(rhythm),
+            "notes": self._notes(rhythm, lost),
+            "result": results_shown(runs),
+        }
+
+    @property
+    def _is_reported(self) -> bool:
+        return self.answer is not None and bool(self.answer.reported)
+
+    @property
+    def _has_clock(self) -> bool:
+        if self.exchange is not None:
+            return self.exchange.has_clock
+        return bool(self.parts) and all(part.at is not None for part in self.parts)
+
+    # ---- the head ----
+
+    def _offset(self) -> float:
+        inside = (self.exchange.offset or 0) if self.exchange is not None else 0
+        outside = (self.answer.offset or 0) if self.answer is not None else 0
+        return milliseconds(inside + outside) or 0.0
+
+    def _started_at(self) -> str | None:
+        said = (one.started_at for one in (self.exchange, self.answer) if one is not None)
+        return next((at for at in said if at is not None), None)
+
+    def _protocol(self) -> ProtocolView | None:
+        row = self.read.protocol
+        return None if row is None else {"name": row.name, "title": row.shown_title, "sure": self.read.is_sure}
+
+    def _model(self) -> str | None:
+        finish = self.read.finish
+        return (finish.model if finish else None) or (self.answer.model if self.answer else None)
+
+    def _outcome(self) -> str:
+        """How the answer ended; what its host says of it comes first."""
+        if self.answer is not None and self.answer.outcome is not None:
+            return self.answer.outcome
+        finish, exchange = self.read.finish, self.exchange
+        if finish is not None:
+            return finish.outcome.value
+        if exchange is None:
+            return Outcome.COMPLETED.value
+        return _CANCELLED if exchange.end.how is HowEnded.CANCELLED else Outcome.FAILED.value
+
+    def _error(self) -> BaseException | RecordedError | None:
+        """What went wrong: below the protocol, else in it, else as the host was told."""
+        recorded = None if self.exchange is None else self.exchange.end.error
+        if recorded is not None:
+            return recorded
+        found = self.read.error or (self.read.finish.error if self.read.finish else None)
+        return found or (None if self.answer is None else self.answer.error)
+
+    # ---- the contract ----
+
+    def _judged(self) -> Judged:
+        """What the contract says of the parts that are shown."""
+        return self._judge(self.parts, None if self._is_reported else StreamOptions().call_id_prefix)
+
+    def _judge(self, parts: Sequence[CompletedPart], namespace: str | None) -> Judged:
+        row = self.read.protocol
+        error = self.read.error or (self.read.finish.error if self.read.finish else None)
+        return judge(
+            parts,
+            outcome=self._outcome(),
+            error=error,
+            tools=None if self.exchange is None else tools_of(self.exchange.request, row),
+            namespace=namespace,
+            last_event=self._last_event(),
+        )
+
+    def _last_event(self) -> int | None:
+        """The number of the event that ended the answer; that of the last one where none did."""
+        ended = (event.number for event in self.read.events if any(isinstance(one, Finish) for one in event.outputs))
+        return next(ended, len(self.read.events) or None)
+
+    def _blame(self, judged: Judged, lost: str | None) -> BlameView:
+        error = self._error()
+        is_found = isinstance(error, BaseException)
+        broken = _must(judged.violations)
+        of_bytes = (
+            _must(self._judge(self.read.parts, None).violations) if self._is_reported and self.exchange else broken
+        )
+        finish, head = self.read.finish, None if self.exchange is None else self.exchange.head
+        shown = error_shown(error)
+        fields = dict(shown["fields"]) if shown else {}
+        reason = finish.reason if finish is not None else None
+        return blame(
+            Facts(
+                self._outcome(),
+                None if self.exchange is None else self.exchange.end.how.value,
+                None if shown is None else shown["type"],
+                "" if shown is None else shown["message"],
+                fields.get("phase"),
+                None if head is None else head.status,
+                None if reason is None else reason.raw or reason.unified.value,
+                [rule for rule in broken if rule in of_bytes],
+                [rule for rule in broken if rule not in of_bytes],
+                lost,
+                next((event.number for event in reversed(self.read.events) if event.data), None),
+                isinstance(error, UpstreamError) if is_found else bool(shown and shown["type"].startswith("Upstream")),
+                None if self.read.protocol is None else self.read.protocol.shown_title,
+            )
+        )
+
+    # ---- times ----
+
+    def _moments(self) -> list[Moment]:
+        if self.exchange is None:
+            times = ((index, one.at, kind_of_part(one.part)) for index, one in enumerate(self.parts))
+            return [Moment(index, at / 1e6, _as_event(kind), None) for index, at, kind in times if at is not None]
+        return [
+            Moment(event.number, event.at / 1e6, kind, event.read)
+            for event, kind in zip(self.read.events, self.kinds, strict=True)
+            if event.at is not None and changed_the_answer(event, kind)
+        ]
+
+    def _settled(self) -> float | None:
+        """When the answer was over."""
+        if self.exchange is not None and self.exchange.end.at is not None:
+            return milliseconds(self.exchange.end.at)
+        times = [one.at for one in self.parts if one.at is not None]
+        return milliseconds(max(times)) if times else None
+
+    def _shown(self, *, paced: bool) -> list[ShownView]:
+        settled = self._settled()
+        if settled is None or not self._has_clock or any(one.at is None for one in self.parts):
+            return []
+        parts = [(milliseconds(one.at) or 0.0, one.part) for one in self.parts]
+        return [
+            {"at": round(one.at, 3), "from": one.first, "to": one.last, "forced": one.forced}
+            for one in flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
+        ]
+
+    def _numbers(self, rhythm: Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
+        exchange, read = self.exchange, self.read
+        visible = [index for index, one in enumerate(self.parts) if _is_visible(one.part)]
+        thinking = (one.at for one in self.parts if isinstance(one.part, ThinkingPart) and one.part.value)
+        data = (
+            event.at for event, kind in zip(read.events, self.kinds, strict=True) if event.data and kind != "keepalive"
+        )
+        ended = (event.at for event in read.events if event.name != END_OF_BYTES and _finishes(event))
+        usage = read.finish.usage if read.finish is not None else None
+        tokens = None if usage is None else usage.output_tokens
+        first, last = (visible[0], visible[-1]) if visible else (None, None)
+        sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
+        return numbers_of(
+            Measured(
+                has_clock=self._has_clock,
+                has_bytes=exchange is not None,
+                sent=milliseconds(sent) or 0.0,
+                first_byte=milliseconds(exchange.chunks[0].at) if exchange and exchange.chunks else None,
+                first_event=milliseconds(next(data, None)),
+                first_thinking=milliseconds(next(thinking, None)),
+                first_visible=None if first is None else milliseconds(self.parts[first].at),
+                last_visible=None if last is None else milliseconds(self.parts[last].at),
+                shown=None if first is None else _shown_at(shown, first),
+                terminal=milliseconds(next(ended, None)),
+                end=self._settled(),
+                output_tokens=None if tokens is None or usage is None else tokens - (usage.reasoning_tokens or 0),
+                rhythm=rhythm,
+            )
+        )
+
+    def _gaps(self, rhythm: Rhythm) -> list[GapView]:
+        if self.exchange is None:
+            return []  # of parts alone, no events are known that a gap stands between
+        return [
+            {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
+            for gap in rhythm.notable
+        ]
+
+    # ---- bytes and events ----
+
+    def _reads(self) -> list[tuple[float | None, int, int]]:
+        chunks = () if self.exchange is None else self.exchange.chunks
+        ends = accumulate(len(chunk.data) for chunk in chunks)
+        return [(milliseconds(chunk.at), end - len(chunk.data), end) for chunk, end in zip(chunks, ends, strict=True)]
+
+    def _events(self, rhythm: Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
+        parts: dict[int, list[int]] = {}
+        for index, part in enumerate(self.parts):
+            if part.event is not None:
+                parts.setdefault(part.event, []).append(index)
+        broken: dict[int, list[int]] = {}
+        for index, violation in enumerate(violations):
+            if violation["event"] is not None:
+                broken.setdefault(violation["event"], []).append(index)
+        gaps = {gap.before: gap.is_stall for gap in rhythm.notable}
+        return [
+            {
+                "n": event.number,
+                "at": milliseconds(event.at),
+                "until": milliseconds(event.at),
+                "type": event.name,
+                "kind": kind,
+                "from": event.start,
+                "to": event.end,
+                "text": said_by(event),
+                "parts": parts.get(event.number, []),
+                "violations": broken.get(event.number, []),
+                "marks": _marks(event, gaps.get(event.number), rhythm, is_broken=event.number in broken),
+                "count": 1,
+            }
+            for event, kind in zip(self.read.events, self.kinds, strict=True)
+        ]
+
+    def _unmapped(self) -> list[UnmappedView]:
+        events: dict[str, list[int]] = {}
+        for event in self.read.events:
+            for output in event.outputs:
+                if isinstance(output, Unmapped):
+                    events.setdefault(output.type, []).append(event.number)
+        counted = Counter({kind: len(numbers) for kind, numbers in events.items()})
+        return [{"type": kind, "count": count, "events": events[kind]} for kind, count in counted.most_common()]
+
+    def _notes(self, rhythm: Rhythm, lost: str | None) -> list[str]:
+        notes = []
+        if rhythm.lump_share is not None and rhythm.text_events >= FEWEST_TEXT_EVENTS and rhythm.lump_share > LUMPY:
+            share = f"{rhythm.lump_share:.0%} of the text events came in the same read as the event before them"
+            cause = (
+                "the server writes them together"
+                if self._is_local
+                else "a proxy, or a buffer of the server, usually collects them"
+            )
+            notes.append(f"{share}: {cause}.")
+        if lost is not None:
+            notes.append(f"{lost[0].upper()}{lost[1:]}.")
+        late = sum(event.is_late for event in self.read.events)
+        if late:
+            notes.append(f"{late} events came behind the end of the answer; nobody reads them.")
+        return notes
+
+    @property
+    def _is_local(self) -> bool:
+        """Whether the request went to this machine, as far as it says."""
+        request = None if self.exchange is None else self.exchange.request
+        headers = () if request is None else request.headers
+        return any(name.lower() == "host" and value.startswith(_LOCAL) for name, value in headers)
+
+
+def _must(violations: Sequence[ViolationView]) -> list[str]:
+    return list(dict.fromkeys(one["rule"] for one in violations if one["level"] == "MUST"))
+
+
+def _as_event(kind: str) -> EventKind:
+    return kind  # type: ignore[return-value]
+
+
+def _is_visible(part: object) -> bool:
+    return isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and bool(part.value))
+
+
+def _finishes(event: ReadEvent) -> bool:
+    return any(isinstance(output, Finish) for output in event.outputs)
+
+
+def _shown_at(shown: Sequence[ShownView], index: int) -> float | None:
+    return next((one["at"] for one in shown if one["from"] <= index <= one["to"]), None)
+
+
+def _marks(event: ReadEvent, is_stall: bool | None, rhythm: Rhythm, *, is_broken: bool) -> list[EventMark]:
+    rows: tuple[tuple[bool, EventMark], ...] = (
+        (is_stall is False, "gap"),
+        (bool(is_stall), "stall"),
+        (any(isinstance(output, Unmapped) for output in event.outputs), "unmapped"),
+        (is_broken, "broken"),
+        (event.number in rhythm.lumps, "lump"),
+        (event.is_late, "late"),
+    )
+    return [mark for applies, mark in rows if applies]

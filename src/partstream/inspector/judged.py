@@ -1,0 +1,127 @@
+"""Judges the parts of a recorded answer by the contract: what was broken, at which part and event, and what helps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from partstream.contract import RULES, CheckMode, ContractChecker, Level, Violation
+from partstream.contract.hints import RULE_HINTS
+from partstream.contract.rules import Evidence
+from partstream.errors import LanguageModelError, PartstreamError
+from partstream.json_codec import JSONDecodeError, loads
+from partstream.protocols.wire_request import WireRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from partstream.bundles.exchange import RecordedRequest
+    from partstream.inspector.reading import CompletedPart
+    from partstream.inspector.view_shapes import VerdictView, ViolationView
+    from partstream.protocols.protocol import Protocol
+
+__all__ = ["Judged", "judge", "tools_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the contract says of an answer.
+
+    Attributes:
+        violations: The first thousand violations, in order.
+        verdict: How many rules were kept, broken, and so on.
+    """
+
+    violations: tuple[ViolationView, ...]
+    verdict: VerdictView
+
+
+def judge(
+    parts: Sequence[CompletedPart],
+    *,
+    outcome: str,
+    error: BaseException | None,
+    tools: frozenset[str] | None,
+    namespace: str | None,
+    last_event: int | None,
+) -> Judged:
+    """Judges an answer.
+
+    Args:
+        parts: Its parts, as they were reported; those that break a rule too.
+        outcome: How it ended; `cancelled` too.
+        error: What it was rejected with, or None.
+        tools: The names of the request's tools, or None where they are not known.
+        namespace: The prefix of the provider's call ids, or None.
+        last_event: The number of the event that ended the answer, for what its end breaks.
+    """
+    checker = ContractChecker(tools, CheckMode.LENIENT, namespace=namespace)
+    for part in parts:
+        checker.check(part.part)
+    if outcome == "cancelled":
+        checker.cancel()
+        checker.complete()
+    elif error is not None:
+        checker.fail(error)
+    else:
+        checker.complete()
+    return Judged(
+        tuple(_violation(one, parts, last_event) for one in checker.violations),
+        _verdict(checker, is_vacuous=not parts and error is not None),
+    )
+
+
+def _verdict(checker: ContractChecker, *, is_vacuous: bool) -> VerdictView:
+    broken = warnings = not_judged = 0
+    for rule in RULES.values():
+        if checker.counts[rule.id]:
+            broken += rule.level is Level.MUST
+            warnings += rule.level is not Level.MUST
+        elif not checker.judges(rule) or (is_vacuous and rule.needs is not Evidence.FAILURE):
+            not_judged += 1
+    kept = len(RULES) - broken - warnings - not_judged
+    return {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged}
+
+
+def _violation(violation: Violation, parts: Sequence[CompletedPart], last_event: int | None) -> ViolationView:
+    rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
+    return {
+        "rule": rule.id,
+        "level": rule.level.value,
+        "section": rule.section,
+        "promise": rule.text,
+        "detail": violation.detail,
+        "part": violation.index,
+        "event": last_event if violation.index is None else _event_of(parts, violation.index),
+        "seen": "" if hint is None else hint.seen,
+        "hints": [] if hint is None else list(hint.causes),
+        "url": "",
+    }
+
+
+def _event_of(parts: Sequence[CompletedPart], index: int) -> int | None:
+    """The event that completed a part; that of the part before it, where a provider made the part itself."""
+    before = (parts[place].event for place in range(index, -1, -1))
+    return next((event for event in before if event is not None), None)
+
+
+def tools_of(request: RecordedRequest | None, row: Protocol | None) -> frozenset[str] | None:
+    """The names of the tools of a recorded request; None where the request is not known or cannot be read."""
+    if request is None or row is None or row.read_request is None or not request.body:
+        return None
+    try:
+        body: Any = loads(request.body)
+        if not isinstance(body, dict):
+            return None
+        headers = {name.lower(): value for name, value in request.headers}
+        asked = row.read_request().read(WireRequest(_below_base(request.path, row), body, headers))
+    except (JSONDecodeError, PartstreamError, LanguageModelError):
+        return None  # a request that a server may refuse says nothing of its tools
+    return frozenset(tool.name for tool in asked.options.tools)
+
+
+def _below_base(path: str, row: Protocol) -> str:
+    """The path below the base URL of a client, as far as the protocol knows it."""
+    base_paths = () if row.write_response is None else row.write_response().base_paths
+    longest = max((base for base in base_paths if path.startswith(base)), key=len, default="")
+    return path.removeprefix(longest)

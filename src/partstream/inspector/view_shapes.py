@@ -1,0 +1,325 @@
+"""The shapes of a view: the one seam between what Python knows of recorded answers and what shows them.
+
+All values are JSON. Times are milliseconds as numbers; those of an answer count from the first byte of its request.
+Places in the bytes are offsets into the body of the response. The events are numbered from 1, parts from 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NotRequired, TypedDict
+
+__all__ = [
+    "FORMAT",
+    "AnswerView",
+    "BlameView",
+    "CommandView",
+    "ComparedNumber",
+    "ComparisonRow",
+    "ComparisonView",
+    "ErrorView",
+    "EventKind",
+    "EventMark",
+    "EventView",
+    "FinishReasonView",
+    "FramingName",
+    "GapView",
+    "NumberView",
+    "PartKind",
+    "PartView",
+    "ProtocolView",
+    "RedactionView",
+    "RequestView",
+    "ResponseView",
+    "ResultView",
+    "RunView",
+    "ShownView",
+    "SourceView",
+    "UnmappedView",
+    "UsageView",
+    "VerdictView",
+    "View",
+    "ViolationView",
+    "Who",
+]
+
+FORMAT: Final = 1
+"""The number of this form of a view."""
+
+FramingName = Literal["sse", "jsonl", "document"]
+EventKind = Literal[
+    "text", "thinking", "call", "data", "usage", "start", "end", "error", "keepalive", "unmapped", "other"
+]
+EventMark = Literal["gap", "stall", "unmapped", "broken", "lump", "late"]
+"""`gap`: a long time before it; `stall`: one in which nothing moved; `lump`: it came in the same read as the event that
+changed the answer before it; `late`: it came behind the end of the answer."""
+PartKind = Literal["text", "thinking", "call", "data", "usage", "other"]
+Who = Literal["server", "network", "provider", "client", "nobody"]
+
+
+class SourceView(TypedDict):
+    """What the view was made from."""
+
+    name: str
+    form: str
+    hasClock: bool
+    live: bool
+
+
+class RedactionView(TypedDict):
+    """What was replaced; `level` is `keys`, `structure`, `none`, or `unknown` where the file does not say."""
+
+    level: str
+    counts: dict[str, int]
+    kept: list[str]
+
+
+class RequestView(TypedDict):
+    """The request; `body` is its text, at most its first 200,000 characters."""
+
+    method: str
+    path: str
+    headers: list[tuple[str, str]]
+    body: str
+    size: int
+    sentAt: float | None
+
+
+class ResponseView(TypedDict):
+    """The head of the response."""
+
+    status: int
+    reason: str
+    headers: list[tuple[str, str]]
+    at: float | None
+
+
+class ProtocolView(TypedDict):
+    """The protocol, and whether the file or an event of its own says so."""
+
+    name: str
+    title: str
+    sure: bool
+
+
+class ErrorView(TypedDict):
+    """An error: the name of its class, its sentence, and its facts as texts."""
+
+    type: str
+    message: str
+    fields: list[tuple[str, str]]
+
+
+class BlameView(TypedDict):
+    """Whose fault it is."""
+
+    who: Who
+    sentence: str
+
+
+class FinishReasonView(TypedDict):
+    """Why the model stopped, and the server's own word for it."""
+
+    unified: str
+    raw: str | None
+
+
+class UsageView(TypedDict):
+    """The tokens, and who counted them."""
+
+    rows: list[tuple[str, int]]
+    source: str
+
+
+class VerdictView(TypedDict):
+    """How many rules of the contract were kept, broken (MUST), warned of (SHOULD) and not judged."""
+
+    kept: int
+    broken: int
+    warnings: int
+    notJudged: int
+
+
+class NumberView(TypedDict):
+    """One number of the table: `text` is its value with its unit, `-` where it is missing, `missing` says why."""
+
+    id: str
+    label: str
+    value: float | None
+    unit: str
+    text: str
+    missing: str | None
+    definition: str
+
+
+EventView = TypedDict(
+    "EventView",
+    {
+        "n": int,
+        "at": float | None,
+        "until": float | None,
+        "type": str,
+        "kind": EventKind,
+        "from": int,
+        "to": int,
+        "text": str,
+        "parts": list[int],
+        "violations": list[int],
+        "marks": list[EventMark],
+        "count": int,
+    },
+)
+"""One event of the stream, or a run of `count` deltas that are shown as one and whose last came at `until`. Its bytes
+are those `from` one place `to` another."""
+
+
+class PartView(TypedDict):
+    """One part, and the event that completed it; None where no event of the bytes did."""
+
+    i: int
+    at: float | None
+    kind: PartKind
+    event: int | None
+    text: str
+    name: str | None
+    callId: str | None
+    id: str | None
+
+
+RunView = TypedDict(
+    "RunView",
+    {"kind": PartKind, "from": int, "to": int, "at": float | None, "until": float | None, "label": str},
+)
+"""Parts of one kind that follow each other, or one call: `from` its first part `to` its last."""
+
+
+ShownView = TypedDict("ShownView", {"at": float, "from": int, "to": int, "forced": bool})
+"""One flush of VS Code, simulated: the parts `from` the first `to` the last of it. `forced` where its queue was full or
+the answer was over; otherwise its timer ran out."""
+
+
+class ViolationView(TypedDict):
+    """A rule of the contract that was broken, and where."""
+
+    rule: str
+    level: str
+    section: str
+    promise: str
+    detail: str
+    part: int | None
+    event: int | None
+    seen: str
+    hints: list[str]
+    url: str
+
+
+class UnmappedView(TypedDict):
+    """Events of a type that no part represents."""
+
+    type: str
+    count: int
+    events: list[int]
+
+
+class GapView(TypedDict):
+    """A long time between two events that changed the answer."""
+
+    after: int
+    before: int
+    ms: float
+    stall: bool
+
+
+class ResultView(TypedDict):
+    """A part of the answer as VS Code joins them."""
+
+    kind: PartKind
+    text: str
+    name: str | None
+    callId: str | None
+    part: int
+
+
+class AnswerView(TypedDict):
+    """One exchange with a server, or one answer of a host of which no bytes are known."""
+
+    id: str
+    title: str
+    offset: float
+    startedAt: str | None
+    host: str | None
+    request: RequestView | None
+    response: ResponseView | None
+    protocol: ProtocolView | None
+    framing: FramingName | None
+    model: str | None
+    outcome: str
+    ending: str | None
+    error: ErrorView | None
+    blame: BlameView
+    finishReason: FinishReasonView | None
+    usage: UsageView | None
+    verdict: VerdictView
+    numbers: list[NumberView]
+    bytes: str
+    reads: list[tuple[float | None, int, int]]
+    events: list[EventView]
+    parts: list[PartView]
+    runs: list[RunView]
+    shown: list[ShownView]
+    shownUnpaced: list[ShownView]
+    violations: list[ViolationView]
+    unmapped: list[UnmappedView]
+    gaps: list[GapView]
+    notes: list[str]
+    result: list[ResultView]
+    inner: NotRequired[list[str]]
+
+
+class ComparisonRow(TypedDict):
+    """One place of two answers: the runs that stand for each other, None on the side that has none."""
+
+    left: int | None
+    right: int | None
+    label: str
+    same: bool
+    differences: list[str]
+
+
+class ComparedNumber(TypedDict):
+    """One number of two answers."""
+
+    id: str
+    label: str
+    left: str
+    right: str
+    ratio: float | None
+
+
+class ComparisonView(TypedDict):
+    """Two answers beside each other, by the structure of their parts."""
+
+    left: str
+    right: str
+    same: bool
+    rows: list[ComparisonRow]
+    numbers: list[ComparedNumber]
+
+
+class CommandView(TypedDict):
+    """A command to copy."""
+
+    label: str
+    text: str
+
+
+class View(TypedDict):
+    """All that is shown of one or several files."""
+
+    format: int
+    title: str
+    source: SourceView
+    redaction: RedactionView
+    versions: dict[str, str]
+    answers: list[AnswerView]
+    comparisons: list[ComparisonView]
+    commands: list[CommandView]
