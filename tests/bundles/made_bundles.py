@@ -7,6 +7,7 @@ from partstream.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
+    LeftOut,
     RecordedAnswer,
     RecordedError,
     RecordedExchange,
@@ -48,6 +49,7 @@ FULL = Bundle(
             chunks=(Chunk(110, BODY), Chunk(2**40, REST)),
             end=ExchangeEnd(2**40 + 1, HowEnded.WHOLE),
             offset=1000,
+            left_out=LeftOut(reads=3, bytes=900, after=1, request_bytes=7),
         ),
     ),
     answers=(
@@ -65,6 +67,7 @@ FULL = Bundle(
             ),
             outcome="completed",
             error=RecordedError("Broken", "it broke"),
+            left_out=2,
         ),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from capturing.captures import MOMENT, Clock, answer, reads_of, request
-from partstream.bundles.exchange import HowEnded
+from partstream.bundles.exchange import HowEnded, LeftOut
 from partstream.capturing.bundling import bundle_of, snapshot_of
 from partstream.capturing.capture import AnswerCapture
 from partstream.capturing.current import capturing, current_capture
@@ -109,6 +109,8 @@ def test_an_answer_that_is_too_large_keeps_its_beginning_and_its_end_and_counts_
     border = next(index for index, (one, other) in enumerate(zip(kept, sent, strict=False)) if one != other)
     assert border > 20, "the beginning is more than the first read"
     assert kept[border:] == sent[-len(kept) + border :], "what follows the beginning is the end, whole"
+    (recorded,) = bundle_of(snapshot_of([captured]), "chat").exchanges
+    assert recorded.left_out == LeftOut(exchange.left_out_reads, exchange.left_out_bytes, border)
 
 
 def test_a_request_that_is_too_large_keeps_its_beginning():

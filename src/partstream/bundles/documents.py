@@ -8,6 +8,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from partstream.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
+    LeftOut,
     RecordedAnswer,
     RecordedError,
     RecordedExchange,
@@ -67,13 +69,15 @@ _NO_TIME: Final = (1 << 64) - 1
 
 def exchange_json(exchange: RecordedExchange, end: ExchangeEnd | None) -> dict[str, Any]:
     """What is known of an exchange as a whole; without an end, of one that still runs."""
-    facts = {
+    facts: dict[str, Any] = {
         "number": exchange.number,
         "answer": exchange.answer,
         "protocol": exchange.protocol,
         "started_at": exchange.started_at,
         "offset": exchange.offset,
     }
+    if exchange.left_out is not None:
+        facts["left_out"] = asdict(exchange.left_out)
     return facts if end is None else {**facts, "end": end_json(end)}
 
 
@@ -95,7 +99,12 @@ def read_exchange(
         chunks=chunks,
         end=read_end(said.object("end")) if end is None else end,
         offset=said.time("offset"),
+        left_out=None if said.raw("left_out") is None else _read_left_out(said.count_by_name("left_out")),
     )
+
+
+def _read_left_out(counts: dict[str, int]) -> LeftOut:
+    return LeftOut(**{field.name: counts.get(field.name, 0) for field in fields(LeftOut)})
 
 
 def request_json(request: RecordedRequest) -> dict[str, Any]:
@@ -209,7 +218,7 @@ def read_chunks(data: bytes, where: str) -> tuple[Chunk, ...]:
 
 def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
     """An answer without its parts."""
-    return {
+    facts = {
         "number": answer.number,
         "host": answer.host,
         "model": answer.model,
@@ -218,6 +227,7 @@ def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
         "outcome": answer.outcome,
         "error": _error_json(answer.error),
     }
+    return {**facts, "left_out": answer.left_out} if answer.left_out else facts
 
 
 def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> RecordedAnswer:
@@ -231,6 +241,7 @@ def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> Recorde
         reported=reported,
         outcome=said.optional_text("outcome"),
         error=_read_error(said.optional_object("error")),
+        left_out=0 if said.raw("left_out") is None else said.number("left_out"),
     )
 
 

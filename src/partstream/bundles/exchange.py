@@ -22,6 +22,7 @@ __all__ = [
     "ExchangeEnd",
     "Headers",
     "HowEnded",
+    "LeftOut",
     "RecordedAnswer",
     "RecordedError",
     "RecordedExchange",
@@ -142,6 +143,23 @@ class ExchangeEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was left out of an exchange that was too large to be kept whole.
+
+    Attributes:
+        reads: The reads of the body that were left out, all of them behind each other.
+        bytes: Their bytes.
+        after: How many reads stand before them.
+        request_bytes: The bytes that are missing at the end of the request's body.
+    """
+
+    reads: int = 0
+    bytes: int = 0
+    after: int = 0
+    request_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedExchange:
     """One request to a server, and what came back.
 
@@ -155,6 +173,7 @@ class RecordedExchange:
         chunks: The reads of the body, in order.
         end: How it ended.
         offset: Nanoseconds from the beginning of its answer, or None.
+        left_out: What was left out; None where all is there.
     """
 
     number: int
@@ -166,6 +185,7 @@ class RecordedExchange:
     chunks: tuple[Chunk, ...]
     end: ExchangeEnd
     offset: int | None = None
+    left_out: LeftOut | None = None
 
     @property
     def body(self) -> bytes:
@@ -204,6 +224,7 @@ class RecordedAnswer:
         reported: The parts that the host got, in order.
         outcome: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; None where it is not known.
         error: The error that the host got, or None.
+        left_out: How many parts were left out, of an answer that was too large to be kept whole.
     """
 
     number: int
@@ -214,6 +235,7 @@ class RecordedAnswer:
     reported: tuple[ReportedPart, ...] = ()
     outcome: str | None = None
     error: RecordedError | None = None
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from partstream.bundles.exchange import (
     Chunk,
     ExchangeEnd,
     HowEnded,
+    LeftOut,
     RecordedAnswer,
     RecordedExchange,
     RecordedRequest,
@@ -85,6 +86,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                     *_sides_of(exchange, reads),
                     _end_of(exchange, snapshot.at),
                     offset=offset,
+                    left_out=_left_out_of(exchange, index, answer.kept_before_gap),
                 )
             )
     known = {**versions_here(), **(versions or {})}
@@ -159,6 +161,13 @@ def _end_of(exchange: ExchangeCapture, now: int) -> ExchangeEnd:
     if end is None:
         return ExchangeEnd(now - exchange.started, HowEnded.CUT)
     return ExchangeEnd(end.at - exchange.started, end.how, end.error)
+
+
+def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry]) -> LeftOut | None:
+    if not (exchange.left_out_reads or exchange.request.left_out):
+        return None
+    after = sum(1 for one, _, _ in before if one == index)
+    return LeftOut(exchange.left_out_reads, exchange.left_out_bytes, after, exchange.request.left_out)
 
 
 def _wall_time(start: datetime, nanoseconds: int) -> str:

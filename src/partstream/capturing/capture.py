@@ -153,6 +153,11 @@ class AnswerCapture:
         """What is kept, in order."""
         return [*self._first, *self._last]
 
+    @property
+    def kept_before_gap(self) -> list[Entry]:
+        """What is kept of the beginning; everything where nothing was left out."""
+        return [*self._first]
+
     def exchange(
         self,
         protocol: str | None,
