@@ -70,6 +70,7 @@ FULL = Bundle(
             left_out=2,
         ),
     ),
+    notes=("exchange 1: nothing came",),
 )
 
 _texts = strategies.text(max_size=12)
@@ -142,5 +143,6 @@ bundles = strategies.builds(
     ),
     exchanges=_in_order(exchanges),
     answers=_in_order(answers),
+    notes=strategies.lists(_texts, max_size=2).map(tuple),
 )
 """All that can be written."""

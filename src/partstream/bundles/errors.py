@@ -6,6 +6,7 @@ from partstream.errors import UnexpectedValueError
 
 __all__ = [
     "BrokenArchiveError",
+    "BrokenFlowError",
     "BundleContentError",
     "BundleError",
     "BundleTooLargeError",
@@ -47,6 +48,10 @@ class TruncatedArchiveError(BundleError):
 
 class BrokenArchiveError(BundleError):
     """The parts of the zip contradict each other, or an entry does not unpack to what the directory says."""
+
+
+class BrokenFlowError(BundleError):
+    """A file of mitmproxy's flows has a value that is none, or a flow without what every flow has."""
 
 
 class UnsupportedArchiveError(BundleError):

@@ -264,6 +264,7 @@ class Bundle:
         redaction: What was replaced, or None where nobody has redacted anything.
         exchanges: The exchanges, by number.
         answers: The answers, by number; an exchange may name an answer that nobody saw as a host.
+        notes: What a person should know of the recording, such as what a file of another program did not hold.
     """
 
     source: str
@@ -272,6 +273,7 @@ class Bundle:
     redaction: Redaction | None = None
     exchanges: tuple[RecordedExchange, ...] = ()
     answers: tuple[RecordedAnswer, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def exchanges_of(self, answer: int) -> tuple[RecordedExchange, ...]:
         """The exchanges of an answer, in order."""

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.bundles.errors import UnknownFormError
 from partstream.bundles.files import BUNDLE_ENDING
+from partstream.bundles.har import read_har
+from partstream.bundles.har_export import write_har
+from partstream.bundles.har_form import looks_like_har
+from partstream.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
 from partstream.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
 from partstream.bundles.reading import looks_like_a_bundle, read_bundle
 from partstream.bundles.streams import STREAM_ENDINGS, read_stream, write_stream
@@ -57,6 +61,22 @@ FORMS: Final = (
         lambda data, _: read_partial(data),
         None,
         "a recording that still grows, or was interrupted",
+    ),
+    Form(
+        "HAR",
+        (".har",),
+        looks_like_har,
+        lambda data, _: read_har(data),
+        write_har,
+        "requests and bodies for browsers and other tools; times of events, no parts",
+    ),
+    Form(
+        "mitmproxy flows",
+        MITMPROXY_ENDINGS,
+        looks_like_flows,
+        lambda data, _: read_flows(data),
+        None,
+        "requests and whole bodies, without times of reads",
     ),
     Form(
         "stream",

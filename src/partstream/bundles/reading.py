@@ -84,6 +84,7 @@ def read_bundle(data: bytes, limits: ArchiveLimits = _LIMITS) -> Bundle:
         redaction=read_redaction(manifest.optional_object("redaction")),
         exchanges=tuple(_exchange(entries, number) for number in numbers["exchanges"]),
         answers=tuple(_answer(entries, number) for number in numbers["answers"]),
+        notes=manifest.texts("notes"),
     )
 
 

@@ -72,6 +72,7 @@ def _manifest(bundle: Bundle, entries: dict[str, bytes]) -> dict[str, object]:
         "source": bundle.source,
         "versions": dict(sorted(bundle.versions.items())),
         "redaction": redaction_json(bundle.redaction),
+        "notes": list(bundle.notes),
         "files": {name: sha256(entries[name]).hexdigest() for name in sorted(entries)},
     }
 
