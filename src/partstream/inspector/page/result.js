@@ -1,1 +1,121 @@
-// result.js
+/** The result: the parts as VS Code joins them, and which events they came from; what nobody understood is counted. */
+{
+  const { element, state, number } = inspect;
+  const MOST_CHARACTERS = 20000;
+
+  /** The parts that one block of the result was joined from: the first and the last. @param {number} place */
+  function partsOf(place) {
+    const { result, parts } = /** @type {AnswerView} */ (state.answer);
+    const next = result[place + 1];
+    return [result[place]?.part ?? 0, next ? next.part - 1 : parts.length - 1];
+  }
+
+  /** The block that a part is in. @param {number} part */
+  const blockOf = (part) => (state.answer?.result ?? []).findLastIndex((one) => one.part <= part);
+
+  /** @param {number} place */
+  function links(place) {
+    const [first, last] = partsOf(place);
+    const { parts } = /** @type {AnswerView} */ (state.answer);
+    const events = [parts[first ?? 0]?.event, parts[last ?? 0]?.event].filter((n) => n !== null && n !== undefined);
+    return [...new Set(events)].map((n, at) => element("button", { type: "button", click: () => inspect.select(n ?? null, { origin: "result" }) }, `${at === 0 ? "Event" : "to event"} ${number(n ?? 0)}`));
+  }
+
+  /** A text with the piece marked that one part brought, where the block is its parts put together.
+   * @param {string} text @param {number} place @param {number | null} part */
+  function textOf(text, place, part) {
+    const [first] = partsOf(place);
+    if (part === null || blockOf(part) !== place) return [inspect.cut(text, "", MOST_CHARACTERS)];
+    const parts = state.answer?.parts.slice(first, part) ?? [];
+    const at = parts.reduce((sum, one) => sum + one.text.length, 0);
+    const piece = state.answer?.parts[part]?.text ?? "";
+    if (text.length > MOST_CHARACTERS || !piece || !text.startsWith(piece, at)) return [inspect.cut(text, "", MOST_CHARACTERS)];
+    return [text.slice(0, at), element("mark", null, piece), text.slice(at + piece.length)];
+  }
+
+  /** Arguments in lines, where they are JSON. @param {ResultView} one */
+  function contentOf(one) {
+    if (one.kind !== "call" && one.kind !== "data") return null;
+    try {
+      JSON.parse(one.text);
+      return inspect.jsonView(one.text, "");
+    } catch {
+      return null;
+    }
+  }
+
+  /** @param {ResultView} one @param {number} place */
+  function block(one, place) {
+    const sign = element("span", { class: `sign kind-${one.kind}`, "aria-hidden": "true" }, inspect.signOf(one.kind));
+    const name = `${one.kind}${one.name ? ` ${one.name}` : ""}${one.callId ? `, ${one.callId}` : ""}`;
+    const content = contentOf(one) ?? element("pre", { class: "text", tabindex: "0", "data-scrolls": true, role: "region", "aria-label": `Text of part ${number(one.part)}, ${name}` });
+    const made = element("section", { class: "block", "data-block": place });
+    const heading = element("h3", { tabindex: "-1" }, sign, ` ${name}`);
+    if (one.kind !== "thinking") made.append(element("div", { class: "block-head" }, heading, ...links(place)), content);
+    else made.append(element("div", { class: "block-head" }, heading, ...links(place)), inspect.folded(`Thinking, ${number(one.text.length)} characters`, content));
+    return made;
+  }
+
+  /** Marks what the selected event brought. */
+  function mark() {
+    const event = state.selected === null ? null : inspect.eventAt(state.selected);
+    const parts = event?.parts ?? [];
+    const blocks = new Set(parts.map(blockOf));
+    for (const made of document.querySelectorAll("#result [data-block]")) {
+      const place = Number(made.getAttribute("data-block"));
+      made.classList.toggle("selected", blocks.has(place));
+      const one = state.answer?.result[place];
+      const part = parts.find((at) => blockOf(at) === place) ?? null;
+      const text = made.querySelector("pre.text");
+      if (!text || !one || contentOf(one) || text.getAttribute("data-part") === String(part)) continue;
+      text.setAttribute("data-part", String(part));
+      text.replaceChildren(...textOf(one.text, place, part).map((piece) => (typeof piece === "string" ? inspect.visible(piece) : piece)));
+    }
+  }
+
+  /** The types that nobody understood, each a way to its first event. */
+  function unmapped() {
+    const rows = state.answer?.unmapped ?? [];
+    if (rows.length === 0) return null;
+    const items = rows.map(({ type, count, events }) =>
+      element("li", null, element("code", null, type), ` ${number(count)} `, element("button", { type: "button", click: () => inspect.select(events[0] ?? null, { origin: "result" }) }, `Event ${number(events[0] ?? 0)}`)),
+    );
+    return element("section", { class: "block" }, element("h3", null, element("span", { class: "sign kind-unmapped", "aria-hidden": "true" }, "?"), " Events that no part represents"), element("ul", null, ...items));
+  }
+
+  /** Goes to the place of the result that a part is in. @param {number} part */
+  inspect.showInResult = (part) => {
+    const made = document.querySelector(`#result [data-block="${blockOf(part)}"]`);
+    for (const one of made?.querySelectorAll("details") ?? []) one.open = true;
+    made?.scrollIntoView({ block: "nearest" });
+    /** @type {HTMLElement | null | undefined} */ (made?.querySelector("h3"))?.focus();
+  };
+
+  let drawn = "";
+  inspect.on("answer", () => {
+    const { answer, view } = state;
+    if (!answer || !view) return;
+    const now = JSON.stringify([answer.id, answer.result, answer.unmapped, answer.notes, answer.inner]);
+    if (now === drawn) return;
+    drawn = now;
+    const heading = element("h2", { id: "result-title" }, "Result");
+    const blocks = answer.result.map(block);
+    const empty = blocks.length === 0 ? element("p", { class: "quiet" }, "No part came.") : null;
+    const notes = [...answer.notes, ...(answer.inner ?? [])].map((note) => element("p", { class: "note" }, note));
+    inspect.pane("result", "Result").replaceChildren(...[heading, ...blocks, empty, unmapped(), ...notes].filter((one) => one !== null));
+    mark();
+  });
+  inspect.on("select", mark);
+
+  inspect.on("view", (/** @type {View} */ view) => {
+    if (view.commands.length === 0) return;
+    const rows = view.commands.map(({ label, text }) => {
+      const copy = async () => {
+        await navigator.clipboard.writeText(text);
+        inspect.announce("copied");
+      };
+      return element("li", null, element("span", null, label), element("code", { tabindex: "0" }, text), element("button", { type: "button", "aria-label": `Copy: ${label}`, click: copy }, "Copy"));
+    });
+    inspect.pane("commands", "Commands").replaceChildren(element("h2", { id: "commands-title" }, "Commands"), element("ul", { class: "commands" }, ...rows));
+  });
+}

@@ -188,6 +188,17 @@ const inspect = (() => {
     return ms === null || ms === undefined ? "-" : `${number(ms)} ms`;
   }
 
+  /** The sign of each kind of event and part: what its colour says, as a shape. @type {Record<string, string>} */
+  const SIGNS = {
+    text: "▬", thinking: "◌", call: "◆", data: "■", usage: "Σ", start: "▷", end: "◁", error: "✗", keepalive: "·",
+    unmapped: "?", other: "○",
+  };
+
+  /** @param {string} kind */
+  function signOf(kind) {
+    return SIGNS[kind] ?? "○";
+  }
+
   // ---- the panes of the page, in their order ----
 
   const PANES = ["head", "timeline", "events", "detail", "result", "compare", "commands"];
@@ -240,7 +251,7 @@ const inspect = (() => {
   void Promise.resolve().then(start);
 
   return {
-    state, on, emit, show, choose, select, filter, placeOf, eventAt, register, keys, toolbar, element, visible, number,
+    signOf, state, on, emit, show, choose, select, filter, placeOf, eventAt, register, keys, toolbar, element, visible, number,
     time, pane, main, bytesOf, NO_FILTERS,
     announce: (/** @type {string} */ _sentence) => {},
     sentenceOf: (/** @type {EventView} */ _event) => "",
