@@ -1,0 +1,146 @@
+"""What the body of a recorded response is: a stream, a document in its place, an error of HTTP, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from partstream.protocols.capture import CaptureError, as_stream
+from partstream.protocols.model_paths import MODEL, fits_path, literal_size
+from partstream.protocols.recording import RecordingError, read_recording, wire_of
+from partstream.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from partstream.bundles.exchange import RecordedExchange
+    from partstream.protocols.framings import Framing
+    from partstream.protocols.protocol import Protocol
+
+__all__ = ["Content", "ContentForm", "base_path_of", "content_of", "media_type_of", "protocol_asked"]
+
+_SUCCESS: Final = range(200, 300)
+_JSON: Final = "application/json"
+_PAGE: Final = "text/html"
+_ENDINGS: Final = {
+    "text/event-stream": "sse",
+    "application/x-ndjson": "jsonl",
+    "application/jsonl": "jsonl",
+    "application/json-lines": "jsonl",
+}
+"""By media type, the ending of a file's name that tells the same."""
+
+
+class ContentForm(Enum):
+    """The kinds of a body."""
+
+    STREAM = auto()
+    DOCUMENT = auto()
+    """One JSON document in place of a stream."""
+    REFUSAL = auto()
+    """An error of HTTP, or the page of a proxy."""
+    NOTHING = auto()
+    """No head of a response came, or no byte of a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a body is.
+
+    Attributes:
+        form: Its kind.
+        protocol: What it is written in; None for a refusal of an unknown protocol, and where nothing came.
+        framing: How the events of a stream are told apart; None for every other kind.
+        data: Its bytes without packing.
+        is_packed: Whether the reads hold something else than these bytes: they are packed, or behind heads of HTTP.
+    """
+
+    form: ContentForm
+    protocol: Protocol | None
+    framing: Framing | None
+    data: bytes
+    is_packed: bool = False
+
+
+def content_of(exchange: RecordedExchange, path: str, protocol: str | None = None) -> Content:
+    """What the body of an exchange is.
+
+    Args:
+        exchange: The exchange.
+        path: Where it came from, for an error.
+        protocol: The protocol's name as a person says it; None for that of the recording, that of the path which was
+            asked, or that of the events.
+
+    Raises:
+        RecordingError: Nothing in it is an event of the protocol, or of any, or the protocol is unknown.
+    """
+    name = protocol or _known(exchange.protocol)
+    row = _row(name, path) or protocol_asked(exchange)
+    body, head = exchange.body, exchange.head
+    if head is not None and (head.status not in _SUCCESS or media_type_of(exchange) == _PAGE):
+        return Content(ContentForm.REFUSAL, row, None, body)
+    if not body.strip():
+        return Content(ContentForm.NOTHING, row, None, body)
+    if _is_document(exchange, row):
+        return Content(ContentForm.DOCUMENT, row, None, body)
+    named = f"body.{_ENDINGS.get(media_type_of(exchange), '')}"
+    try:
+        data, named = as_stream(body, named)
+    except CaptureError as error:
+        raise RecordingError(path, str(error)) from error
+    if name is None or protocol is not None:
+        next(read_recording(data, named, protocol), None)
+    row, framing = wire_of(data, named, name, path)
+    return Content(ContentForm.STREAM, row, framing, data, data != body)
+
+
+def media_type_of(exchange: RecordedExchange) -> str:
+    """The media type that the head names, in lower case without parameters; empty where there is none."""
+    headers = () if exchange.head is None else exchange.head.headers
+    said = next((value for name, value in headers if name.lower() == "content-type"), "")
+    return said.partition(";")[0].strip().lower()
+
+
+def protocol_asked(exchange: RecordedExchange) -> Protocol | None:
+    """The only protocol that has an endpoint at the path which was asked; None where none has, or several have."""
+    if exchange.request is None:
+        return None
+    path = exchange.request.path
+    fitting = [row for row in PROTOCOLS.values() if any(base_path_of(one, path) is not None for one in _patterns(row))]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def base_path_of(pattern: str, path: str) -> str | None:
+    """What stands before the part of a path that fits a pattern; None where no part does."""
+    if not literal_size(pattern.strip("/")):
+        return None
+    before = pattern.partition(MODEL)[0]
+    place = path.find(before) if MODEL in pattern else len(path) - len(pattern)
+    return path[:place] if place >= 0 and fits_path(pattern, path[place:]) else None
+
+
+def _patterns(row: Protocol) -> Iterator[str]:
+    if row.read_request is not None:
+        yield from row.read_request().paths
+    if row.write_request is not None:
+        yield row.write_request().path
+
+
+def _known(name: str | None) -> str | None:
+    """The protocol that a recording names, if this program knows it."""
+    return name if name is not None and name in PROTOCOLS else None
+
+
+def _row(name: str | None, path: str) -> Protocol | None:
+    if name is None:
+        return None
+    if name not in PROTOCOLS:
+        raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def _is_document(exchange: RecordedExchange, row: Protocol | None) -> bool:
+    if media_type_of(exchange) != _JSON or row is None or row.accept == _JSON:
+        return False
+    return row.read_response().events_of is not None

@@ -1,0 +1,204 @@
+"""Reads recorded exchanges as their answers were read when they came: the same outputs, and the same failures.
+
+Without a socket and without a clock: what :mod:`partstream.upstreams.transport` decides by a connection is decided by
+the end that the recording says.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from partstream.bundles.content import ContentForm, content_of, media_type_of
+from partstream.bundles.exchange import HowEnded
+from partstream.errors import (
+    TimeoutPhase,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+)
+from partstream.outputs import Finish, Outcome, StreamOptions, Unmapped
+from partstream.protocols.errors import COMMON_ERRORS
+from partstream.protocols.reader import StreamReader
+from partstream.upstreams.http_errors import content_type_error, http_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from partstream.bundles.content import Content
+    from partstream.bundles.exchange import RecordedError, RecordedExchange
+    from partstream.outputs import StreamOutput
+    from partstream.protocols.errors import Errors
+    from partstream.protocols.protocol import Protocol
+
+__all__ = ["recorded_error", "recorded_failure", "recorded_outputs", "timed_outputs"]
+
+_SUCCESS: Final = range(200, 300)
+_THE_SERVER: Final = "the server"
+"""What stands in place of an address, which a recording does not hold."""
+
+
+def recorded_outputs(
+    exchange: RecordedExchange,
+    path: str,
+    protocol: str | None = None,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+    chunk_size: int | None = None,
+) -> Iterator[StreamOutput]:
+    """The outputs of an exchange, a Finish the last of them; takes the arguments of :func:`timed_outputs`."""
+    for _, outputs in timed_outputs(exchange, path, protocol, options, chunk_size):
+        yield from outputs
+
+
+def timed_outputs(
+    exchange: RecordedExchange,
+    path: str,
+    protocol: str | None = None,
+    options: StreamOptions = StreamOptions(),  # noqa: B008 - immutable
+    chunk_size: int | None = None,
+) -> Iterator[tuple[int | None, list[StreamOutput]]]:
+    """The outputs of an exchange, read by read.
+
+    Args:
+        exchange: The exchange.
+        path: Where it came from, for an error.
+        protocol: The protocol's name as a person says it; None for the one that the recording shows.
+        options: How the adapter renders what it reads.
+        chunk_size: How many bytes to feed at a time; None for the reads as they came.
+
+    Yields:
+        The time of a read or of the end, in nanoseconds or None, and what came of it.
+
+    Raises:
+        RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
+    """
+    content = content_of(exchange, path, protocol)
+    if content.form is ContentForm.STREAM and content.protocol is not None:
+        yield from _stream(exchange, content, content.protocol, options, chunk_size)
+    elif content.form is ContentForm.DOCUMENT and content.protocol is not None:
+        yield exchange.end.at, _document(exchange, content, content.protocol, options)
+    elif content.form is ContentForm.REFUSAL:
+        yield exchange.end.at, [_failed(_refusal(exchange, content))]
+    else:
+        yield exchange.end.at, [_failed(recorded_failure(exchange) or _before_the_first_event(exchange))]
+
+
+def recorded_failure(exchange: RecordedExchange) -> UpstreamError | None:
+    """The error below the protocol that ended an exchange; None where none is recorded."""
+    return None if exchange.end.error is None else recorded_error(exchange.end.error)
+
+
+def recorded_error(error: RecordedError) -> UpstreamError:
+    """A recorded error as one of the same kind with the same sentence, as far as its kind is known."""
+    fields = dict(error.fields)
+    made = _ERRORS.get(error.type, _unknown)(fields, error.message)
+    made.args, made.message, made.statement = (error.message,), error.message, error.message
+    return made
+
+
+def _stream(
+    exchange: RecordedExchange, content: Content, row: Protocol, options: StreamOptions, chunk_size: int | None
+) -> Iterator[tuple[int | None, list[StreamOutput]]]:
+    reader = StreamReader(row, options, framing=content.framing)
+    for at, data in _reads(exchange, content, chunk_size):
+        outputs = reader.feed(data)
+        if outputs:
+            yield at, outputs
+    yield exchange.end.at, _end(exchange, reader)
+
+
+def _reads(exchange: RecordedExchange, content: Content, chunk_size: int | None) -> Iterator[tuple[int | None, bytes]]:
+    if chunk_size is None and not content.is_packed:
+        yield from ((chunk.at, chunk.data) for chunk in exchange.chunks)
+        return
+    size = chunk_size or len(content.data)
+    for start in range(0, len(content.data), size):
+        yield None, content.data[start : start + size]
+
+
+def _end(exchange: RecordedExchange, reader: StreamReader) -> list[StreamOutput]:
+    """What the end of the bytes made of an answer."""
+    failure = recorded_failure(exchange) if exchange.end.how is HowEnded.CUT else None
+    if failure is None or reader.finished:
+        return reader.end()
+    if not reader.started:
+        return [_failed(failure)]
+    return reader.end() if reader.failing or reader.ending else reader.fail(failure)
+
+
+def _document(
+    exchange: RecordedExchange, content: Content, row: Protocol, options: StreamOptions
+) -> list[StreamOutput]:
+    reader = StreamReader(row, options)
+    outputs = reader.feed_document(content.data)
+    outputs += reader.end()
+    finish = outputs[-1]
+    holds_nothing = all(isinstance(one, Finish | Unmapped) for one in outputs)
+    if isinstance(finish, Finish) and finish.error is not None and holds_nothing and finish.response_id is None:
+        error = _http_error(exchange, content)
+        return [_failed(error)] if error.provider_message is not None else outputs
+    return outputs
+
+
+def _refusal(exchange: RecordedExchange, content: Content) -> UpstreamError:
+    error = _http_error(exchange, content)
+    if error.provider_message is not None or exchange.head is None or exchange.head.status not in _SUCCESS:
+        return error
+    accept = media_type_of(exchange) if content.protocol is None else content.protocol.accept
+    return content_type_error(_headers(exchange), content.data, wanted="answer of a model", expected=accept)
+
+
+def _http_error(exchange: RecordedExchange, content: Content) -> UpstreamHTTPError:
+    status = 200 if exchange.head is None else exchange.head.status
+    return http_error(status, _headers(exchange), content.data, _began(exchange), _errors_of(content.protocol))
+
+
+def _headers(exchange: RecordedExchange) -> Mapping[str, str]:
+    return {} if exchange.head is None else {name.lower(): value for name, value in exchange.head.headers}
+
+
+def _began(exchange: RecordedExchange) -> datetime:
+    """When the exchange began, for a moment in the headers; without a clock, long ago."""
+    try:
+        return datetime.fromisoformat(exchange.started_at or "").astimezone(UTC)
+    except (ValueError, OverflowError):
+        return datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _errors_of(row: Protocol | None) -> Errors:
+    return COMMON_ERRORS if row is None or row.write_request is None else row.write_request().errors
+
+
+def _failed(error: UpstreamError) -> StreamOutput:
+    return Finish(Outcome.FAILED, error=error)
+
+
+def _before_the_first_event(exchange: RecordedExchange) -> UpstreamError:
+    if exchange.head is None:
+        return UpstreamConnectionError(_THE_SERVER, "no response came")
+    return UpstreamConnectionError(_THE_SERVER, "it was closed before the first event")
+
+
+def _timeout(fields: Mapping[str, str], _message: str) -> UpstreamError:
+    phases = {phase.value: phase for phase in TimeoutPhase}
+    try:
+        seconds = float(fields.get("seconds", ""))
+    except ValueError:
+        seconds = None
+    return UpstreamTimeoutError(phases.get(fields.get("phase", ""), TimeoutPhase.IDLE), seconds)
+
+
+def _connection(_fields: Mapping[str, str], message: str) -> UpstreamError:
+    return UpstreamConnectionError(_THE_SERVER, message, established=True)
+
+
+def _unknown(_fields: Mapping[str, str], message: str) -> UpstreamError:
+    return UpstreamError(message)
+
+
+_ERRORS: Final[dict[str, Callable[[Mapping[str, str], str], UpstreamError]]] = {
+    "UpstreamTimeoutError": _timeout,
+    "UpstreamConnectionError": _connection,
+}
+"""The errors that end an exchange below its protocol, by the name of the class."""
