@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +19,9 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.exit_codes import ExitCode
 from partstream.cli.judging import Judgement, Verdict, judge
+from partstream.cli.opened_recordings import notice, open_recordings
 from partstream.cli.pipes import drop_output
-from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option, read_file
+from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.rendering import printable
 from partstream.contract import RULES, Rule
 from partstream.protocols.recording import RecordingError
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.console import Console
+
+    from partstream.cli.opened_recordings import Recording
 
 __all__ = ["command"]
 
@@ -76,38 +80,75 @@ def command(
 ) -> None:
     """Check recorded streams against the contract.
 
-    FILE is a .jsonl file (one event per line), an .sse file (the bytes), or - for standard input; a JSON array of
-    events, and either form in gzip, are read too. One file is reported rule by rule, several with a line for each.
+    FILE is a .partstream.zip file (recorded exchanges), a .jsonl file (one event per line), an .sse file (the bytes),
+    or - for standard input; a JSON array of events, and either form in gzip, are read too. One answer is reported rule
+    by rule, several with a line for each; FILE#2 is the second exchange of a file.
 
     The exit code is 0 if every MUST is kept, 1 if one is broken, 2 if a file cannot be read or is of no known protocol,
     3 if the stream itself failed and 4 if it has no end, so that less than all was judged. For several files it is the
-    lowest of theirs that is not 0. A recording does not hold the request: name the request's tools with --tool to have
-    tool names checked.
+    lowest of theirs that is not 0. A stream alone does not hold the request: name the request's tools with --tool to
+    have tool names checked.
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
-    detail = _Detail.PROBLEMS if quiet else _Detail.RULES if verbose or len(files) == 1 else _Detail.LINES
     codes: Counter[ExitCode] = Counter()
+    entries: Iterable[_Entry] = _entries(files)
+    if len(files) == 1:
+        entries = list(entries)
+    is_alone = isinstance(entries, list) and len(entries) == 1
+    detail = _Detail.PROBLEMS if quiet else _Detail.RULES if verbose or is_alone else _Detail.LINES
     try:
-        for file in files:
-            codes[_report(file, protocol, tools, None if as_json else detail, is_alone=len(files) == 1)] += 1
-        if detail is not _Detail.PROBLEMS and len(files) > 1 and not as_json:
-            make_console().print(Text(_summary(codes), "bold"))
+        for entry in entries:
+            codes[_report(entry, protocol, tools, None if as_json else detail, is_alone=is_alone)] += 1
+        if detail is not _Detail.PROBLEMS and not is_alone and not as_json:
+            make_console().print(Text(_summary(codes, "files" if codes.total() == len(files) else "answers"), "bold"))
     except BrokenPipeError:
         drop_output()  # the verdict is the exit code, whoever reads the rest
     context.exit(min((code for code in codes if code), default=ExitCode.FINE))
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is reported with a line of its own.
+
+    Attributes:
+        label: The file, with a number where it holds several answers.
+        found: The recording, or why it cannot be read.
+    """
+
+    label: str
+    found: Recording | RecordingError
+
+
+def _entries(files: Iterable[str]) -> Iterator[_Entry]:
+    for file in files:
+        try:
+            opened = open_recordings(file)
+        except RecordingError as error:
+            yield _Entry(file, error)
+            continue
+        notice(opened, opened.recordings)
+        for recording in opened.recordings:
+            yield _Entry(recording.label, recording)
+
+
+def _judged(entry: _Entry, protocol: str | None, tools: tuple[str, ...]) -> Judgement:
+    if isinstance(entry.found, RecordingError):
+        raise entry.found
+    return judge(entry.found, protocol, tools or None)
+
+
 def _report(
-    file: str, protocol: str | None, tools: tuple[str, ...], detail: _Detail | None, *, is_alone: bool
+    entry: _Entry, protocol: str | None, tools: tuple[str, ...], detail: _Detail | None, *, is_alone: bool
 ) -> ExitCode:
-    """Judges a file and prints what is wanted; as JSON where no detail is given.
+    """Judges a recording and prints what is wanted; as JSON where no detail is given.
 
     Raises:
-        UnreadableRecordingError: The only file cannot be read.
+        UnreadableRecordingError: The only recording cannot be read.
     """
+    file = entry.label
     try:
-        judgement = judge(read_file(file), file, protocol, tools or None)
+        judgement = _judged(entry, protocol, tools)
     except RecordingError as error:
         if is_alone:
             raise UnreadableRecordingError(printable(str(error))) from error
@@ -158,9 +199,9 @@ _COUNTED: Final = {
 }
 
 
-def _summary(codes: Counter[ExitCode]) -> str:
+def _summary(codes: Counter[ExitCode], noun: str) -> str:
     counted = ", ".join(f"{codes[code]} {word}" for code, word in _COUNTED.items() if codes[code])
-    return f"{codes.total()} files: {counted}."
+    return f"{codes.total()} {noun}: {counted}."
 
 
 def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.contract import RULES, CheckMode, ContractChecker, Evidence, Level, Rule, Violation
 from partstream.outputs import Finish, StreamOptions, Unmapped
-from partstream.protocols.recording import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from partstream.cli.opened_recordings import Recording
 
 __all__ = ["Judgement", "Verdict", "judge"]
 
@@ -85,25 +86,26 @@ class Judgement:
         return not self.parts and self.finish.error is not None
 
 
-def judge(data: bytes, path: str, protocol: str | None, tools: Iterable[str] | None) -> Judgement:
+def judge(recording: Recording, protocol: str | None, tools: Iterable[str] | None) -> Judgement:
     """Judges a recording.
 
     Args:
-        data: The whole recording.
-        path: Where it came from.
-        protocol: The name of its protocol, or None to tell it from its events.
-        tools: The names of the request's tools, or None where they are not known.
+        recording: The recording.
+        protocol: The name of its protocol, or None to tell it from the recording.
+        tools: The names of the request's tools, or None for those that the recording holds, if any.
 
     Raises:
         RecordingError: It cannot be read, or is of no known protocol.
     """
     options = StreamOptions()
     details = _Details()
+    if tools is None:
+        tools = recording.tools(protocol)
     checker = ContractChecker(tools, CheckMode.LENIENT, details.add, namespace=options.call_id_prefix)
     parts: Counter[str] = Counter()
     unmapped: Counter[str] = Counter()
     finish: Finish | None = None
-    for output in read_recording(data, path, protocol, options, _CHUNK_SIZE):
+    for output in recording.outputs(protocol, options, _CHUNK_SIZE):
         if isinstance(output, Finish):
             finish = output
             _end(checker, output)

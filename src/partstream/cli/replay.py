@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
+import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option, read_file
+from partstream.cli.opened_recordings import PACE, notice, open_recordings
+from partstream.cli.recordings import UnreadableRecordingError, exit_code_of, protocol_option
 from partstream.cli.rendering import StreamRenderer, printable
 from partstream.errors import (
     EventTooLargeError,
@@ -24,11 +26,12 @@ from partstream.errors import (
 )
 from partstream.json_codec import dumps
 from partstream.outputs import CitationMode, Finish, StreamOptions, ThinkingMode, Unmapped
-from partstream.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, row_of_class
-from partstream.protocols.recording import RecordingError, read_recording
+from partstream.part_json import part_json
+from partstream.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.protocols.recording import RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from partstream.outputs import StreamOutput
     from partstream.usage import Usage
@@ -46,7 +49,15 @@ _MERGED: Final = 65536
     "--chunk-size",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Feed the bytes in pieces of N. Default: all at once.",
+    help="Feed the bytes in pieces of N. Default: all at once, or as they came.",
+)
+@click.option(
+    "--pace",
+    type=PACE,
+    default="0",
+    metavar="real|0|N",
+    help="How fast to print: as fast as the answer came, at once, or N times as fast.",
+    show_default=True,
 )
 @click.option("--call-id-prefix", default="gw-", show_default=True, help="Text to put before every call id.")
 @click.option(
@@ -69,6 +80,7 @@ def command(
     file: str,
     protocol: str | None,
     chunk_size: int | None,
+    pace: float,
     call_id_prefix: str,
     thinking: str,
     citations: str,
@@ -77,25 +89,41 @@ def command(
 ) -> None:
     """Turn the recorded stream FILE into parts.
 
-    FILE holds one event per line (.jsonl), the bytes of an event stream (.sse), or any other form of a known protocol;
-    use - to read standard input.
+    FILE holds recorded exchanges (.partstream.zip), one event per line (.jsonl), the bytes of an event stream (.sse),
+    or any other form of a known protocol; use - to read standard input. Of several exchanges the last answer is turned
+    into parts: FILE#2 chooses the second exchange.
 
     The exit code is 0 for a completed or incomplete response, 3 for a failed one, 4 for one without an end, and 2 if
     the file cannot be read or nothing in it is understood. docs/command-line.md describes the JSON.
     """
     options = StreamOptions(ThinkingMode(thinking), CitationMode(citations), call_id_prefix)
     try:
-        outputs = read_recording(read_file(file), file, protocol, options, chunk_size)
-        show = _print_summary if summary else _print_json if as_json else _print_text
+        opened = open_recordings(file)
+        recording = opened.last
+        notice(opened, [recording])
+        if pace:
+            outputs = _paced(recording.timed(protocol, options, chunk_size), pace)
+        else:
+            outputs = recording.outputs(protocol, options, chunk_size)
+        show = _print_summary if summary else _print_json if as_json else partial(_print_text, is_paced=bool(pace))
         finish = show(outputs)
     except RecordingError as error:
         raise UnreadableRecordingError(printable(str(error))) from error
     sys.exit(exit_code_of(finish))
 
 
-def _print_text(outputs: Iterable[StreamOutput]) -> Finish:
+def _paced(timed: Iterable[tuple[int | None, list[StreamOutput]]], factor: float) -> Iterator[StreamOutput]:
+    """The outputs, each when its time has come: so many times as fast as they were recorded."""
+    start = time.monotonic()
+    for at, outputs in timed:
+        if at is not None:
+            time.sleep(max(0.0, start + at / 1e9 / factor - time.monotonic()))
+        yield from outputs
+
+
+def _print_text(outputs: Iterable[StreamOutput], *, is_paced: bool) -> Finish:
     renderer = StreamRenderer()
-    for output in _merged(outputs):
+    for output in outputs if is_paced else _merged(outputs):
         renderer.show(output)
     return renderer.finish
 
@@ -128,7 +156,7 @@ def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
         elif isinstance(output, Finish):
             finish = output
         else:
-            _print_line(row_of_class(_ROWS, output)(output))
+            _print_line(part_json(output))
     if finish is None:
         raise AssertionError("every stream ends with a Finish")
     _print_line(_end(finish, unmapped))
@@ -149,7 +177,7 @@ def _print_summary(outputs: Iterable[StreamOutput]) -> Finish:
             case ThinkingPart(value=value):
                 thoughts.append(value)
             case ToolCallPart():
-                calls.append({name: value for name, value in _tool_call(output).items() if name != "type"})
+                calls.append({name: value for name, value in part_json(output).items() if name != "type"})
             case Unmapped(type=kind):
                 unmapped[kind] += 1
             case Finish():
@@ -164,30 +192,6 @@ def _print_summary(outputs: Iterable[StreamOutput]) -> Finish:
 def _print_line(row: dict[str, Any]) -> None:
     sys.stdout.buffer.write(dumps(row) + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _text(part: TextPart) -> dict[str, Any]:
-    return {"type": "text", "value": part.value}
-
-
-def _thinking(part: ThinkingPart) -> dict[str, Any]:
-    return {"type": "thinking", "value": part.value, "id": part.id, "metadata": part.metadata}
-
-
-def _tool_call(part: ToolCallPart) -> dict[str, Any]:
-    return {"type": "tool_call", "call_id": part.call_id, "name": part.name, "input": part.input}
-
-
-def _data(part: DataPart) -> dict[str, Any]:
-    return {"type": "data", "mime_type": part.mime_type, "data": b64encode(part.data).decode()}
-
-
-_ROWS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
-    TextPart: _text,
-    ThinkingPart: _thinking,
-    ToolCallPart: _tool_call,
-    DataPart: _data,
-}
 
 
 def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:

@@ -1,0 +1,201 @@
+"""Opens recordings in every form for the commands that read them: a stream alone, or the exchanges of a bundle."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from partstream.bundles.asked import tools_asked
+from partstream.bundles.content import content_of
+from partstream.bundles.errors import BundleError
+from partstream.bundles.forms import form_of, read_any
+from partstream.cli.recordings import read_file
+from partstream.protocols.recording import RecordingError, read_recording
+from partstream.upstreams.recorded import recorded_outputs, timed_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from partstream.bundles.exchange import Bundle, RecordedExchange
+    from partstream.outputs import StreamOptions, StreamOutput
+
+__all__ = ["PACE", "OpenedRecordings", "Recording", "notice", "open_recordings"]
+
+_CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
+_ASKED_WITH: Final = "POST"
+"""The method of requests to models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One answer that was recorded.
+
+    Attributes:
+        label: What it is called in messages: the file, with its number where the file holds several.
+        data: The bytes of a stream that stands alone; empty where there is an exchange.
+        exchange: The exchange, or None.
+    """
+
+    label: str
+    data: bytes
+    exchange: RecordedExchange | None = None
+
+    def outputs(
+        self, protocol: str | None, options: StreamOptions, chunk_size: int | None = None
+    ) -> Iterator[StreamOutput]:
+        """Its outputs, a Finish the last of them.
+
+        Args:
+            protocol: The protocol's name, or None to tell it from the recording.
+            options: How the adapter renders what it reads.
+            chunk_size: How many bytes to feed at a time; None for the reads as they came.
+
+        Raises:
+            RecordingError: Nothing in it can be read as an event of the protocol.
+        """
+        if self.exchange is None:
+            return read_recording(self.data, self.label, protocol, options, chunk_size)
+        return recorded_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    def timed(
+        self, protocol: str | None, options: StreamOptions, chunk_size: int | None
+    ) -> Iterator[tuple[int | None, list[StreamOutput]]]:
+        """The same, each with the nanoseconds from the beginning of its exchange.
+
+        Raises:
+            RecordingError: The recording has no clock, or nothing in it can be read as an event of the protocol.
+        """
+        if self.exchange is None or not self.exchange.has_clock:
+            raise RecordingError(
+                self.label, "it says no times, so that it has no pace; expected a recording with times"
+            )
+        return timed_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    def tools(self, protocol: str | None) -> tuple[str, ...] | None:
+        """The names of the tools that its request offers; None where they are not known."""
+        if self.exchange is None or self.exchange.request is None:
+            return None
+        row = content_of(self.exchange, self.label, protocol).protocol
+        return None if row is None else tools_asked(self.exchange.request, row)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRecordings:
+    """The answers that a file holds.
+
+    Attributes:
+        file: The file.
+        recordings: Its answers, in order, at least one.
+        left_out: What the file holds beside them, a phrase each, such as `#1 GET /v1/models`.
+        is_chosen: Whether the person has chosen one by its number.
+    """
+
+    file: str
+    recordings: tuple[Recording, ...]
+    left_out: tuple[str, ...] = ()
+    is_chosen: bool = False
+
+    @property
+    def last(self) -> Recording:
+        """The last answer: attempts that failed stand before it."""
+        return self.recordings[-1]
+
+
+def open_recordings(file: str) -> OpenedRecordings:
+    """Opens a file, standard input for `-`, or with `FILE#2` one exchange of a file.
+
+    Raises:
+        RecordingError: It cannot be read, or has no exchange of that number.
+    """
+    path, number = _chosen(file)
+    data = read_file(path)
+    if form_of(data) is None:
+        if number is not None:
+            raise RecordingError(path, f"it is one stream, and has no exchange {number}; expected its name without #")
+        return OpenedRecordings(file, (Recording(path, data),))
+    try:
+        bundle = read_any(data, path)
+    except BundleError as error:
+        raise RecordingError(path, str(error)) from error
+    return _opened(path, bundle) if number is None else _one(path, bundle, number)
+
+
+def _chosen(file: str) -> tuple[str, int | None]:
+    """The file and the number behind it; a file that is called so counts first."""
+    match = _CHOSEN.fullmatch(file)
+    if match is None or Path(file).exists():
+        return file, None
+    return match[1], int(match[2])
+
+
+def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:
+    for exchange in bundle.exchanges:
+        if exchange.number == number:
+            return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", exchange),), is_chosen=True)
+    known = ", ".join(str(exchange.number) for exchange in bundle.exchanges) or "none"
+    raise RecordingError(path, f"it has no exchange {number}; it has {known}")
+
+
+def _opened(path: str, bundle: Bundle) -> OpenedRecordings:
+    if not bundle.exchanges:
+        raise RecordingError(path, "it holds no exchange with a server; expected one at least")
+    answers = [exchange for exchange in bundle.exchanges if _is_an_answer(exchange)] or list(bundle.exchanges)
+    others = [exchange for exchange in bundle.exchanges if exchange not in answers]
+    is_alone = len(bundle.exchanges) == 1
+    recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
+    return OpenedRecordings(path, recordings, tuple(map(_shown, others)))
+
+
+def _is_an_answer(exchange: RecordedExchange) -> bool:
+    """Whether an exchange is one with a model: a client also asks a server which models it has."""
+    if exchange.protocol is not None or exchange.request is None:
+        return True
+    if exchange.request.method != _ASKED_WITH:
+        return False
+    try:
+        return content_of(exchange, "").protocol is not None
+    except RecordingError:
+        return False
+
+
+def _shown(exchange: RecordedExchange) -> str:
+    request = exchange.request
+    return f"#{exchange.number}" if request is None else f"#{exchange.number} {request.method} {request.path}"
+
+
+class _Pace(click.ParamType[float]):
+    """How fast a recording is played: `real`, or how many times as fast; 0 is at once."""
+
+    name = "pace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The factor."""
+        if isinstance(value, float):
+            return value
+        try:
+            factor = 1.0 if value == "real" else float(value)
+        except ValueError:
+            factor = -1.0
+        if not 0 <= factor <= _FASTEST:
+            self.fail(f"got {value!r}, expected real, 0 for at once, or how many times as fast, such as 10", param, ctx)
+        return factor
+
+
+_FASTEST: Final = 1_000_000
+PACE: Final = _Pace()
+
+
+def notice(opened: OpenedRecordings, recordings: Sequence[Recording]) -> None:
+    """Says on standard error what of a file is not used, if anything is."""
+    if opened.left_out:
+        click.echo(f"{opened.file}: left out, no answers of a model: {', '.join(opened.left_out)}", err=True)
+    rest = [one for one in opened.recordings if one not in recordings]
+    if rest:
+        used = ", ".join(one.label for one in recordings)
+        others = ", ".join(one.label for one in rest)
+        click.echo(f"{opened.file} holds {len(opened.recordings)} answers: this is {used}; also {others}", err=True)
