@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from partstream.bundles.exchange import HowEnded
+from partstream.contract import Level
 from partstream.errors import UpstreamError
 from partstream.inspector.blame import Facts, blame
 from partstream.inspector.collapsing import collapsed
@@ -48,7 +49,9 @@ __all__ = ["view_of_answer", "view_of_exchange"]
 
 _LOCAL: Final = ("localhost", "127.", "[::1]")
 """What the name of this machine begins with."""
+_UNKNOWN: Final = "unknown"
 _CANCELLED: Final = "cancelled"
+_WHOLE: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value})
 
 
 def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> AnswerView:
@@ -120,6 +123,7 @@ class _Subject:
             "outcome": self._outcome(),
             "ending": None if exchange is None else exchange.end.how.value,
             "error": error_shown(self._error()),
+            "wrong": self._wrong(judged),
             "blame": self._blame(judged, lost),
             "finishReason": finish_reason_shown(read.finish),
             "usage": usage_shown(read.finish, self.parts),
@@ -210,6 +214,26 @@ class _Subject:
         ended = (event.number for event in self.read.events if any(isinstance(one, Finish) for one in event.outputs))
         return next(ended, len(self.read.events) or None)
 
+    def _known_ending(self) -> str | None:
+        """How the bytes ended. A stream without a clock was recorded by somebody who may have lost the rest."""
+        if self.exchange is None:
+            return None
+        how = self.exchange.end.how
+        return _UNKNOWN if how is HowEnded.WHOLE and not self._has_clock else how.value
+
+    def _wrong(self, judged: Judged) -> int | None:
+        """The event at which the answer went wrong: that of a broken MUST, of an error, or the last whole one."""
+        broken = (one["event"] for one in judged.violations if one["level"] == Level.MUST.value)
+        first = next((event for event in broken if event is not None), None)
+        failed = (event for event, kind in zip(self.read.events, self.kinds, strict=True) if kind == "error")
+        error = next((event.number for event in failed if event.name != END_OF_BYTES), None)
+        if first is not None or error is not None:
+            return min(number for number in (first, error) if number is not None)
+        return None if self._outcome() in _WHOLE else self._last_whole_event()
+
+    def _last_whole_event(self) -> int | None:
+        return next((event.number for event in reversed(self.read.events) if event.data), None)
+
     def _blame(self, judged: Judged, lost: str | None) -> BlameView:
         error = self._error()
         is_found = isinstance(error, BaseException)
@@ -224,7 +248,7 @@ class _Subject:
         return blame(
             Facts(
                 self._outcome(),
-                None if self.exchange is None else self.exchange.end.how.value,
+                self._known_ending(),
                 None if shown is None else shown["type"],
                 "" if shown is None else shown["message"],
                 fields.get("phase"),
@@ -233,7 +257,7 @@ class _Subject:
                 [rule for rule in broken if rule in of_bytes],
                 [rule for rule in broken if rule not in of_bytes],
                 lost,
-                next((event.number for event in reversed(self.read.events) if event.data), None),
+                self._last_whole_event(),
                 isinstance(error, UpstreamError) if is_found else bool(shown and shown["type"].startswith("Upstream")),
                 None if self.read.protocol is None else self.read.protocol.shown_title,
             )

@@ -42,6 +42,7 @@ def collapsed(view: AnswerView, most: int = MOST_EVENTS) -> AnswerView:
     events = [_merged(number, group, part_of) for number, group in enumerate(groups, 1)]
     return {
         **view,
+        "wrong": None if view["wrong"] is None else event_of[view["wrong"]],
         "events": events,
         "parts": parts,
         "runs": [{**run, "from": part_of[run["from"]], "to": part_of[run["to"]]} for run in view["runs"]],

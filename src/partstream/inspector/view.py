@@ -26,11 +26,13 @@ class ViewedFile:
         name: The name of its file, or what else people call it.
         form: The name of its form, such as `bundle` or `sse`.
         bundle: What it holds.
+        path: How a command names it; empty for what is no file.
     """
 
     name: str
     form: str
     bundle: Bundle
+    path: str = ""
 
 
 def view_of(files: Sequence[ViewedFile], *, is_live: bool = False) -> View:
@@ -144,7 +146,7 @@ def _versions(files: Sequence[ViewedFile]) -> dict[str, str]:
 
 def _commands(files: Sequence[ViewedFile]) -> Iterator[CommandView]:
     """What a person may want to run on the same files."""
-    names = " ".join(_quoted(file.name) for file in files)
+    names = " ".join(_quoted(file.path or file.name) for file in files)
     if not names:
         return
     yield {"label": "Judge it by the contract", "text": f"partstream check {names}"}

@@ -240,7 +240,10 @@ class ResultView(TypedDict):
 
 
 class AnswerView(TypedDict):
-    """One exchange with a server, or one answer of a host of which no bytes are known."""
+    """One exchange with a server, or one answer of a host of which no bytes are known.
+
+    `wrong` is the number of the event at which it went wrong; None where it did not, or where no event shows it.
+    """
 
     id: str
     title: str
@@ -255,6 +258,7 @@ class AnswerView(TypedDict):
     outcome: str
     ending: str | None
     error: ErrorView | None
+    wrong: int | None
     blame: BlameView
     finishReason: FinishReasonView | None
     usage: UsageView | None

@@ -1,0 +1,91 @@
+"""The page of `partstream inspect`: served on this machine, opened in the browser where there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import webbrowser
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from partstream.cli.exit_codes import ExitCode
+from partstream.cli.inspect_text import print_text
+from partstream.inspector.page import page_html
+from partstream.inspector.server import Ending, serve_view
+from partstream.inspector.view import view_of
+from partstream.pages.policy import Nonces
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from partstream.inspector.view import ViewedFile
+
+__all__ = ["can_open_browser", "show_page"]
+
+_SAYS: Final = {
+    Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
+    Ending.STOPPED: "The page was closed.",
+}
+
+
+class FilesSource:
+    """Files as the source of a page: they do not change.
+
+    Args:
+        files: The files.
+    """
+
+    def __init__(self, files: Sequence[ViewedFile]) -> None:
+        self._files = files
+
+    async def views(self) -> AsyncIterator[Mapping[str, Any]]:
+        """The view of the files, once."""
+        yield view_of(self._files)
+
+    def bytes_of(self, _answer: str) -> bytes | None:
+        """None: all bytes are in the view."""
+        return None
+
+
+def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
+    """Shows the page of files until Ctrl-C; prints a summary where no browser can be opened.
+
+    Args:
+        files: The files.
+        opens_browser: Whether to open a browser; otherwise only the address is printed.
+    """
+    if opens_browser and not can_open_browser():
+        code = print_text(files)
+        click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
+        return code
+
+    def on_ready(url: str) -> None:
+        click.echo(f"The page is at {url} until Ctrl-C.")
+        sys.stdout.flush()
+        if opens_browser:
+            webbrowser.open(url)
+
+    ending = asyncio.run(serve_view(FilesSource(files), _page, on_ready))
+    click.echo(_SAYS[ending])
+    return ExitCode.FINE
+
+
+def _page(nonce: str) -> str:
+    return page_html(None, Nonces(nonce, connect="'self'"))
+
+
+def can_open_browser() -> bool:
+    """Whether a browser can be opened that a person sees: not on a machine that is only reached by ssh."""
+    is_remote = "SSH_CONNECTION" in os.environ and not any(os.environ.get(name) for name in _SCREENS)
+    if is_remote and "BROWSER" not in os.environ:
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+_SCREENS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI")

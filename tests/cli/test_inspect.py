@@ -1,0 +1,156 @@
+"""`partstream inspect`: what it prints, and what its exit codes say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from inspector import sample_streams as streams
+from inspector.sample_streams import answer, bundle, exchange, paced
+from partstream.bundles.exchange import Bundle, HowEnded, RecordedError
+from partstream.bundles.writing import write_bundle
+from partstream.cli import main
+from partstream.parts import TextPart, ToolCallPart
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LOST = RecordedError("UpstreamConnectionError", "the connection broke")
+
+
+def _run(*arguments: object, data: bytes = b"") -> Result:
+    return CliRunner().invoke(main, ["inspect", *map(str, arguments)], input=data)
+
+
+def _written(folder: Path, made: Bundle, name: str = "answer") -> Path:
+    file = folder / f"{name}.partstream.zip"
+    file.write_bytes(write_bundle(made))
+    return file
+
+
+def _broken() -> Bundle:
+    """The bytes hold one call; the host got it twice."""
+    got = ToolCallPart("call_1", "read_file", {"path": "/a"})
+    events = [streams.created(), streams.text("I look."), *streams.call("call_1", "read_file", '{"path":"/a"}')]
+    parts = [(320.0, TextPart("I look.")), (400.0, got), (410.0, got)]
+    return bundle(exchange(paced([*events, streams.completed()])), answers=[answer(parts)])
+
+
+WHOLE = bundle(exchange(paced(streams.usual()), end=2100))
+CUT = bundle(exchange(paced(streams.usual()[:20]), end=950, how=HowEnded.CUT, error=_LOST))
+FAILED = bundle(
+    exchange(
+        [(80.0, b'{"error":{"message":"The server is overloaded.","type":"overloaded"}}')],
+        status=503,
+        content_type="application/json",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "said"),
+    [
+        (WHOLE, 0, "Nobody's fault: The answer is whole."),
+        (_broken(), 1, "The provider's fault: The bytes of the server keep the contract; what the host got breaks"),
+        (FAILED, 3, "The server's fault: The server failed before its answer (HTTP 503)"),
+        (CUT, 4, "The network's fault: The connection broke behind event 20"),
+    ],
+    ids=["whole", "broken", "failed", "cut"],
+)
+def test_the_text_says_whose_fault_it_is_and_the_exit_code_what_happened(
+    made: Bundle, code: int, said: str, tmp_path: Path
+):
+    result = _run(_written(tmp_path, made), "--text")
+    assert said in result.output
+    assert result.exit_code == code
+
+
+def test_the_text_names_the_event_that_broke_with_its_place_and_its_bytes(tmp_path: Path):
+    lines = _run(_written(tmp_path, _broken()), "--text").output.splitlines()
+    start = next(index for index, line in enumerate(lines) if "Went wrong at event 6, +400 ms, bytes " in line)
+    assert lines[start + 1].strip() == "event: response.function_call_arguments.done"
+    assert "part 2 of event 6 breaks tool-call.unique-call-id (MUST, section 3.2)" in lines[start + 3]
+    assert any("Often: a final snapshot is handed out after the deltas" in line for line in lines)
+
+
+def test_an_old_recording_without_a_clock_says_why_it_has_no_numbers():
+    result = _run("--text", "-", data=b"".join(streams.usual()))
+    assert result.exit_code == 0
+    assert "All numbers: - (no clock in the recording)" in result.output
+
+
+def test_json_is_the_whole_view(tmp_path: Path):
+    result = _run(_written(tmp_path, WHOLE), "--json")
+    view: dict[str, Any] = json.loads(result.output)
+    assert view["source"] == {"name": "answer.partstream.zip", "form": "bundle", "hasClock": True, "live": False}
+    assert len(view["answers"][0]["events"]) == len(streams.usual())
+
+
+def test_a_protocol_can_be_named_for_a_stream_that_does_not_tell_it(tmp_path: Path):
+    file = tmp_path / "odd.sse"
+    file.write_bytes(b'data: {"response":"x","done":false}\n\n')
+    assert _run(file, "--text").exit_code == 3
+    named = json.loads(_run(file, "--json", "--protocol", "openresponses").output)
+    assert named["answers"][0]["protocol"]["name"] == "openresponses"
+
+
+def test_everything_that_is_in_it_is_printed_once_with_joined_texts(tmp_path: Path):
+    result = _run(_written(tmp_path, WHOLE), "--what-is-in-it")
+    assert "request.input: Say something." in result.output
+    assert "thinking: First I look at the file." in result.output
+    assert result.output.count("First I look at the file.") == 1
+    assert "text: " + "".join(streams.WORDS)[:30] in result.output
+
+
+def test_a_comparison_fails_for_what_is_worse_and_for_nothing_else(tmp_path: Path):
+    one = _written(tmp_path, WHOLE, "one")
+    slow = _written(tmp_path, bundle(exchange(paced(streams.usual(), first=900), end=2700)), "slow")
+    same = _run("--compare", one, one)
+    assert (same.exit_code, "Nothing is worse." in same.output) == (0, True)
+    slower = _run("--compare", "--json", one, slow)
+    assert slower.exit_code == 1
+    told = json.loads(slower.output)
+    assert [worse["kind"] for worse in told["regressions"]] == ["slower"]
+    assert told["comparison"]["same"] is True
+    assert _run("--compare", "--slower-than", 3, one, slow).exit_code == 0
+    assert _run("--compare", slow, one).exit_code == 0
+    lost = _run("--compare", "--json", one, _written(tmp_path, CUT, "cut"))
+    assert {worse["kind"] for worse in json.loads(lost.output)["regressions"]} == {"outcome", "types"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name a recording, or - for standard input"),
+        (("--text", "--json", "x"), "--text and --json contradict each other"),
+        (("missing.sse",), "No such file or directory"),
+        (("--compare", "-"), "--compare: got 1 answers, expected two"),
+    ],
+    ids=["nothing", "both", "missing", "one answer"],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_shown(arguments: tuple[str, ...], said: str):
+    result = _run(*arguments, data=b"".join(streams.usual()))
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_where_no_browser_can_be_opened_the_summary_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "VSCODE_IPC_HOOK_CLI", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 1 192.0.2.2 22")
+    result = _run(_written(tmp_path, _broken()))
+    assert result.exit_code == 1
+    assert "The provider's fault" in result.output
+    assert "--no-browser serves the page" in result.output
+
+
+def test_what_a_model_says_acts_on_no_terminal(tmp_path: Path):
+    events = [streams.created(), streams.text(streams.HOSTILE), streams.completed()]
+    file = _written(tmp_path, bundle(exchange(paced(events))))
+    for option in ("--text", "--what-is-in-it"):
+        output = _run(file, option).output
+        assert "\x1b" not in output
+        assert "\u202e" not in output
