@@ -26,6 +26,7 @@ SCRIPTS: Final = (
     "head.js",
     "bytes.js",
     "filters.js",
+    "lanes.js",
     "timeline.js",
     "list.js",
     "json.js",
@@ -36,6 +37,9 @@ SCRIPTS: Final = (
     "live.js",
 )
 """The parts of the script, in the order in which they run. The first makes what the others share."""
+
+STYLES: Final = ("page.css", "timeline.css")
+"""The parts of the page's style, behind the colours of every page."""
 
 _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
 """The bytes of a view above which the page holds it packed (facts on the inspector, section 5)."""
@@ -49,7 +53,10 @@ def page_html(view: Mapping[str, Any] | None, policy: Policy) -> str:
         policy: How the page names what it allows.
     """
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
-    styles = [resource("partstream.pages", "theme.css"), resource("partstream.inspector.page", "page.css")]
+    styles = [
+        resource("partstream.pages", "theme.css"),
+        *(resource("partstream.inspector.page", name) for name in STYLES),
+    ]
     body = "" if view is None else skeleton_html(view) + _data(view)
     return document(title, body, policy, styles=styles, scripts=[page_script()])
 
