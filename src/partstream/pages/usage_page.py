@@ -212,7 +212,7 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> I
     columns = [number for number in range(len(names)) if any(row[number] for row in rows)]
     kinds = ["" if names[number] in _TEXT_COLUMNS else ' class="number"' for number in columns]
     head = "".join(f'<th scope="col"{kind}>{names[number]}</th>' for number, kind in zip(columns, kinds, strict=True))
-    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{text(title)}, table"><table>'
+    yield f'<div class="scroll" tabindex="0" role="group" aria-label="{text(title)}, table"><table>'
     yield f'<caption class="unseen">{text(title)}</caption><thead><tr>{head}</tr></thead><tbody>'
     for row in rows:
         first, *others = [(row[number], kind) for number, kind in zip(columns, kinds, strict=True)]
@@ -228,5 +228,5 @@ def _figure(caption: str, plot: str, pieces: Sequence[Piece]) -> str:
         for piece in pieces
     )
     legend = f'<ul class="legend">{keys}</ul>' if keys else ""
-    scroll = f'<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}, plot">{plot}</div>'
+    scroll = f'<div class="scroll" tabindex="0" role="group" aria-label="{text(caption)}, plot">{plot}</div>'
     return f"<figure><figcaption>{text(caption)}</figcaption>{scroll}{legend}</figure>"

@@ -1,0 +1,139 @@
+"""The page of token usage in Chromium: as a file, and as VS Code shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from inspector.browser import open_file
+from pages.usage_views import NOW, answer, row, view
+from partstream.pages.policy import Hashes, Nonces
+from partstream.pages.usage_page import usage_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import BrowserContext, Page
+
+    from partstream.tokens.usage_records import AnswerUsage, UsageView
+
+CONVERSATION = [
+    answer(inputTokens=10_000 * number, endedAt=NOW.timestamp() - 100 + number, model="<b>Claude</b>")
+    for number in (1, 2, 3)
+]
+LEDGER = tuple(row(day, conversation=f"{day // 2}") for day in range(1, 30))
+WEBVIEW = "window.states = []; window.acquireVsCodeApi = () => ({ setState: (state) => states.push(state) });"
+
+
+def _view(*more: AnswerUsage) -> UsageView:
+    return view(*CONVERSATION, *more, rows=LEDGER)
+
+
+def _webview_page(shown: UsageView) -> str:
+    return usage_html(shown, NOW, Nonces("0123456789abcdef"), follows=True)
+
+
+def _violations(page: Page) -> list[str]:
+    return [f"{one['id']}: {node['html']}" for one in Axe().run(page).response["violations"] for node in one["nodes"]]
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_page_is_accessible_in_light_and_dark(color_scheme: str, browser_page: Page, tmp_path: Path):
+    browser_page.emulate_media(color_scheme=color_scheme)
+    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+    browser_page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert _violations(browser_page) == []
+
+
+def test_a_narrow_page_scrolls_in_its_plots_and_tables_alone(browser_page: Page, tmp_path: Path):
+    browser_page.set_viewport_size({"width": 320, "height": 640})
+    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+    assert browser_page.evaluate("document.documentElement.scrollWidth") == 320
+    plot = browser_page.get_by_role("group", name="Tokens a day, plot")
+    assert plot.evaluate("(region) => region.scrollWidth > region.clientWidth")
+
+
+def test_everything_can_be_reached_with_the_keyboard(browser_page: Page, tmp_path: Path):
+    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+    reached = []
+    for _ in range(12):
+        browser_page.keyboard.press("Tab")
+        reached.append(browser_page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.textContent"))
+    assert reached[:7] == [
+        *("Days", "Conversations", "Answers", "Tokens a day, plot", "Cost a day, in US dollars, plot"),
+        *("Days, table", "Conversations, table"),
+    ]
+    summary = browser_page.locator("summary").first
+    summary.focus()
+    browser_page.keyboard.press("Enter")
+    assert summary.locator("..").evaluate("(details) => details.open") is False
+
+
+def test_a_reader_without_a_screen_hears_what_plots_and_tables_show(browser_page: Page, tmp_path: Path):
+    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+    assert browser_page.get_by_role("img", name="Tokens a day, by kind").count() == 1
+    assert (
+        browser_page.get_by_role("img", name="Input of each answer of the conversation with <b>Claude</b>").count() == 1
+    )
+    assert browser_page.get_by_role("table", name="Days", exact=True).count() == 1
+    assert browser_page.get_by_role("rowheader", name="2026-02-10", exact=True).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("theme", "background"),
+    [("vscode-dark", "rgb(31, 31, 31)"), ("vscode-light", "rgb(255, 255, 255)")],
+)
+def test_a_webview_has_the_theme_of_vscode_whatever_the_system_prefers(
+    theme: str, background: str, browser_page: Page, tmp_path: Path
+):
+    browser_page.emulate_media(color_scheme="light" if theme == "vscode-dark" else "dark")
+    open_file(browser_page, _webview_page(_view()), tmp_path)
+    browser_page.evaluate("(theme) => document.body.classList.add(theme)", theme)
+    shown = "() => getComputedStyle(document.body).backgroundColor"
+    assert browser_page.evaluate(shown) == background
+    assert _violations(browser_page) == []
+    browser_page.evaluate("document.documentElement.style.setProperty('--vscode-editor-background', '#102030')")
+    assert browser_page.evaluate(shown) == "rgb(16, 32, 48)"
+
+
+def test_high_contrast_tells_the_pieces_of_a_bar_apart_by_their_pattern(browser_page: Page, tmp_path: Path):
+    browser_page.emulate_media(forced_colors="active")
+    open_file(browser_page, usage_html(_view(), NOW, Hashes()), tmp_path)
+    fills = browser_page.evaluate(
+        "() => ['new', 'cached', 'output'].map((name) => getComputedStyle(document.querySelector(`rect.${name}`)).fill)"
+    )
+    assert len(set(fills)) == 3
+
+
+def test_a_newer_page_takes_the_place_of_what_is_shown_and_the_person_stays_where_they_are(
+    browser_context: BrowserContext, tmp_path: Path
+):
+    browser_context.add_init_script(WEBVIEW)
+    page = browser_context.new_page()
+    open_file(page, _webview_page(_view()), tmp_path)
+    assert page.evaluate("states") == [{"page": "usage"}]
+    details = page.locator("details")
+    assert details.first.evaluate("(one) => one.open")
+    details.first.locator("summary").click()
+    page.locator("summary").nth(1).focus()
+    page.evaluate("document.querySelector('main').marked = true")
+    newer = answer(inputTokens=77_777, model="<img src=x onerror='states.push(1)'>", endedAt=NOW.timestamp())
+    page.evaluate("(html) => postMessage({ type: 'page', html }, '*')", _webview_page(_view(newer)))
+    page.get_by_role("cell", name="77,777").first.wait_for(state="attached")
+    assert page.get_by_role("status").inner_text() == "The page shows the answer that has just ended."
+    assert page.evaluate("document.querySelector('main').marked") is None
+    assert details.first.evaluate("(one) => one.open") is False
+    assert page.evaluate("[...document.querySelectorAll('summary')].indexOf(document.activeElement)") == 1
+    assert page.evaluate("states.length") == 1
+
+
+def test_another_message_changes_nothing(browser_page: Page, tmp_path: Path):
+    open_file(browser_page, _webview_page(_view()), tmp_path)
+    before = browser_page.content()
+    for message in ({"type": "other", "html": "<main>no</main>"}, {"type": "page"}, {"type": "page", "html": "<p>no"}):
+        browser_page.evaluate("(message) => postMessage(message, '*')", message)
+    # Messages are read in their order: this one is read behind those.
+    browser_page.evaluate("() => new Promise((done) => { addEventListener('message', done); postMessage(0, '*'); })")
+    assert browser_page.content() == before
