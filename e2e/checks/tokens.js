@@ -15,7 +15,7 @@ const short = (count) => (count < 1000 ? `${count}` : `${(count / 1000).toFixed(
 export const TOKEN_CHECKS = [
   {
     name: "tokens: the status bar says what the answer took, and opens the page behind it",
-    async run({ panel, upstream, screenshot }) {
+    async run({ panel, upstream, webviews, screenshot }) {
       upstream.mark();
       await panel.newChat();
       await panel.ask("scenario:thinking");
@@ -25,10 +25,14 @@ export const TOKEN_CHECKS = [
         describe: () => panel.tokenUsage(),
       });
       const shown = await panel.tokenUsage();
-      const page = await panel.openTokenUsage();
-      assert.ok(page.includes(usage.input_tokens.toLocaleString("en-US")), page);
+      await panel.openTokenUsage();
+      const page = await webviews.frame(/^Token usage$/);
+      const text = await page.locator("main").innerText();
+      assert.ok(text.includes(usage.input_tokens.toLocaleString("en-US")), text);
+      assert.deepEqual(await webviews.axe(page), []);
       await screenshot("token-usage");
       await panel.closeEditors();
+      assert.deepEqual(webviews.offences, []);
       return shown;
     },
   },

@@ -169,18 +169,9 @@ export class ChatPanel {
     return (await this.#page.locator(WAITING_ITEM).allInnerTexts()).join("");
   }
 
-  /** Clicks that item, and gives the text of the page behind it; VS Code shows it in a frame of its own. */
+  /** Clicks that item, which opens a page. */
   async openTokenUsage() {
     await this.#page.locator(`${USAGE_ITEM} a`).click();
-    await this.#page.locator(".tab", { hasText: "Token usage" }).first().waitFor();
-    let page;
-    const texts = () =>
-      Promise.all(this.#page.frames().map((frame) => frame.evaluate(() => document.body.innerText).catch(() => "")));
-    await until("the page with the tables", async () => {
-      page = (await texts()).find((text) => text.includes("Conversations") && text.includes("Days"));
-      return page !== undefined;
-    });
-    return page;
   }
 
   async closeEditors() {

@@ -10,6 +10,7 @@ import { ModelsEditor } from "./modelsEditor.js";
 import { Palette } from "./palette.js";
 import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
+import { Webviews } from "./webviews.js";
 import { Wizard } from "./wizard.js";
 
 export const E2E = fileURLToPath(new URL("..", import.meta.url));
@@ -55,6 +56,7 @@ export class Session {
     this.palette = new Palette(this.panel.page);
     this.wizard = new Wizard(this.panel.page, this.palette);
     this.models = new ModelsEditor(this.panel.page, this.palette);
+    this.webviews = new Webviews(this.panel.page, PYTHON);
   }
 
   screenshot = async (name) => {

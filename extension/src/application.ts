@@ -30,9 +30,8 @@ import { Spacing } from "./spacing";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
 import { Twins } from "./twins";
-import { UsageItem } from "./usageItem";
-import { usagePage } from "./usageText";
 import * as api from "./vscodeApi";
+import { createAnswers } from "./vscodeAnswers";
 import { showLoadProblems } from "./vscodeProblems";
 import * as status from "./vscodeStatus";
 import { createAddModels, manage } from "./vscodeWizard";
@@ -50,18 +49,19 @@ export class Application {
   readonly #notifier = new Notifier((message, remedy) => void api.notify(this.#redactor.redact(message), remedy));
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
-  readonly #statusItem = status.createStatusItem("partstream.showUsage");
-  readonly #usage = new UsageItem(
-    (view) => status.showStatus(this.#statusItem, view),
-    () => api.readSettings().usageInStatusBar,
-  );
   readonly #waitingStatus = status.createWaitingItem("partstream.showLog");
   readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
   readonly #loadProblems = showLoadProblems(
     (text) => this.#redactor.redact(text),
     (file) => this.#providerFileChanged(file),
   );
-  readonly #pages = new api.Pages();
+  readonly #answerParts = createAnswers({
+    ask: (method, parameters) => this.#backend.use((sidecar) => sidecar.request(method, parameters)),
+    redact: (text) => this.#redactor.redact(text),
+    notify: (sentence) => this.#notifier.tell(sentence),
+    log: this.#log.info,
+  });
+  readonly #answers = this.#answerParts.answers;
   readonly #addModels: AddModels;
   readonly #children = new Children();
   readonly #run = runIn(this.#children);
@@ -109,14 +109,13 @@ export class Application {
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
-      this.#statusItem,
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
-      this.#pages,
+      ...this.#answerParts.disposables,
       api.registerProvider(this.#provider(context.globalState)),
       api.onDidChangeEnvironment(
         () => {
-          this.#usage.refresh();
+          this.#answers.usage.refresh();
           this.#backend.reconsider();
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
@@ -130,7 +129,7 @@ export class Application {
     "partstream.manage": manage,
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
-    "partstream.showUsage": () => this.#showUsage(),
+    "partstream.showUsage": () => this.#answers.showPage("usage"),
     "partstream.copyDebugInformation": async () => api.copy(this.#redactor.redact(await this.#debugInformation())),
     "partstream.manageModels": api.manageModels,
     "partstream.editGroups": api.editGroups,
@@ -163,7 +162,7 @@ export class Application {
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
       addModels: () => setImmediate(() => void this.#addModels.run()),
       begin: (model) => this.#waiting.begin(model),
-      stopped: () => this.#usage.stopped(),
+      stopped: () => this.#answers.usage.stopped(),
       didChange: this.#didChange.event,
       log: this.#log.warning,
       clock: SYSTEM_CLOCK,
@@ -216,7 +215,7 @@ export class Application {
       modelsDidChange: (groupId: string | null) => this.#backend.models.invalidate(groupId),
       tokenCountsDidChange: ({ group, models }: TokenCountsDidChangeParams) =>
         this.#counts.forget(models.map((model) => modelKey(group, model))),
-      didAnswer: (usage: DidAnswerParams) => this.#usage.answered(usage),
+      didAnswer: (usage: DidAnswerParams) => this.#answers.answered(usage),
       providerDidLoad: (load: ProviderDidLoadParams) => this.#loadProblems.problems.told(load),
     };
     this.#loadProblems.problems.processStarted();
@@ -249,15 +248,6 @@ export class Application {
     // A notification cannot be taken back: the person learns that the problem is solved.
     if (this.#saidNotRunning) api.inform("Partstream's Python process is running now: the problem is solved.");
     this.#saidNotRunning = false;
-  }
-
-  async #showUsage(): Promise<void> {
-    try {
-      const usage = await this.#backend.use((sidecar) => sidecar.request("languageModels/usage", null));
-      await this.#pages.show("Token usage", usagePage(usage, new Date()));
-    } catch (error) {
-      this.#notifier.tell(sentenceOf(error));
-    }
   }
 
   #processFailed(error: SidecarError, wasRunning: boolean): void {

@@ -1,5 +1,5 @@
-/** Token usage as text: the line in the status bar, its tooltip, and the page with tables. Knows no VS Code. */
-import type { AnswerUsage, DidAnswerParams, UsageResult, UsageSums } from "./protocol.generated";
+/** Token usage as text: the line in the status bar and its tooltip. Knows no VS Code. */
+import type { AnswerUsage, DidAnswerParams, UsageSums } from "./protocol.generated";
 
 /** The shares of a model's input limit at which the item changes its colour. */
 export const WARNING_SHARE = 0.75;
@@ -41,68 +41,12 @@ export function statusTooltip({ answer, conversation, day }: DidAnswerParams): s
   return lines.join("\n\n");
 }
 
-/** The page that the command shows, as Markdown. */
-export function usagePage({ answers, conversations, days }: UsageResult, now: Date): string {
-  const today = now.toDateString();
-  const when = (seconds: number): string => {
-    const time = new Date(seconds * 1000);
-    return time.toDateString() === today ? time.toLocaleTimeString() : time.toLocaleString();
-  };
-  const summed = (name: string, sums: UsageSums): string[] => [name, String(sums.answers), ...sumCells(sums)];
-  return [
-    "# Token usage",
-    "Costs are those that the servers report, otherwise computed from known list prices. These numbers never leave this machine.",
-    "## Answers",
-    table(
-      ["ended", "model", "input", "of its limit", "cached", "output", "cost", "removed by the server"],
-      answers.map((answer) => [
-        when(answer.endedAt),
-        plain(answer.model),
-        about(answer) + exact(answer.inputTokens),
-        percent(answer.inputTokens / answer.maxInputTokens),
-        cachedShare(answer) ?? "",
-        about(answer) + exact(answer.outputTokens),
-        answer.cost === null ? "" : dollars(answer.cost),
-        answer.edits.map(plain).join("; "),
-      ]),
-    ),
-    "## Conversations",
-    table(
-      ["last answer", "model", "answers", "input", "cached", "output", "cost"],
-      conversations.map(({ endedAt, model, sums }) => [when(endedAt), ...summed(plain(model), sums)]),
-    ),
-    "## Days",
-    table(
-      ["day", "answers", "input", "cached", "output", "cost"],
-      days.map(({ day, sums }) => summed(day, sums)),
-    ),
-    "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price is unknown.",
-  ].join("\n\n");
-}
-
-/** A table without its empty columns; words are aligned left, numbers right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return "None yet.";
-  const columns = [...head.keys()].filter((column) => rows.some((row) => row[column] !== ""));
-  const line = (cells: readonly string[]): string => `| ${columns.map((column) => cells[column]).join(" | ")} |`;
-  const rule = head.map((name) => (WORDS.has(name) ? "---" : "---:"));
-  return [line(head), line(rule), ...rows.map(line)].join("\n");
-}
-
-const WORDS = new Set(["ended", "model", "last answer", "day", "removed by the server"]);
-
 function sumsInWords(sums: UsageSums): string {
   const cost = costOf(sums);
   const sign = sums.estimated > 0 ? "~" : "";
   const answers = sums.answers === 1 ? "1 answer" : `${sums.answers} answers`;
   const read = `${sign}${tokens(sums.inputTokens)} in (${percent(share(sums.cachedTokens, sums.inputTokens))} cached)`;
   return [answers, read, `${sign}${tokens(sums.outputTokens)} out`, ...(cost === "" ? [] : [cost])].join(", ");
-}
-
-function sumCells(sums: UsageSums): string[] {
-  const sign = sums.estimated > 0 ? "~" : "";
-  const cached = percent(share(sums.cachedTokens, sums.inputTokens));
-  return [sign + exact(sums.inputTokens), cached, sign + exact(sums.outputTokens), costOf(sums)];
 }
 
 /** The sum of the known costs, marked as a minimum if some answers have no price. */
@@ -129,11 +73,6 @@ export function tokens(count: number): string {
   return value.toFixed(1).replace(/\.0$/, "") + unit;
 }
 
-/** 12,345, whatever the language of the machine. */
-function exact(count: number): string {
-  return count.toLocaleString("en-US");
-}
-
 function percent(part: number): string {
   return `${Math.round(part * 100)}%`;
 }
@@ -144,7 +83,7 @@ export function dollars(amount: number): string {
   return amount < 0.00001 ? "< $0.00001" : `$${Number(amount.toPrecision(2)).toFixed(6).replace(/0+$/, "")}`;
 }
 
-/** Escapes a name from a server, so that nothing in it is markup or ends a cell. */
+/** Escapes a name from a server, so that nothing in it is markup. */
 function plain(name: string): string {
   return name.replace(/[\\`*_{}[\]()#+!<>|$~]/g, "\\$&").replace(/\s+/g, " ");
 }

@@ -1,6 +1,6 @@
 /**
- * Calls VS Code: the functions that other modules need, without logic of their own. Only `vscodeProblems.ts`,
- * `vscodeStatus.ts` and `vscodeWizard.ts` do too.
+ * Calls VS Code: the functions that other modules need, without logic of their own. Only the other files `vscode*.ts`
+ * do too.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,6 @@ import type { LocalValue, Network, Settings } from "./settings";
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 export const VENDOR = "partstream";
-const PAGE_SCHEME = "partstream-page";
 const SHOW_LOG: Readonly<Record<string, string>> = { "Show Log": "partstream.showLog" };
 /** The commands behind the buttons of a notification, by the labels. */
 const BUTTONS: Readonly<Record<Remedy | "none", Readonly<Record<string, string>>>> = {
@@ -48,30 +47,6 @@ export function createLogChannel(): vscode.LogOutputChannel {
 
 export function createEventEmitter(): vscode.EventEmitter<void> {
   return new vscode.EventEmitter<void>();
-}
-
-/** Read-only Markdown pages in editors; a page keeps its content until the next one with the same title. */
-export class Pages {
-  readonly #contents = new Map<string, string>();
-  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
-  readonly #registration = vscode.workspace.registerTextDocumentContentProvider(PAGE_SCHEME, {
-    onDidChange: this.#changed.event,
-    provideTextDocumentContent: ({ path }) => this.#contents.get(path) ?? "",
-  });
-
-  async show(title: string, content: string): Promise<void> {
-    const uri = vscode.Uri.from({ scheme: PAGE_SCHEME, path: `/${title}.md` });
-    this.#contents.set(uri.path, content);
-    this.#changed.fire(uri);
-    // The preview is a built-in extension, which a person can disable.
-    const preview = vscode.commands.executeCommand("markdown.showPreview", uri);
-    await preview.then(undefined, () => vscode.window.showTextDocument(uri));
-  }
-
-  dispose(): void {
-    this.#registration.dispose();
-    this.#changed.dispose();
-  }
 }
 
 export function registerProvider(provider: vscode.LanguageModelChatProvider): vscode.Disposable {

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { test } from "node:test";
-import type { PartstreamProvider } from "../src/provider";
 import { toolTexts } from "../src/vscodeApi";
 import { settled } from "./testClock";
-import { fakePython, models, NEW, OLD, start, until } from "./applicationWorld";
-import { TextPart, TokenSource } from "./vscodeDouble";
+import { answer, fakePython, models, NEW, OLD, start, until } from "./applicationWorld";
 import { env, set, world } from "./vscodeModule";
 
 test("without a Python one notification says what was tried; once one is set the models appear", async () => {
@@ -100,16 +98,6 @@ test("the debug information says what runs and what was tried, and no key", asyn
   assert.doesNotMatch(world.clipboard, /very-secret-key/);
 });
 
-const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
-
-async function answer(provider: PartstreamProvider, source?: string): Promise<void> {
-  const [listed] = await provider.provideLanguageModelChatInformation({ silent: true });
-  assert.ok(listed);
-  const model = source === undefined ? listed : { ...listed, source };
-  const options = { toolMode: 1 } as never;
-  await provider.provideLanguageModelChatResponse(model, HELLO, options, { report: () => 0 }, new TokenSource().token);
-}
-
 test("the status bar says what the last answer took, in the colour of a full input, until the setting hides it", async () => {
   set("python", NEW);
   const provider = start();
@@ -124,20 +112,12 @@ test("the status bar says what the last answer took, in the colour of a full inp
   assert.equal(world.status, undefined);
 });
 
-test("the command shows a page with the tokens of answers and days", async () => {
-  set("python", NEW);
-  await models(start());
-  await world.commands.get("partstream.showUsage")?.();
-  assert.match(world.page, /# Token usage/);
-  assert.match(world.page, /\| Echo \| 950 \| 95% \| 50% \| 20 \| \$0\.13 \|/);
-  assert.match(world.page, /\| 2026-11-21 \| 2 \|/);
-});
-
 test("without a Python the command says why there is no page", async () => {
   set("python", OLD);
   start();
   await world.commands.get("partstream.showUsage")?.();
   assert.match(world.errors.join(), /Python 3\.11/);
+  assert.equal(world.panels.size, 0);
 });
 
 test("the texts of the tools are all keys and strings of their descriptions", () => {

@@ -7,6 +7,7 @@ import { after, before, beforeEach } from "node:test";
 import type { ExtensionContext } from "vscode";
 import { Application } from "../src/application";
 import type { PartstreamProvider } from "../src/provider";
+import { TextPart, TokenSource } from "./vscodeDouble";
 import { world } from "./vscodeModule";
 
 export const folder = mkdtempSync(join(tmpdir(), "partstream-"));
@@ -54,7 +55,7 @@ beforeEach(async () => {
     chosen: undefined,
     canAddGroups: true,
     groups: [],
-    page: "",
+    panels: new Map(),
   });
 });
 after(() => application?.close());
@@ -85,6 +86,17 @@ export async function until(what: () => boolean | Promise<boolean>): Promise<voi
 
 export async function models(provider: PartstreamProvider): Promise<string[]> {
   return (await provider.provideLanguageModelChatInformation({ silent: true })).map(({ id }) => id);
+}
+
+const HELLO = [{ role: 1, name: undefined, content: [new TextPart("hello there")] }];
+
+/** Has a question answered. */
+export async function answer(provider: PartstreamProvider, source?: string): Promise<void> {
+  const [listed] = await provider.provideLanguageModelChatInformation({ silent: true });
+  assert.ok(listed);
+  const model = source === undefined ? listed : { ...listed, source };
+  const options = { toolMode: 1 } as never;
+  await provider.provideLanguageModelChatResponse(model, HELLO, options, { report: () => 0 }, new TokenSource().token);
 }
 
 /** Closes the window, as VS Code does. */

@@ -18,6 +18,7 @@ import {
   type TokenCountParams,
   type TryServerParams,
   type TryServerResult,
+  type PageParams,
 } from "../src/protocol.generated";
 
 const behaviour = process.argv[2] ?? "normal";
@@ -239,6 +240,11 @@ connection.onRequest("languageModels/usage", () => ({
   answers: [ANSWER.answer],
   conversations: [],
   days: [{ day: "2026-11-21", sums: ANSWER.day }],
+}));
+/** How many pages were asked for. */
+let pages = 0;
+connection.onRequest("languageModels/usagePage", ({ nonce, source }: PageParams) => ({
+  html: `<script nonce="${nonce}" data-source="${source}"></script><p>${ANSWER.answer.model}: ${++pages}</p>`,
 }));
 connection.onRequest("languageModels/counting", () => ({
   models: [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DidAnswerParams } from "../src/protocol.generated";
-import { dollars, fullness, statusText, statusTooltip, tokens, usagePage } from "../src/usageText";
+import { dollars, fullness, statusText, statusTooltip, tokens } from "../src/usageText";
 import { ANSWER, SUMS } from "./usageSamples";
 
 const PARAMS: DidAnswerParams = { answer: ANSWER, conversation: SUMS, day: { ...SUMS, answers: 1 } };
@@ -52,25 +52,7 @@ test("tokens and dollars are as short as they can be", () => {
   ]);
 });
 
-test("the page has a table of answers, of conversations and of days", () => {
-  const now = new Date(ANSWER.endedAt * 1000 + 5000);
-  const text = usagePage(
-    {
-      answers: [ANSWER],
-      conversations: [{ endedAt: ANSWER.endedAt, model: "Claude", sums: { ...SUMS, withoutCost: 1 } }],
-      days: [{ day: "2026-11-21", sums: { ...SUMS, estimated: 1, cost: null, withoutCost: 3 } }],
-    },
-    now,
-  );
-  assert.match(text, /\| Claude Sonnet 4\.5 \| 42,100 \| 21% \| 87% \| 1,200 \| \$0\.01 \|/);
-  assert.match(text, /\| Claude \| 3 \| 120,000 \| 50% \| 3,456 \| ≥ \$0\.50 \|/);
-  assert.match(text, /\| 2026-11-21 \| 3 \| ~120,000 \| 50% \| ~3,456 \|/);
-  assert.doesNotMatch(text, /removed by the server/, "an empty column is left out");
-  assert.match(usagePage({ answers: [], conversations: [], days: [] }, now), /None yet\./);
-});
-
-test("the name of a model cannot end a cell or be markup", () => {
-  const answer = { ...ANSWER, model: "a|b `x`\n[l](command:x)" };
-  const text = usagePage({ answers: [answer], conversations: [], days: [] }, new Date());
+test("the name of a model cannot be markup", () => {
+  const text = statusTooltip({ ...PARAMS, answer: { ...ANSWER, model: "a|b `x`\n[l](command:x)" } });
   assert.ok(text.includes("a\\|b \\`x\\` \\[l\\]\\(command:x\\)"), text);
 });

@@ -18,6 +18,45 @@ export class EventEmitter<T> {
   }
 }
 
+/** A page in the window; a test covers it, closes it, and sends messages as its script would. */
+export class Panel {
+  readonly #disposed = new EventEmitter<undefined>();
+  readonly #viewState = new EventEmitter<undefined>();
+  readonly #received = new EventEmitter<unknown>();
+  visible = true;
+  /** What was posted to the page. */
+  readonly posted: unknown[] = [];
+  readonly webview = {
+    html: "",
+    options: undefined as unknown,
+    cspSource: "'self' https://*.vscode-cdn.net",
+    onDidReceiveMessage: this.#received.event,
+    postMessage: (message: unknown) => Promise.resolve(this.posted.push(message) > 0),
+  };
+  readonly onDidDispose = this.#disposed.event;
+  readonly onDidChangeViewState = this.#viewState.event;
+  constructor(readonly viewType: string) {}
+  reveal(): void {
+    this.see(true);
+  }
+  dispose(): void {
+    if (world.panels.get(this.viewType) === this) world.panels.delete(this.viewType);
+    this.#disposed.fire(undefined);
+  }
+  see(isVisible: boolean): void {
+    if (this.visible === isVisible) return;
+    this.visible = isVisible;
+    this.#viewState.fire(undefined);
+  }
+  send(message: unknown): void {
+    this.#received.fire(message);
+  }
+}
+
+interface Serializer {
+  deserializeWebviewPanel: (panel: Panel) => Promise<void>;
+}
+
 /** What the window is like. */
 export const world = {
   settings: {} as Record<string, unknown>,
@@ -55,8 +94,10 @@ export const world = {
   shown: undefined as { file: string; line: number } | undefined,
   /** What the User settings of the person's own machine hold, by the names of settings. */
   localValues: {} as Record<string, unknown>,
-  /** The text of the page that was opened last. */
-  page: "",
+  /** The pages that are open, by their kinds. */
+  panels: new Map<string, Panel>(),
+  /** What opens pages again after a reload of the window, by their kinds. */
+  serializers: new Map<string, Serializer>(),
 };
 
 /** Changes a setting as the person would. */
@@ -140,18 +181,23 @@ export const languages = {
   }),
 };
 
-interface ContentProvider {
-  provideTextDocumentContent: (uri: { path: string }) => string;
-}
-let pages: ContentProvider | undefined;
-
 export const QuickInputButtons = { Back: BACK };
 export const QuickPickItemKind = { Separator: -1 };
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
 
+export const ViewColumn = { Active: -1 };
 export const window = {
+  createWebviewPanel: (viewType: string) => {
+    const panel = new Panel(viewType);
+    world.panels.set(viewType, panel);
+    return panel;
+  },
+  registerWebviewPanelSerializer: (viewType: string, serializer: Serializer) => {
+    world.serializers.set(viewType, serializer);
+    return new double.Disposable(() => world.serializers.delete(viewType));
+  },
   createQuickPick: () => new Box(),
   createInputBox: () => new Box(),
   createStatusBarItem: (id: string) => new StatusBarItem(id),
@@ -185,10 +231,6 @@ export const window = {
 };
 
 export const workspace = {
-  registerTextDocumentContentProvider: (_scheme: string, provider: ContentProvider) => {
-    pages = provider;
-    return new double.Disposable();
-  },
   createFileSystemWatcher: ({ base, pattern }: RelativePattern) => {
     const file = `${base.fsPath}/${pattern}`;
     const watch = (changed: () => void): double.Disposable => {
@@ -222,10 +264,9 @@ export const commands = {
     return new double.Disposable();
   },
   getCommands: () => Promise.resolve([...world.commands.keys(), ...(world.canAddGroups ? [ADD_GROUP] : [])]),
-  executeCommand: (id: string, argument?: { path: string }) => {
+  executeCommand: (id: string, argument?: unknown) => {
     world.opened.push(id);
     if (id === ADD_GROUP) world.groups.push(argument);
-    if (id === "markdown.showPreview" && argument) world.page = pages?.provideTextDocumentContent(argument) ?? "";
     return Promise.resolve(world.commands.get(id)?.());
   },
 };

@@ -1,10 +1,6 @@
 // Follows the answers: VS Code sends a newer page, whose content takes the place of what is shown. The document stays,
 // and with it the scroll position, the focus and what is unfolded.
 "use strict";
-const vscode = typeof acquireVsCodeApi === "function" ? acquireVsCodeApi() : undefined;
-// What VS Code keeps for this page over a reload of the window; the page itself is made anew.
-vscode?.setState({ page: "usage" });
-
 addEventListener("message", ({ data }) => {
   if (data?.type !== "page" || typeof data.html !== "string") return;
   const shown = document.querySelector("main");

@@ -75,7 +75,10 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
     yield "<h1>Token usage</h1>"
     today = now.date().isoformat()
     of_today = [one["sums"] for one in view["days"] if one["day"] == today]
-    for title, rows in (("Today", of_today), (_span(view), [one["sums"] for one in view["days"]])):
+    periods = [("Today", of_today)]
+    if any(one["day"] != today for one in view["days"]):
+        periods.append((f"Since {min(one['day'] for one in view['days'])}", [one["sums"] for one in view["days"]]))
+    for title, rows in periods:
         entries = "".join(f"<div><dt>{label}</dt><dd>{text(value)}</dd></div>" for label, value in total_rows(rows))
         yield f'<h2>{title}</h2><dl class="totals">{entries}</dl>'
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _SECTIONS)
@@ -83,11 +86,6 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
 
 
 _SECTIONS: Final = (("days", "Days"), ("conversations", "Conversations"), ("answers", "Answers"))
-
-
-def _span(view: UsageView) -> str:
-    days = [one["day"] for one in view["days"]]
-    return f"Since {min(days)}" if days else "All days"
 
 
 # ---- days ----

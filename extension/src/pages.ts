@@ -1,0 +1,59 @@
+/** The pages that Python makes and webviews show: what each is, and what stands in one that cannot be made. No VS Code. */
+import { randomBytes } from "node:crypto";
+import type { PageParams, Requests } from "./protocol.generated";
+
+/** A kind of page; at most one of a kind is open. */
+export interface PageKind {
+  readonly title: string;
+  /** Makes the page for a webview; the error that it may throw has a sentence for the person. */
+  readonly html: (reader: PageParams) => Promise<string>;
+  /** What the page may ask for, by the types of its messages; everything else is ignored. */
+  readonly messages: Readonly<Record<string, () => unknown>>;
+  /** Whether VS Code opens the page again with the window, and whether it can be replaced by a newer one. */
+  readonly isLasting: boolean;
+}
+
+/** Asks Python, which is started if it does not run. */
+export type Ask = <Method extends keyof Requests>(
+  method: Method,
+  parameters: Requests[Method]["params"],
+) => Promise<Requests[Method]["result"]>;
+
+/** The page of what answers took. */
+export function usagePage(ask: Ask): PageKind {
+  return {
+    title: "Token Usage",
+    html: async (reader) => (await ask("languageModels/usagePage", reader)).html,
+    messages: {},
+    isLasting: true,
+  };
+}
+
+/** A text that nobody can guess, for the policy of one page. */
+export function nonce(): string {
+  return randomBytes(18).toString("base64url");
+}
+
+/** A page with one sentence, which runs nothing. */
+export function sentencePage(title: string, sentence: string): string {
+  const own = nonce();
+  const policy = `default-src 'none'; style-src 'nonce-${own}'`;
+  const style = "body { color: var(--vscode-foreground); font: var(--vscode-font-size) var(--vscode-font-family); }";
+  return (
+    `<!doctype html><html lang="en"><head><meta charset="utf-8">` +
+    `<meta http-equiv="Content-Security-Policy" content="${policy}"><title>${escape(title)}</title>` +
+    `<style nonce="${own}">${style}</style></head><body><main><h1>${escape(title)}</h1>` +
+    `<p>${escape(sentence)}</p></main></body></html>`
+  );
+}
+
+/** What a page asks for, if its kind answers that. */
+export function asked({ messages }: PageKind, message: unknown): (() => unknown) | undefined {
+  if (typeof message !== "object" || message === null || !("type" in message)) return undefined;
+  const { type } = message;
+  return typeof type === "string" && Object.hasOwn(messages, type) ? messages[type] : undefined;
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
