@@ -7,27 +7,23 @@ else. So whoever has the screen keeps the file and says where it is.
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
 import re
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.conversation.markers import is_mark
 from partstream.conversation.media import MediaKind, extension_of, read_media
+from partstream.kept_folder import FileLimits, KeptFolder
 from partstream.user_folders import CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from partstream.parts import DataPart
 
-__all__ = ["FileLimits", "KeptFile", "KeptFiles", "NotKeptError", "described", "is_file"]
-
-_logger = logging.getLogger("partstream.files")
+__all__ = ["KeptFile", "KeptFiles", "NotKeptError", "described", "is_file"]
 
 _FOLDER: Final = "answer-files"
 _NAME: Final = re.compile(r"[0-9a-f]{32}\.[a-z0-9]{1,5}")
@@ -37,23 +33,6 @@ _UNKNOWN: Final = "application/octet-stream"
 _KILO: Final = 1024
 _IMAGES: Final = "image/"
 """Also those that are text: SVG."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileLimits:
-    """What a folder of kept files holds at the most; the oldest files go first.
-
-    Attributes:
-        file_bytes: The most bytes of one file.
-        all_bytes: The most bytes of all files together.
-        files: The most files.
-        seconds: How long a file is kept.
-    """
-
-    file_bytes: int = 64 * 1024 * 1024
-    all_bytes: int = 512 * 1024 * 1024
-    files: int = 500
-    seconds: float = 30 * 24 * 3600.0
 
 
 class NotKeptError(Exception):
@@ -112,12 +91,11 @@ class KeptFiles:
     def __init__(
         self,
         folder: Path | None = None,
-        limits: FileLimits = FileLimits(),
+        limits: FileLimits = FileLimits(),  # noqa: B008 - immutable
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._folder = folder or CACHE.path() / _FOLDER
-        self._limits = limits
-        self._clock = clock
+        self._folder = KeptFolder(folder or CACHE.path() / _FOLDER, _NAME, limits, clock)
+        self._most_bytes = limits.file_bytes
 
     def keep(self, part: DataPart) -> KeptFile:
         """Keeps a file. Its name comes from its bytes alone, so that the same file is kept once.
@@ -125,21 +103,18 @@ class KeptFiles:
         Raises:
             NotKeptError: It is too large, or the system refuses to write it.
         """
-        if len(part.data) > self._limits.file_bytes:
-            raise NotKeptError(f"it has more than {_size(self._limits.file_bytes)}")
+        if len(part.data) > self._most_bytes:
+            raise NotKeptError(f"it has more than {_size(self._most_bytes)}")
         name = f"{hashlib.sha256(part.data).hexdigest()[:32]}.{extension_of(read_media(part).media_type)}"
-        path = self._folder / name
         try:
-            self._prepare()
-            self._write(path, part.data)
+            path = self._folder.write(name, part.data)
         except OSError as error:
             raise NotKeptError(error.strerror or type(error).__name__) from error
-        self._clean(path)
         return KeptFile(path, described(part))
 
     def owns(self, url: str) -> bool:
         """Whether a link with this address leads to a file that is, or was, kept here."""
-        path = self._folder / url.rpartition("/")[2]
+        path = self._folder.path / url.rpartition("/")[2]
         return _NAME.fullmatch(path.name) is not None and path.as_uri() == url
 
     def find(self, url: str, most_bytes: int) -> bytes | None:
@@ -152,46 +127,10 @@ class KeptFiles:
         Returns:
             The bytes; None for a file that is gone or larger, and for the address of anything else.
         """
-        path = self._folder / url.rpartition("/")[2]
+        path = self._folder.path / url.rpartition("/")[2]
         if not self.owns(url) or path.is_symlink():
             return None
         try:
             return path.read_bytes() if path.stat().st_size <= most_bytes else None
         except OSError:  # it was too old, or somebody removed it
             return None
-
-    def _prepare(self) -> None:
-        """Makes the folder, readable for the user alone.
-
-        Raises:
-            OSError: There is a link or something else in its place.
-        """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._folder.is_symlink():
-            raise NotADirectoryError(0, "a link stands in the place of the folder")
-        self._folder.chmod(0o700)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        """Writes the file as a whole, readable for the user alone; whatever has its name is replaced."""
-        handle, name = tempfile.mkstemp(dir=self._folder, prefix="new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-    def _clean(self, newest: Path) -> None:
-        """Removes what is old or too much; the newest file stays."""
-        try:
-            found = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name) and path != newest]
-            facts = sorted(((path.lstat(), path) for path in found), key=lambda one: -one[0].st_mtime)
-            total = newest.lstat().st_size
-            for number, (about, path) in enumerate(facts, 2):
-                total += about.st_size
-                is_old = about.st_mtime < self._clock() - self._limits.seconds
-                if is_old or number > self._limits.files or total > self._limits.all_bytes:
-                    path.unlink(missing_ok=True)
-        except OSError as error:  # another process cleans too
-            _logger.info("old files of answers stay: %s", error)

@@ -70,6 +70,7 @@ class AnswerCapture:
         host: Who shows the answer, such as `vscode`, `chat` or `serve`, and for whom.
         model: The model that is asked, or None.
         owner: Who keeps it; None where the caller does.
+        number: Its number among those of its owner.
         most_bytes: The most bytes that it takes; of more, the beginning and the end are kept.
         redact: Removes secrets from what an error says.
         clock: Returns nanoseconds.
@@ -78,6 +79,7 @@ class AnswerCapture:
     Attributes:
         host: The same.
         model: The same.
+        number: The same.
         clock: The same.
         started_at: The wall time at its beginning.
         started: The time of the clock at its beginning.
@@ -89,6 +91,7 @@ class AnswerCapture:
         changes: A number that is another one after each thing that went by.
         left_out_parts: The parts that are not kept.
         is_dropped: Whether nothing of it is kept any more.
+        is_wanted: Whether somebody has asked for this very answer: it is kept then, whatever a setting says.
     """
 
     __slots__ = (
@@ -108,8 +111,10 @@ class AnswerCapture:
         "exchanges",
         "host",
         "is_dropped",
+        "is_wanted",
         "left_out_parts",
         "model",
+        "number",
         "outcome",
         "size",
         "started",
@@ -122,6 +127,7 @@ class AnswerCapture:
         model: str | None = None,
         *,
         owner: CaptureOwner | None = None,
+        number: int = 1,
         most_bytes: int = 64 * 1024 * 1024,
         redact: Callable[[str], str] = str,
         clock: Callable[[], int] = time.monotonic_ns,
@@ -129,6 +135,7 @@ class AnswerCapture:
     ) -> None:
         self.host = host
         self.model = model
+        self.number = number
         self.clock = clock
         self.started_at = now()
         self.started = clock()
@@ -137,7 +144,7 @@ class AnswerCapture:
         self.outcome: str | None = None
         self.error: RecordedError | None = None
         self.size = self.changes = self.left_out_parts = 0
-        self.is_dropped = False
+        self.is_dropped = self.is_wanted = False
         self._owner = owner or _Nobody()
         self._most = most_bytes
         self._redact = redact
@@ -197,9 +204,10 @@ class AnswerCapture:
             self._owner.ended(self)
 
     def leave_out(self) -> None:
-        """Lets go of everything, and has its owner forget it: somebody wants that this answer is not kept."""
-        self.drop()
-        self._owner.forget(self)
+        """Lets go of everything, because a setting says so; an answer that is wanted stays."""
+        if not self.is_wanted:
+            self.drop()
+            self._owner.forget(self)
 
     def drop(self) -> None:
         """Lets go of everything, and keeps nothing from now on."""

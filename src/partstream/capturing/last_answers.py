@@ -35,11 +35,7 @@ class LastAnswers:
         most_bytes_of_one: The most bytes of one.
         redact: Removes secrets from what errors say.
         clock: Returns nanoseconds.
-        now: Returns the wall time.
-
-    Attributes:
-        changes: A number that is another one after an answer has begun or ended.
-    """
+        now: Returns the wall time."""
 
     def __init__(
         self,
@@ -59,7 +55,7 @@ class LastAnswers:
         self._now = now
         self._answers: list[AnswerCapture] = []
         self._listeners: list[Callable[[AnswerCapture], object]] = []
-        self.changes = 0
+        self._begun = 0
 
     @property
     def answers(self) -> tuple[AnswerCapture, ...]:
@@ -107,10 +103,12 @@ class LastAnswers:
             host: Who shows the answer, and for whom.
             model: The model that is asked.
         """
+        self._begun += 1
         answer = AnswerCapture(
             host,
             model,
             owner=self,
+            number=self._begun,
             most_bytes=self._most_bytes_of_one,
             redact=self._redact,
             clock=self._clock,
@@ -141,13 +139,12 @@ class LastAnswers:
         self._changed(answer)
 
     def _changed(self, answer: AnswerCapture) -> None:
-        self.changes += 1
         for listener in [*self._listeners]:
             listener(answer)
 
     def _oldest(self, besides: AnswerCapture) -> AnswerCapture | None:
-        """The answer that goes first: the oldest that has ended, else the oldest; never the one that is spared."""
-        others = [answer for answer in self._answers if answer is not besides]
+        """The answer that goes first: the oldest that has ended, else the oldest; none that is wanted or spared."""
+        others = [answer for answer in self._answers if answer is not besides and not answer.is_wanted]
         ended = [answer for answer in others if answer.outcome is not None]
         return next(iter(ended or others), None)
 
