@@ -16,6 +16,36 @@ export const ErrorCode = {
   ProtocolVersionMismatch: -32011,
 } as const;
 
+/** A recording that was asked for has ended; `problem` says in a sentence why it is in no file. */
+export interface DidRecordParams {
+  recording: RecordedFile | null;
+  problem: string | null;
+}
+
+/** The last answer, written to a file; null where there is none. `isOff` tells that a setting wants none kept. */
+export interface LastAnswerResult {
+  recording: RecordedFile | null;
+  isOff: boolean;
+}
+
+/**
+ * A recording as a file, without keys; texts are in it.
+ *
+ * `path` is the file, a `.partstream.zip` in the user's data folder. `model` is the model that was asked and `outcome`
+ * how its answer ended, null while it goes on; of several answers, those of the last. `answers` is how many there are.
+ */
+export interface RecordedFile {
+  path: string;
+  model: string | null;
+  outcome: AnswerOutcome | null;
+  answers: number;
+}
+
+/** Whether the next answer is recorded. Answers that begin while one is being recorded are recorded with it. */
+export interface RecordNextParams {
+  isOn: boolean;
+}
+
 /**
  * How one answer ended; a fact that was not reported is null.
  *
@@ -563,6 +593,10 @@ export interface Requests {
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
   /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
   "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
+  /** Writes the last answer, also one that goes on, to a file of the user's data folder, without keys. */
+  "languageModels/lastAnswer": { params: null; result: LastAnswerResult };
+  /** Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has ended. */
+  "languageModels/recordNext": { params: RecordNextParams; result: null };
   /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
 }
@@ -591,6 +625,8 @@ export interface NotificationsToExtension {
   "languageModels/tokenCountsDidChange": TokenCountsDidChangeParams;
   /** Announces the usage of an answer that has ended. */
   "languageModels/didAnswer": DidAnswerParams;
+  /** Announces that a recording that was asked for has ended, and where it is. */
+  "languageModels/didRecord": DidRecordParams;
   /** Carries a line for the output channel. */
   "log": LogParams;
 }

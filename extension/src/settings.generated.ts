@@ -212,5 +212,6 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   proxy: { secrecy: "url" },
   proxyStrictSSL: { secrecy: "nothing" },
   ledger: { secrecy: "nothing" },
+  capture: { secrecy: "nothing" },
   provider: { secrecy: "nothing" },
 };

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from partstream.agents.client_events import ClientEvents, from_events
     from partstream.agents.threads import in_thread
     from partstream.answer_functions import UnknownKeywordError
+    from partstream.capturing.mode import CaptureMode
     from partstream.checked_progress import CheckedProgress
     from partstream.chunk_mapping import StreamUsage
     from partstream.chunk_sources import Chunk, Chunks
@@ -137,6 +138,7 @@ __all__ = [
     "CallerError",
     "CancellationToken",
     "CancellationTokenSource",
+    "CaptureMode",
     "ChatMessage",
     "CheckMode",
     "CheckedProgress",
@@ -307,6 +309,7 @@ _LAZY = {
     "ViolationListener": "partstream.consumer",
     "run_tool_loop": "partstream.consumer",
     "stream_tool_loop": "partstream.consumer",
+    "CaptureMode": "partstream.capturing.mode",
     "CheckMode": "partstream.contract",
     "CodePlace": "partstream.contract",
     "ContractChecker": "partstream.contract",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from partstream.capturing.exchange_capture import ExchangeCapture
     from partstream.redaction import Redactor
 
-__all__ = ["Snapshot", "bundle_of", "snapshot_of", "versions_here"]
+__all__ = ["Snapshot", "bundle_of", "redacted_bundle", "snapshot_of", "versions_here"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,17 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
             )
     known = {**versions_here(), **(versions or {})}
     return Bundle(source, f"partstream {__version__}", known, None, tuple(exchanges), tuple(answers))
+
+
+def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+    """The same as it is written to files: also without what looks like a key, and without ids of people.
+
+    Args:
+        snapshot: The answers.
+        source: What they were captured in, such as `vscode`.
+        versions: Further versions of what took part.
+    """
+    return bundle_of(snapshot, source, versions)
 
 
 def versions_here() -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from partstream.capturing.mode import CaptureMode
 from partstream.conversation.digest import short_digest
 from partstream.conversation.settings import EXTRA_BODY, OwnFields, RequestSettings
 from partstream.error_text import ErrorMode
@@ -61,6 +62,7 @@ class GatewayConfiguration(NotPickled):
         proxy: The proxy to go through, or None for that of the environment.
         verify_certificates: Whether the upstream has to prove who it is.
         ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
+        capture: Whether the last answers are kept in memory.
         selection: Which of the upstream's models are offered, and what a person says of them.
         discover: Whether the upstream is asked for its models; None for when no model is configured.
         cache_folder: Where its list outlives the process, or None.
@@ -90,6 +92,7 @@ class GatewayConfiguration(NotPickled):
     proxy: str | None = field(default=None, repr=False)  # it may hold a password
     verify_certificates: bool = True
     ledger: bool = True
+    capture: CaptureMode = CaptureMode.MEMORY
     selection: ModelSelection = field(default_factory=ModelSelection)
     discover: bool | None = None
     cache_folder: Path | None = None

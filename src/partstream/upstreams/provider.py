@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from partstream.answering import run_until_cancelled
+from partstream.capturing.current import current_capture
+from partstream.capturing.mode import CaptureMode
 from partstream.error_facts import with_facts
 from partstream.error_text import ErrorMode, error_text
 from partstream.errors import LanguageModelError, UpstreamError
@@ -88,6 +90,9 @@ class GatewayProvider(LanguageModelChatProvider):
             LanguageModelError: What the upstream did wrong, or what the request cannot express; nothing where the
                 configuration wants errors as text.
         """
+        captured = current_capture()
+        if captured is not None and self._configuration.capture is CaptureMode.OFF:
+            captured.leave_out()
         question = Question(model.id, messages, options, AnswerProgress(progress), token)
         with logging_from(self._configuration.log_level):
             await run_until_cancelled(self._answer(model, question), token)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.capturing.mode import CaptureMode
 from partstream.conversation.settings import EXTRA_BODY, REQUEST_ROWS
 from partstream.error_text import ErrorMode
 from partstream.json_codec import is_json
@@ -351,6 +352,15 @@ _LAST_ROWS: Final = (
         default=True,
         is_bound=False,
         dialog=Dialog("Token ledger"),
+    ),
+    Setting(
+        "capture",
+        choice(CaptureMode),
+        "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
+        "memory",
+        is_bound=False,
+        option="--capture",
+        dialog=Dialog("Last answers"),
     ),
 )
 

@@ -78,6 +78,10 @@ class Announcements:
         """Sends `languageModels/didAnswer`."""
         self._post("languageModels/didAnswer", params)
 
+    def did_record(self, params: wire.DidRecordParams) -> None:
+        """Sends `languageModels/didRecord`."""
+        self._post("languageModels/didRecord", params)
+
     def _post(self, method: str, params: Any) -> None:
         self._loop.call_soon_threadsafe(self._outbox.post, encode_notification(method, params))
 

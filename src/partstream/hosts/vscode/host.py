@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from partstream.hosts.vscode import wire
     from partstream.hosts.vscode.announcements import HostListener
     from partstream.hosts.vscode.hosted import Generation
+    from partstream.hosts.vscode.recordings import HostRecordings
     from partstream.messages import ChatMessage, RequestOptions
     from partstream.pages.policy import Policy
     from partstream.provider import DrainingProgress, LanguageModelChatInformation
@@ -69,6 +70,7 @@ class ProviderHost:
     Args:
         sources: The user's own providers.
         listener: Hears of events at the providers.
+        recordings: Captures the answers.
         surroundings: The things that the built-in gateway needs beside a group.
     """
 
@@ -76,9 +78,11 @@ class ProviderHost:
         self,
         sources: Sequence[wire.ProviderSource],
         listener: HostListener,
+        recordings: HostRecordings,
         surroundings: GatewaySurroundings | None = None,
     ) -> None:
         self._listener = listener
+        self._recordings = recordings
         self._book = UsageBook()
         self._ends = AnswerEnds()
         self._files = KeptFiles()
@@ -115,6 +119,7 @@ class ProviderHost:
             ProviderFailedError: The provider failed, or the model is unknown.
             InvalidParamsError: A part of a message has the wrong shape.
         """
+        from partstream.capturing.progress import CapturedProgress  # noqa: PLC0415 - not before the first answer
         from partstream.hosts.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
         from partstream.hosts.vscode.restored_files import restored  # noqa: PLC0415 - not before the first answer
 
@@ -122,12 +127,16 @@ class ProviderHost:
         options = decode_options(params["options"])
         hosted, generation, model = await self._find(params["group"], params["model"], token)
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
-        answer = HostedAnswer(hosted, generation, model, messages, options, progress, token, self._files)
         async with hosted.using(generation):
-            try:
-                await answer.run()
-            finally:
-                self._ends.add(answer.end(time.time()))
+            with self._recordings.capture(model.id) as captured:
+                shown = CapturedProgress(progress, captured)
+                answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, self._files)
+                try:
+                    await answer.run()
+                finally:
+                    end = answer.end(time.time())
+                    self._ends.add(end)
+                    captured.end(end["outcome"], answer.error)
             self._note_usage(answer.usage, model, options)
         return encode_finish(answer.finish)
 

@@ -65,6 +65,11 @@ class HostedAnswer:
         self._error: BaseException | None = None
 
     @property
+    def error(self) -> BaseException | None:
+        """The error that the provider raised, or None."""
+        return self._error
+
+    @property
     def finish(self) -> Finish | None:
         """How the provider reported that its answer ended; None while it has not."""
         return self._checked.said_finish

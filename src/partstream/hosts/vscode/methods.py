@@ -130,6 +130,19 @@ _ROWS = (
         "Asks a server for its models before it becomes a group; the result names what is wrong, and the request "
         "succeeds.",
     ),
+    _request(
+        "languageModels/lastAnswer",
+        None,
+        wire.LastAnswerResult,
+        "Writes the last answer, also one that goes on, to a file of the user's data folder, without keys.",
+    ),
+    _request(
+        "languageModels/recordNext",
+        wire.RecordNextParams,
+        None,
+        "Has the next answer recorded to such a file, or calls that off; languageModels/didRecord follows when it has "
+        "ended.",
+    ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
     _notification(
         "languageModels/forgetGroup",
@@ -170,6 +183,12 @@ _ROWS = (
         Direction.TO_EXTENSION,
         wire.DidAnswerParams,
         "Announces the usage of an answer that has ended.",
+    ),
+    _notification(
+        "languageModels/didRecord",
+        Direction.TO_EXTENSION,
+        wire.DidRecordParams,
+        "Announces that a recording that was asked for has ended, and where it is.",
     ),
     _notification(
         "setLogLevel",

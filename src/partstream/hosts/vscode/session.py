@@ -21,6 +21,7 @@ from partstream.hosts.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.hosts.vscode.host import ProviderHost
 from partstream.hosts.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode
 from partstream.hosts.vscode.progress import StreamProgress, open_progress_stream
+from partstream.hosts.vscode.recordings import HostRecordings
 from partstream.hosts.vscode.validation import InvalidParamsError, check
 from partstream.log_level import LogLevel, logging_from
 from partstream.rpc.connection import (
@@ -126,7 +127,8 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
         self._announcements = Announcements(self._loop, outbox, redactor)
-        self._host = ProviderHost((), self._announcements)
+        self._recordings = HostRecordings(redactor.redact, self._announcements.did_record)
+        self._host = ProviderHost((), self._announcements, self._recordings)
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receivers: Mapping[type, Callable[[Any], None]] = {
@@ -144,6 +146,8 @@ class Session:
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
             "languageModels/tryServer": self._try_server,
+            "languageModels/lastAnswer": self._last_answer,
+            "languageModels/recordNext": self._record_next,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -171,6 +175,7 @@ class Session:
         seconds = RELEASE_SECONDS / 2
         if ending and (await asyncio.wait(ending, timeout=seconds))[1]:
             _logger.warning("a provider did not end its answer within %g s", seconds)
+        await self._recordings.aclose()
         await self._host.aclose(seconds)
 
     def _on_request(self, request: Request) -> None:
@@ -258,7 +263,8 @@ class Session:
             )
         configuration = params["configuration"]
         surroundings = GatewaySurroundings(editor_settings(configuration), self._redactor.learn_secret)
-        self._host = ProviderHost(configuration["providers"], self._announcements, surroundings)
+        self._host = ProviderHost(configuration["providers"], self._announcements, self._recordings, surroundings)
+        self._recordings.begin(params["vscodeVersion"])
         self._state = _State.READY
         self._on_ready()
         return {
@@ -313,6 +319,12 @@ class Session:
         self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
         result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
         return result
+
+    async def _last_answer(self, _: None, running: _Running) -> wire.LastAnswerResult:
+        return await self._recordings.last_answer()
+
+    async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
+        self._recordings.record_next(is_on=params["isOn"])
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself

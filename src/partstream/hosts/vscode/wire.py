@@ -10,6 +10,7 @@ Annotations are evaluated at import (no `__future__` import): the generator and 
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from partstream.hosts.vscode.wire_recordings import DidRecordParams, LastAnswerResult, RecordedFile, RecordNextParams
 from partstream.hosts.vscode.wire_reports import (
     AnswerEnd,
     AnswerOutcome,
@@ -52,6 +53,7 @@ __all__ = [
     "DayUsage",
     "DiagnosticsResult",
     "DidAnswerParams",
+    "DidRecordParams",
     "ErrorData",
     "FinishReason",
     "ForgetGroupParams",
@@ -63,6 +65,7 @@ __all__ = [
     "LanguageModelChatCapabilities",
     "LanguageModelChatInformation",
     "LanguageModelErrorCode",
+    "LastAnswerResult",
     "LoadProblem",
     "LogLevel",
     "LogParams",
@@ -74,6 +77,8 @@ __all__ = [
     "ProviderDidLoadParams",
     "ProviderError",
     "ProviderSource",
+    "RecordNextParams",
+    "RecordedFile",
     "RequestMessage",
     "RequestOptions",
     "ResponseParams",

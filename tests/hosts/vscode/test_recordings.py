@@ -1,0 +1,148 @@
+"""The sidecar keeps its last answers in memory, and writes those that somebody asks for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from partstream import TextPart
+from partstream.bundles.exchange import Bundle, HowEnded
+from partstream.bundles.reading import read_bundle
+from partstream.capturing.door import HAS_DOORS
+from partstream.capturing.door_client import newest_answer
+from partstream.rpc.connection import Notification
+from partstream.testing import ReplayUpstream
+
+from .in_process import Peer, run, serving
+
+KEY = "sk-test-0123456789"
+
+
+def group_of(upstream: ReplayUpstream, **configuration: Any) -> dict[str, Any]:
+    models = [{"id": "text", "name": "Text", "family": "test", "maxInputTokens": 1000}]
+    settings = {"baseUrl": upstream.base_url, "apiKey": KEY, "models": models, "protocol": "openresponses"}
+    return {"id": "g", "configuration": {**settings, **configuration}}
+
+
+async def asked(peer: Peer, upstream: ReplayUpstream, **configuration: Any) -> int:
+    request_id = peer.respond("text", "Hello", group=group_of(upstream, **configuration))
+    await peer.reply(request_id)
+    return request_id
+
+
+def opened(recording: Any) -> Bundle:
+    return read_bundle(Path(recording["path"]).read_bytes())
+
+
+async def recorded(peer: Peer) -> Any:
+    said = await peer.until(
+        lambda message: isinstance(message, Notification) and message.method == "languageModels/didRecord"
+    )
+    return said.params
+
+
+def test_the_last_answer_is_there_without_anybody_having_asked_before():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            assert await peer.call("languageModels/lastAnswer") == {"recording": None, "isOff": False}
+            request_id = await asked(peer, upstream)
+            result = await peer.call("languageModels/lastAnswer")
+            recording = result["recording"]
+            assert (recording["model"], recording["outcome"], recording["answers"]) == ("text", "completed", 1)
+            bundle = opened(recording)
+            (exchange,) = bundle.exchanges
+            (answer,) = bundle.answers
+            assert (bundle.source, answer.host) == ("vscode", "vscode")
+            assert "vscode" in bundle.versions
+            assert exchange.end.how is HowEnded.WHOLE
+            assert exchange.request is not None
+            assert KEY.encode() not in Path(recording["path"]).read_bytes()
+            assert KEY not in repr(bundle)
+            reported = [one.part for one in answer.reported]
+            shown = "".join(part.value for part in reported if isinstance(part, TextPart))
+            assert shown == peer.text(request_id)
+            assert len(reported) == len(peer.parts(request_id)), "the usage, too"
+            times = [one.at for one in answer.reported]
+            assert times == sorted(times)  # type: ignore[type-var]
+
+    run(test())
+
+
+def test_a_failing_answer_has_its_error_and_each_attempt():
+    async def test() -> None:
+        async with ReplayUpstream(fault="status=500") as upstream, serving() as peer:
+            await asked(peer, upstream)
+            bundle = opened((await peer.call("languageModels/lastAnswer"))["recording"])
+            (answer,) = bundle.answers
+            assert answer.outcome == "failed"
+            assert answer.error is not None
+            assert dict(answer.error.fields)["http_status"] == "500"
+            assert {exchange.head and exchange.head.status for exchange in bundle.exchanges} == {500}
+            assert len(bundle.exchanges) == len(upstream.requests)
+
+    run(test())
+
+
+def test_the_next_answer_is_recorded_and_the_extension_hears_where():
+    async def test() -> None:
+        async with ReplayUpstream(fault="cut") as upstream, serving() as peer:
+            assert await peer.call("languageModels/recordNext", {"isOn": True}) is None
+            await asked(peer, upstream)
+            said = await recorded(peer)
+            assert said["problem"] is None
+            bundle = opened(said["recording"])
+            assert [exchange.end.how for exchange in bundle.exchanges][-1] is HowEnded.CUT
+
+    run(test())
+
+
+def test_a_setting_keeps_nothing_and_what_is_asked_for_all_the_same():
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, serving() as peer:
+            await asked(peer, upstream, capture="off")
+            assert (await peer.call("languageModels/lastAnswer"))["recording"] is None
+            await peer.call("languageModels/recordNext", {"isOn": True})
+            await asked(peer, upstream, capture="off")
+            assert opened((await recorded(peer))["recording"]).exchanges
+
+    run(test())
+
+
+def test_the_environment_switches_it_off_for_every_provider(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PARTSTREAM_CAPTURE", "off")
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, serving() as peer:
+            await asked(peer, upstream)
+            assert await peer.call("languageModels/lastAnswer") == {"recording": None, "isOff": True}
+
+    run(test())
+
+
+@pytest.mark.skipif(not HAS_DOORS, reason="Windows has no Unix sockets in its event loops")
+def test_other_programs_of_the_user_get_the_answer():
+    async def test() -> None:
+        async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
+            await asked(peer, upstream)
+            newest = await newest_answer()
+            assert newest is not None
+            assert newest.bundle.source == "vscode"
+            assert KEY not in repr(newest.bundle)
+        assert await newest_answer() is None
+
+    run(test())
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "recordings").write_text("no folder")
+    monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream, serving() as peer:
+            await peer.call("languageModels/recordNext", {"isOn": True})
+            await asked(peer, upstream, ledger=False)
+            said = await recorded(peer)
+            assert said["recording"] is None
+            assert "could not be written" in said["problem"]
+
+    run(test())
