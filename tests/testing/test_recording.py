@@ -22,7 +22,7 @@ STREAMS = [
 
 
 def _read(path) -> tuple[Send, ...]:
-    return read_recording(path, SPOKEN.protocol, SPOKEN.writes)
+    return read_recording(path, path.read_bytes(), SPOKEN.protocol, SPOKEN.writes)
 
 
 @pytest.mark.parametrize("content", STREAMS)

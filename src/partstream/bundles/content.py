@@ -14,13 +14,15 @@ from partstream.protocols.registry import PROTOCOLS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from partstream.bundles.exchange import RecordedExchange
+    from partstream.bundles.exchange import Bundle, RecordedExchange
     from partstream.protocols.framings import Framing
     from partstream.protocols.protocol import Protocol
 
-__all__ = ["Content", "ContentForm", "base_path_of", "content_of", "media_type_of", "protocol_asked"]
+__all__ = ["Content", "ContentForm", "answers_in", "base_path_of", "content_of", "media_type_of", "protocol_asked"]
 
 _SUCCESS: Final = range(200, 300)
+_ASKED_WITH: Final = "POST"
+"""The method of requests to models."""
 _JSON: Final = "application/json"
 _PAGE: Final = "text/html"
 _ENDINGS: Final = {
@@ -93,6 +95,22 @@ def content_of(exchange: RecordedExchange, path: str, protocol: str | None = Non
         next(read_recording(data, named, protocol), None)
     row, framing = wire_of(data, named, name, path)
     return Content(ContentForm.STREAM, row, framing, data, data != body)
+
+
+def answers_in(bundle: Bundle) -> tuple[RecordedExchange, ...]:
+    """The exchanges with a model: a client also asks a server which models it has. All where none is surely one."""
+    return tuple(one for one in bundle.exchanges if _is_an_answer(one)) or bundle.exchanges
+
+
+def _is_an_answer(exchange: RecordedExchange) -> bool:
+    if exchange.protocol is not None or exchange.request is None:
+        return True
+    if exchange.request.method != _ASKED_WITH:
+        return False
+    try:
+        return content_of(exchange, "").protocol is not None
+    except RecordingError:
+        return False
 
 
 def media_type_of(exchange: RecordedExchange) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.bundles.asked import tools_asked
-from partstream.bundles.content import content_of
+from partstream.bundles.content import answers_in, content_of
 from partstream.bundles.errors import BundleError
 from partstream.bundles.forms import form_of, read_any
 from partstream.cli.recordings import read_file
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["PACE", "OpenedRecordings", "Recording", "notice", "open_recordings"]
 
 _CHOSEN: Final = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
-_ASKED_WITH: Final = "POST"
-"""The method of requests to models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,17 @@ class Recording:
                 self.label, "it says no times, so that it has no pace; expected a recording with times"
             )
         return timed_outputs(self.exchange, self.label, protocol, options, chunk_size)
+
+    @property
+    def protocol(self) -> str | None:
+        """The name of its protocol; None where only its events tell, or nothing does."""
+        if self.exchange is None:
+            return None
+        try:
+            row = content_of(self.exchange, self.label).protocol
+        except RecordingError:
+            return None
+        return None if row is None else row.name
 
     def tools(self, protocol: str | None) -> tuple[str, ...] | None:
         """The names of the tools that its request offers; None where they are not known."""
@@ -144,23 +153,11 @@ def _one(path: str, bundle: Bundle, number: int) -> OpenedRecordings:
 def _opened(path: str, bundle: Bundle) -> OpenedRecordings:
     if not bundle.exchanges:
         raise RecordingError(path, "it holds no exchange with a server; expected one at least")
-    answers = [exchange for exchange in bundle.exchanges if _is_an_answer(exchange)] or list(bundle.exchanges)
+    answers = answers_in(bundle)
     others = [exchange for exchange in bundle.exchanges if exchange not in answers]
     is_alone = len(bundle.exchanges) == 1
     recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
     return OpenedRecordings(path, recordings, tuple(map(_shown, others)))
-
-
-def _is_an_answer(exchange: RecordedExchange) -> bool:
-    """Whether an exchange is one with a model: a client also asks a server which models it has."""
-    if exchange.protocol is not None or exchange.request is None:
-        return True
-    if exchange.request.method != _ASKED_WITH:
-        return False
-    try:
-        return content_of(exchange, "").protocol is not None
-    except RecordingError:
-        return False
 
 
 def _shown(exchange: RecordedExchange) -> str:

@@ -12,11 +12,13 @@ import click
 from rich.markup import escape
 
 from partstream.cli.console import make_console
+from partstream.cli.opened_recordings import PACE, notice, open_recordings
 from partstream.cli.recordings import UnreadableRecordingError
 from partstream.cli.rendering import printable
 from partstream.cli.upstream_options import check_variable
 from partstream.errors import CallerError
-from partstream.protocols.recording import RecordingError, read_recording
+from partstream.outputs import StreamOptions
+from partstream.protocols.recording import RecordingError
 from partstream.protocols.registry import DEFAULT_PROTOCOL
 from partstream.testing import Outcome, ReplayUpstream
 from partstream.testing.faults import FAULTS
@@ -26,6 +28,8 @@ from partstream.testing.served import BASE_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from partstream.bundles.exchange import RecordedExchange
+    from partstream.cli.opened_recordings import Recording
     from partstream.testing import ServedExchange
 
 __all__ = ["command"]
@@ -63,16 +67,23 @@ Faults:
 @click.option("--scenario", default="text", metavar="NAME[=VALUE]", help="Scenario that answers.", show_default=True)
 @click.option(
     "--replay",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Answer every request with this recorded stream: .jsonl (one event per line), .json (an array), .sse or "
-    ".ndjson (bytes).",
+    help="Answer every request with this recording: .partstream.zip (each request gets the next exchange, FILE#2 that "
+    "one alone), .jsonl (one event per line), .json (an array), .sse or .ndjson (bytes).",
+)
+@click.option(
+    "--pace",
+    type=PACE,
+    default="real",
+    metavar="real|0|N",
+    help="How fast to replay exchanges: as fast as they came, at once, or N times as fast.",
+    show_default=True,
 )
 @click.option(
     "--pace-ms",
     type=click.IntRange(0, 60_000),
     default=0,
-    help="Milliseconds between two pieces of an answer.",
+    help="Milliseconds between two pieces of an answer, in place of the pace.",
     show_default=True,
 )
 @click.option("--fault", metavar="NAME[=VALUE],...", help="Faults of every answer.")
@@ -90,7 +101,8 @@ def command(
     *,
     port: int,
     scenario: str,
-    replay: Path | None,
+    replay: str | None,
+    pace: float,
     pace_ms: int,
     fault: str | None,
     token_env: str | None,
@@ -99,13 +111,15 @@ def command(
     as_json: bool,
 ) -> None:
     """Makes the upstream from the options and runs it; the help text comes from the tables of scenarios and faults."""
-    understood, failure = _protocols_of(replay)
+    recordings = _recordings_of(replay)
+    understood, failure = _protocols_of(recordings)
     spoken = spoken or understood
     try:
         upstream = ReplayUpstream(
             port=port,
             scenario=scenario,
-            replay=replay,
+            replay=_replayed(recordings),
+            replay_pace=pace,
             pace=pace_ms / 1000,
             fault=fault,
             token=None if token_env is None else check_variable("--token-env", token_env, "a token"),
@@ -124,18 +138,46 @@ def command(
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
 
-def _protocols_of(path: Path | None) -> tuple[tuple[str, ...], RecordingError | None]:
+def _recordings_of(replay: str | None) -> tuple[Recording, ...]:
+    if replay is None:
+        return ()
+    if replay == "-":
+        raise click.UsageError("--replay: got -, expected a file: requests come later than standard input")
+    try:
+        opened = open_recordings(replay)
+    except RecordingError as error:
+        raise UnreadableRecordingError(printable(str(error))) from error
+    notice(opened, opened.recordings)
+    return opened.recordings
+
+
+def _replayed(recordings: tuple[Recording, ...]) -> Path | tuple[RecordedExchange, ...] | None:
+    """What the upstream takes: the exchanges, or the file of a stream alone."""
+    exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
+    return exchanges or (Path(recordings[0].label) if recordings else None)
+
+
+def _protocols_of(recordings: tuple[Recording, ...]) -> tuple[tuple[str, ...], RecordingError | None]:
     """The protocols that understand a recording, so that no client asks for it in another; all without a recording.
 
     The error is there where no protocol that is served understands anything of it.
     """
-    if path is None:
+    if not recordings:
         return tuple(BASE_PATHS), None
+    known = [one.protocol for one in recordings if one.exchange is not None]
+    if known:
+        named = dict.fromkeys(name for name in known if name in BASE_PATHS)
+        return tuple(name for name in named if name is not None) or tuple(BASE_PATHS), None
+    return _understanding(recordings[0])
+
+
+def _understanding(recording: Recording) -> tuple[tuple[str, ...], RecordingError | None]:
+    """The same for a stream alone."""
     understood: list[str] = []
     failures: list[RecordingError] = []
     for protocol in BASE_PATHS:
         try:
-            next(read_recording(path.read_bytes(), str(path), protocol), None)
+            next(recording.outputs(protocol, StreamOptions()), None)
         except RecordingError as error:
             failures.append(error)
         else:

@@ -5,16 +5,21 @@ A header takes precedence over the last user text, and the last user text over t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from partstream.bundles.content import answers_in, media_type_of
+from partstream.bundles.forms import form_of, read_any
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.json_codec import dumps
 from partstream.outputs import Reply
+from partstream.protocols.framings import JSON_LINES
 from partstream.protocols.refused import RefusedRequestError
 from partstream.testing.asked import user_text
 from partstream.testing.directives import NamedValue, parse_choices, read_faults, read_pace, whole_number
 from partstream.testing.faults import Situation, apply_faults
+from partstream.testing.recorded_exchange import steps_of
 from partstream.testing.recording import read_recording
 from partstream.testing.refusals import check_request, check_signed_state
 from partstream.testing.replaying import CURRENT, Plan, noting_bugs
@@ -24,15 +29,15 @@ from partstream.testing.steps import event_stream
 from partstream.testing.token_rule import PromptTokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
+    from partstream.bundles.exchange import RecordedExchange
     from partstream.outputs import Asked
     from partstream.protocols.wire_request import WireRequest
     from partstream.serving.endpoints import Endpoint
     from partstream.testing.prompt_cache import PromptCache
     from partstream.testing.scenarios import Outputs
-    from partstream.testing.steps import Send
+    from partstream.testing.steps import Send, Step
 
 __all__ = ["FAULT_HEADER", "PACE_HEADER", "Admission", "Performance", "reply_of"]
 
@@ -43,15 +48,17 @@ _MAX_PACE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Recording:
-    """A recorded stream.
+    """A recorded answer.
 
     Attributes:
-        name: The name of its file.
-        events: The events in the form in which they are sent, by the path that serves them.
+        name: What it is called.
+        events: The events in the form in which an endpoint sends them.
+        steps: The reply as it was recorded; None for a stream alone.
     """
 
     name: str
-    events: Mapping[str, tuple[Send, ...]]
+    events: Callable[[Endpoint], tuple[Send, ...]]
+    steps: tuple[Step, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +77,20 @@ class Performance:
 
 
 class Admission:
-    """Decides on each request to a model; keeps its settings, and of requests only what they write into the cache.
+    """Decides on each request to a model; keeps its settings, and of requests only what they write into the cache and
+    how many recorded answers they have got.
 
     Attributes:
         perform: Makes the answer to each request, which no directive then changes; None to play scenarios.
 
     Args:
         scenario: The scenario for requests that name none, as `NAME` or `NAME=VALUE`.
-        replay: A recorded stream that answers every request instead of a scenario.
+        replay: A recording that answers every request instead of a scenario: a file, or exchanges. Each request gets
+            the next exchange, and all further requests the last.
         pace: Seconds between two pieces of the answer, for requests that set no pace.
         fault: The faults for requests that name none, as `NAME[=VALUE]`, separated by commas.
         cache: The prompt cache that bills requests; None to bill none.
+        replay_pace: How many times as fast as they were recorded exchanges are replayed; 0 for at once.
 
     Raises:
         UnknownScenarioError: The scenario is unknown.
@@ -90,7 +100,13 @@ class Admission:
     """
 
     def __init__(
-        self, scenario: str, replay: Path | None, pace: float, fault: str | None, cache: PromptCache | None = None
+        self,
+        scenario: str,
+        replay: Path | Sequence[RecordedExchange] | None,
+        pace: float,
+        fault: str | None,
+        cache: PromptCache | None = None,
+        replay_pace: float = 1.0,
     ) -> None:
         if not 0 <= pace <= _MAX_PACE_SECONDS:
             raise CallerError(f"pace: got {pace:g} seconds, expected 0 to {_MAX_PACE_SECONDS:g}")
@@ -98,7 +114,8 @@ class Admission:
         self._faults = _checked(parse_choices(fault or ""))
         self._pace = pace
         self._cache = cache
-        self._recording = None if replay is None else _read(replay)
+        self._recordings = () if replay is None else _read(replay, replay_pace)
+        self._answered = 0
         self.perform: Callable[[Asked], Performance] | None = None
 
     def admit(self, endpoint: Endpoint, request: WireRequest, asked: Asked) -> None:
@@ -127,18 +144,29 @@ class Admission:
             self._plan(endpoint, request, asked, self.perform(asked))
             return
         current, said = CURRENT.get(), user_text(asked.messages)
-        faults = self._choose_faults(request, said)
+        faults, pace, recording = self._choose_faults(request, said), self._choose_pace(request, said), self._next()
         choice = choose_scenario(asked, self._scenario)
         current.plan = _planned(
             endpoint,
             asked,
             play(choice, asked, reply_of(request).identity, self._billed(endpoint, request)),
             faults,
-            self._choose_pace(request, said),
-            None if self._recording is None else self._recording.events[endpoint.path],
+            pace,
         )
-        current.exchange.choice = str(choice) if self._recording is None else self._recording.name
+        if recording is not None:
+            # Faults and a pace of its own are those of events; else the reply is as it was recorded.
+            is_as_recorded = recording.steps is not None and not faults and not pace
+            replaced = {"replayed": recording.steps} if is_as_recorded else {"recorded": recording.events(endpoint)}
+            current.plan = replace(current.plan, **replaced)
+        current.exchange.choice = str(choice) if recording is None else recording.name
         current.exchange.faults = faults
+
+    def _next(self) -> _Recording | None:
+        """The recorded answer to the next request: the last one again when all were replayed."""
+        if not self._recordings:
+            return None
+        self._answered += 1
+        return self._recordings[min(self._answered, len(self._recordings)) - 1]
 
     def _plan(self, endpoint: Endpoint, request: WireRequest, asked: Asked, performance: Performance) -> None:
         current, faults = CURRENT.get(), _checked(parse_choices(performance.fault))
@@ -178,7 +206,6 @@ def _planned(
     outputs: Outputs,
     faults: tuple[NamedValue, ...],
     pace: float,
-    recorded: tuple[Send, ...] | None = None,
 ) -> Plan:
     writes = endpoint.writes
     return Plan(
@@ -189,7 +216,6 @@ def _planned(
         error_body=lambda status, message: dumps(writes.error(status, message)),
         faults=faults,
         pace=pace,
-        recorded=recorded,
     )
 
 
@@ -222,7 +248,23 @@ def _checked(faults: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
     return faults
 
 
-def _read(replay: Path) -> _Recording:
-    return _Recording(
-        replay.name, {path: read_recording(replay, one.protocol, one.writes) for path, one in ENDPOINTS.items()}
-    )
+def _read(replay: Path | Sequence[RecordedExchange], pace: float) -> tuple[_Recording, ...]:
+    if isinstance(replay, Path):
+        content = replay.read_bytes()
+        if form_of(content) is None:
+            return (_stream(replay, content),)
+        replay = answers_in(read_any(content, str(replay)))
+    return tuple(_exchange(one, pace) for one in replay)
+
+
+def _stream(path: Path, content: bytes) -> _Recording:
+    events = {at: read_recording(path, content, one.protocol, one.writes) for at, one in ENDPOINTS.items()}
+    return _Recording(path.name, lambda endpoint: events[endpoint.path])
+
+
+def _exchange(exchange: RecordedExchange, pace: float) -> _Recording:
+    def events(endpoint: Endpoint) -> tuple[Send, ...]:
+        ending = ".ndjson" if media_type_of(exchange) == JSON_LINES.media_type else ".sse"
+        return read_recording(Path(f"body{ending}"), exchange.body, endpoint.protocol, endpoint.writes)
+
+    return _Recording(f"exchange {exchange.number}", events, steps_of(exchange, pace))

@@ -42,7 +42,7 @@ class NotARecordingError(CallerError):
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
-def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
+def read_recording(path: Path, content: bytes, protocol: Protocol, writes: WriteResponse) -> tuple[Send, ...]:
     """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
     A piece of the answer is an event from which `protocol` reads a part. A recording of another protocol is replayed
@@ -50,14 +50,13 @@ def read_recording(path: Path, protocol: Protocol, writes: WriteResponse) -> tup
 
     Args:
         path: The file.
+        content: Its bytes.
         protocol: The protocol of the path that replays the recording.
         writes: The protocol's corner that writes responses.
 
     Raises:
         NotARecordingError: The file has another ending, or a line is not a JSON object.
-        OSError: The file cannot be read.
     """
-    content = path.read_bytes()
     if path.suffix == ".sse":
         pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
         sends = (Send(piece, kind_of_frame(piece, protocol)) for piece in pieces)

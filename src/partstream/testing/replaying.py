@@ -49,6 +49,7 @@ class Plan:
         faults: Its faults.
         pace: Seconds between two pieces of the answer.
         recorded: The events that take the place of the answer, or None.
+        replayed: The steps that take the place of the whole reply, or None.
     """
 
     outputs: Outputs
@@ -59,6 +60,7 @@ class Plan:
     faults: tuple[NamedValue, ...] = ()
     pace: float = 0.0
     recorded: tuple[Send, ...] | None = None
+    replayed: tuple[Step, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -164,6 +166,9 @@ class _Reply:
         head = _head(message)
         if plan is None:
             await self._stage.perform([head])
+            return
+        if plan.replayed is not None:
+            await self._stage.perform(plan.replayed)
             return
         self._pace = Pace(plan.pace)
         if plan.recorded is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from partstream.loopback.connection import BREAK_OFF
 from partstream.testing.exchanges import Delivery, Outcome
-from partstream.testing.steps import End, EndKind, Head, Send, Stall
+from partstream.testing.steps import End, EndKind, Head, Send, Stall, Until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +44,7 @@ class Stage:
         self._delivery = delivery
         self._on_progress = on_progress
         self._on_end = on_end
+        self._start = time.monotonic()
 
     async def perform(self, steps: Iterable[Step]) -> None:
         """Carries out the steps until they end or the client leaves."""
@@ -58,7 +60,7 @@ class Stage:
     async def _take(self, step: Step) -> None:
         match step:
             case Send(data):
-                self._delivery.events_sent += step.is_event
+                self._delivery.events_sent += step.events
                 await self._send({"type": "http.response.body", "body": data, "more_body": True})
             case Head(status, headers):
                 self._delivery.status = status
@@ -66,6 +68,10 @@ class Stage:
                 await self._send({"type": "http.response.start", "status": status, "headers": raw})
             case Stall(seconds):
                 await self._stall(seconds)
+            case Until(seconds):
+                rest = self._start + seconds - time.monotonic()
+                if rest > 0:
+                    await self._stall(rest)
             case End(EndKind.WHOLE):
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
                 if not self._left.is_set():

@@ -21,6 +21,7 @@ __all__ = [
     "Send",
     "Stall",
     "Step",
+    "Until",
     "document",
     "event_stream",
 ]
@@ -57,12 +58,19 @@ class Send:
             empty for all other bytes.
         piece: Whether a piece of the answer begins with these bytes.
         again: The bytes of the event where it is sent once more; empty where they are the same.
+        whole: How many events end in these bytes, of a read that was recorded: it may hold many.
     """
 
     data: bytes
     event: str = ""
     piece: bool = False
     again: bytes = b""
+    whole: int = 0
+
+    @property
+    def events(self) -> int:
+        """How many events are counted for these bytes."""
+        return self.whole or int(self.is_event)
 
     @property
     def is_event(self) -> bool:
@@ -75,6 +83,13 @@ class Stall:
     """Sends nothing for some seconds, or, for None, until the client disconnects."""
 
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Sends nothing until so many seconds after the request came."""
+
+    seconds: float
 
 
 class EndKind(StrEnum):
@@ -95,7 +110,7 @@ class End:
     kind: EndKind = EndKind.WHOLE
 
 
-Step: TypeAlias = Head | Send | Stall | End
+Step: TypeAlias = Head | Send | Stall | Until | End
 
 
 def document(

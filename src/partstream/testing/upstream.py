@@ -25,11 +25,12 @@ from partstream.testing.served import BASE_PATHS, DEFAULT_PATH, ENDPOINTS
 from partstream.upstreams.secret import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from partstream.asgi import Application
+    from partstream.bundles.exchange import RecordedExchange
     from partstream.events import Event
     from partstream.loopback.connection import Limits
     from partstream.outputs import Asked
@@ -70,7 +71,10 @@ class ReplayUpstream:
     Args:
         port: The port to listen on; 0 for any free port.
         scenario: The default scenario, as `NAME` or `NAME=VALUE`.
-        replay: A recorded stream that answers every request instead of a scenario; always streamed.
+        replay: A recording that answers every request instead of a scenario, as it came: a file, or recorded exchanges.
+            Each request gets the next exchange, and all further requests the last.
+        replay_pace: How many times as fast as they were recorded exchanges are replayed; 0 for at once. A stream alone
+            has no times.
         pace: The default pace: seconds between two pieces of the answer.
         fault: The default faults, as `NAME[=VALUE]`, separated by commas.
         token: The key that requests must carry, in the header that their protocol has for it; None for no key.
@@ -80,7 +84,8 @@ class ReplayUpstream:
 
     Raises:
         CallerError: An argument is invalid; the type of the error says which.
-        OSError: The recorded stream cannot be read.
+        BundleError: The recorded exchanges cannot be read.
+        OSError: The file of the recording cannot be read.
     """
 
     def __init__(
@@ -88,7 +93,8 @@ class ReplayUpstream:
         *,
         port: int = 0,
         scenario: str = "text",
-        replay: Path | None = None,
+        replay: Path | Sequence[RecordedExchange] | None = None,
+        replay_pace: float = 1.0,
         pace: float = 0.0,
         fault: str | None = None,
         token: str | None = None,
@@ -96,7 +102,7 @@ class ReplayUpstream:
         protocols: Collection[str] | None = None,
         bills_cache: bool = False,
     ) -> None:
-        self._admission = Admission(scenario, replay, pace, fault, PromptCache() if bills_cache else None)
+        self._admission = Admission(scenario, replay, pace, fault, PromptCache() if bills_cache else None, replay_pace)
         known, _ = loadable_protocols()
         serving = ServingApp(
             ReplayProvider(),
