@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HIDDEN",
+    "DecodedText",
     "HiddenValues",
     "NotPickled",
     "Redactor",
+    "decoded_views",
     "names_a_secret",
     "query_without_secrets",
     "secrets_in_header",
@@ -117,19 +119,25 @@ class _Piece(NamedTuple):
     is_same: bool
 
 
-class _View(NamedTuple):
+class DecodedText(NamedTuple):
     """A text with its escapes decoded.
 
     Attributes:
         text: The text.
         pieces: Its pieces in order; the last begins at the end of the text.
+        inner: The text that was decoded, if it was decoded from another one itself.
     """
 
     text: str
     pieces: list[_Piece]
+    inner: DecodedText | None = None
 
-    def span_before(self, span: _Span) -> _Span:
-        """Where what stands at a span stood before the text was decoded."""
+    def before(self, start: int, end: int) -> tuple[int, int]:
+        """Where what stands at a span stood before anything was decoded."""
+        span = self._span_before(_Span(start, end))
+        return (span.start, span.end) if self.inner is None else self.inner.before(*span)
+
+    def _span_before(self, span: _Span) -> _Span:
         first, last = self._piece_at(span.start), self._piece_at(span.end - 1)
         start, end = self.pieces[first], self.pieces[last]
         return _Span(
@@ -180,6 +188,10 @@ class Redactor:
                 end = span.end
         return "".join((*pieces, text[end:])) if pieces else text
 
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the secrets stand in a text: the first character of each, and the one behind its last."""
+        return iter(sorted(self._spans(text))) if self._secrets else iter(())
+
     def redact_bytes(self, data: bytes) -> bytes:
         """The same of bytes, which need not be text."""
         if not self._secrets:
@@ -223,18 +235,10 @@ class Redactor:
 
     def _spans(self, text: str) -> Iterator[_Span]:
         """Where secrets stand in the text."""
-        views: list[_View] = []
-        for level in range(_MOST_DECODINGS + 1):
-            for found in self._wanted_at(level).spans(text):
-                span = found
-                for view in reversed(views):
-                    span = view.span_before(span)
-                yield span
-            decoded = _decode(text)
-            if decoded is None:
-                return
-            views.append(decoded)
-            text = decoded.text
+        yield from self._wanted_at(0).spans(text)
+        for level, view in enumerate(decoded_views(text), start=1):
+            for found in self._wanted_at(level).spans(view.text):
+                yield _Span(*view.before(*found))
 
     def _wanted_at(self, level: int) -> _Wanted:
         """What is searched in a text that was decoded so often: an escape in a secret itself is decoded with it."""
@@ -365,12 +369,23 @@ def _whole_runs(text: str, spans: Iterable[_Span]) -> Iterator[_Span]:
         yield _Span(start, end)
 
 
+def decoded_views(text: str) -> Iterator[DecodedText]:
+    """The text with its escapes decoded, once, and again until nothing is left to decode; nothing for plain text."""
+    view = _decode(text)
+    for _ in range(_MOST_DECODINGS):
+        if view is None:
+            return
+        yield view
+        decoded = _decode(view.text)
+        view = None if decoded is None else decoded._replace(inner=view)
+
+
 def _decoded(text: str) -> str:
     view = _decode(text)
     return text if view is None else view.text
 
 
-def _decode(text: str) -> _View | None:
+def _decode(text: str) -> DecodedText | None:
     """The text with its escapes decoded; None for one without any."""
     texts: list[str] = []
     pieces: list[_Piece] = []
@@ -390,7 +405,7 @@ def _decode(text: str) -> _View | None:
         return None
     texts.append(text[before:])
     pieces += (_Piece(at, before, True), _Piece(at + len(text) - before, len(text), False))
-    return _View("".join(texts), pieces)
+    return DecodedText("".join(texts), pieces)
 
 
 def _meaning(escape: re.Match[str]) -> str:
