@@ -21,4 +21,5 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Google Interactions",
     says="The Gemini API, beside its older `generateContent`",
+    fragments=loaded("partstream.protocols.gemini_interactions.fragments", "FRAGMENTS"),
 )

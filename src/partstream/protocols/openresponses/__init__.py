@@ -23,4 +23,5 @@ PROTOCOL: Final = Protocol(
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
     spoken_at=loaded("partstream.protocols.openresponses.servers", "SPOKEN_AT"),
+    fragments=loaded("partstream.protocols.openresponses.fragments", "FRAGMENTS"),
 )
