@@ -54,7 +54,7 @@ CORE = {
 PURE = {
     "__future__", "abc", "base64", "binascii", "bisect", "collections", "dataclasses", "difflib", "enum", "functools",
     "hashlib", "hmac", "importlib", "itertools", "json", "math", "msgspec", "operator", "re", "string", "struct",
-    "types", "typing", "urllib.parse", "zlib",
+    "types", "typing", "unicodedata", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",

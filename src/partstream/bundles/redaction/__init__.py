@@ -1,0 +1,8 @@
+"""Takes out of a recording what is nobody's business, and keeps what a fault depends on."""
+
+from __future__ import annotations
+
+from partstream.bundles.redaction.redacting import redact
+from partstream.bundles.redaction.report import RedactionReport, Sample, what_is_in_it
+
+__all__ = ["RedactionReport", "Sample", "redact", "what_is_in_it"]

@@ -1,0 +1,243 @@
+"""The texts of a recording, each with its pieces, and the search and the replacement of all of them.
+
+Two passes: first all texts are collected, because a key in a header is a key in every text, and a link in a field is
+one in a sentence; then they are replaced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from partstream.bundles.redaction.raw_strings import read_raw, write_raw
+from partstream.bundles.redaction.searching import Found
+from partstream.protocols.fragments import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from partstream.bundles.redaction.json_fields import Place
+    from partstream.bundles.redaction.replacing import Replacement
+
+__all__ = ["Number", "Piece", "RawPiece", "Text", "Texts", "ValuePiece"]
+
+_REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
+"""What is replaced at every level, whatever stands in it."""
+_LONGEST_REMEMBERED: Final = 200
+
+
+class Piece(Protocol):
+    """A piece of a text, which can be replaced."""
+
+    @property
+    def text(self) -> str:
+        """The characters."""
+        ...
+
+    def replace(self, text: str) -> None:
+        """Puts other characters in their place: as many, each as long in UTF-8."""
+        ...
+
+
+class RawPiece:
+    """A string as it stands in JSON."""
+
+    __slots__ = ("_data", "_end", "_start", "text")
+
+    def __init__(self, data: bytearray, start: int, end: int) -> None:
+        self._data, self._start, self._end = data, start, end
+        self.text = read_raw(bytes(data[start:end]))
+
+    def replace(self, text: str) -> None:
+        """Writes other characters, in the escapes of those before."""
+        raw = write_raw(bytes(self._data[self._start : self._end]), text)
+        if len(raw) != self._end - self._start:
+            raise AssertionError(f"a stand-in of {len(raw)} bytes for a piece of {self._end - self._start}")
+        self._data[self._start : self._end] = raw
+
+
+class BytesPiece:
+    """Bytes that are no JSON."""
+
+    __slots__ = ("_data", "_end", "_start", "text")
+
+    def __init__(self, data: bytearray, start: int, end: int) -> None:
+        self._data, self._start, self._end = data, start, end
+        self.text = bytes(data[start:end]).decode(errors="surrogateescape")
+
+    def replace(self, text: str) -> None:
+        """Writes other characters."""
+        self._data[self._start : self._end] = text.encode(errors="surrogateescape")
+
+
+class ValuePiece:
+    """A text that stands alone."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def replace(self, text: str) -> None:
+        """Takes other characters."""
+        self.text = text
+
+
+class Text:
+    """A text in pieces.
+
+    Attributes:
+        meaning: What it is.
+        place: Where it stands, for people.
+        pieces: Its pieces, in order.
+    """
+
+    __slots__ = ("meaning", "pieces", "place")
+
+    def __init__(self, meaning: Meaning, place: str, pieces: list[Piece]) -> None:
+        self.meaning = meaning
+        self.place = place
+        self.pieces = pieces
+
+
+class Number:
+    """A value without quotation marks."""
+
+    __slots__ = ("_data", "_end", "_start", "place")
+
+    def __init__(self, place: Place, data: bytearray, start: int, end: int) -> None:
+        self.place, self._data, self._start, self._end = place, data, start, end
+
+    def replace_by(self, replacement: Replacement) -> None:
+        """Puts what stands for it into its place."""
+        raw = bytes(self._data[self._start : self._end])
+        new = replacement.number(self.place, raw.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        if len(new) == len(raw) and new != raw:
+            self._data[self._start : self._end] = new
+
+
+class Texts:
+    """All texts of a bundle.
+
+    Attributes:
+        texts: The texts.
+        joined: Pieces that may be one text together, beside the one that each belongs to: they are only searched.
+        numbers: The values without quotation marks.
+        known: Keys and ids of people that stand in fields for them.
+        links: The links that stand in fields for them.
+        tools: The names of tools that stand in fields for them.
+        ids: The ids that stand in fields for them.
+        samples: After the replacement, some texts as they are then, by what was done: the place, and the text.
+        kept: After the replacement, the places whose texts stayed.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[Text] = []
+        self.joined: list[list[Piece]] = []
+        self.numbers: list[Number] = []
+        self.known: set[str] = set()
+        self.links: dict[str, None] = {}
+        self.tools: dict[str, None] = {}
+        self.ids: dict[str, None] = {}
+        self.samples: dict[str, list[tuple[str, str]]] = {}
+        self.kept: dict[str, int] = {}
+        self._named = {
+            Meaning.LINK: self.links,
+            Meaning.TOOL: self.tools,
+            Meaning.ID: self.ids,
+            Meaning.PERSON: self.ids,
+        }
+        self._remembered: dict[tuple[Meaning, str], tuple[str, tuple[str, ...]]] = {}
+
+    def add(self, meaning: Meaning, place: str, piece: Piece) -> Text:
+        """Adds a text of one piece so far."""
+        text = Text(meaning, place, [piece])
+        self.texts.append(text)
+        if meaning in _REPLACED_WHOLE:
+            self.known.add(piece.text)
+        if (named := self._named.get(meaning)) is not None:
+            named[piece.text] = None
+        return text
+
+    def replace(self, replacement: Replacement) -> None:
+        """Replaces all texts and numbers."""
+        hidden = self._found_in_joined(replacement)
+        for text in self.texts:
+            if len(text.pieces) == 1 and id(text.pieces[0]) not in hidden:
+                self._replace_one(text, replacement)
+            else:
+                self._replace_pieces(text, replacement, hidden)
+        for number in self.numbers:
+            number.replace_by(replacement)
+
+    def _found_in_joined(self, replacement: Replacement) -> dict[int, list[Found]]:
+        """What was found in pieces that may be one text together, by piece."""
+        hidden: dict[int, list[Found]] = {}
+        for pieces in self.joined:
+            if len(pieces) > 1 and (found := replacement.search.find("".join(piece.text for piece in pieces))):
+                for piece, parts in _by_piece(pieces, found):
+                    hidden.setdefault(id(piece), []).extend(parts)
+        return hidden
+
+    def _replace_one(self, text: Text, replacement: Replacement) -> None:
+        piece = text.pieces[0]
+        said = piece.text
+        if not said:
+            return
+        key = (text.meaning, said)
+        known = self._remembered.get(key)
+        if known is None:
+            found = self._found(text.meaning, said, replacement)
+            new = replacement.replaced(text.meaning, said, found)
+            known = new, tuple(sorted({one.rule for one in found}))
+            if len(said) <= _LONGEST_REMEMBERED:
+                self._remembered[key] = known
+        elif known[0] != said:
+            replacement.counts.update(known[1] or (text.meaning.value,))
+        self._note(text, said, *known)
+        if known[0] != said:
+            piece.replace(known[0])
+
+    def _replace_pieces(self, text: Text, replacement: Replacement, hidden: dict[int, list[Found]]) -> None:
+        said = "".join(piece.text for piece in text.pieces)
+        if not said:
+            return
+        found = self._found(text.meaning, said, replacement)
+        at = 0
+        for piece in text.pieces:
+            found += [Found(at + one.start, at + one.end, one.rule) for one in hidden.get(id(piece), ())]
+            at += len(piece.text)
+        new = replacement.replaced(text.meaning, said, found)
+        self._note(text, said, new, tuple(sorted({one.rule for one in found})))
+        at = 0
+        for piece in text.pieces:
+            end = at + len(piece.text)
+            if new[at:end] != said[at:end]:
+                piece.replace(new[at:end])
+            at = end
+
+    def _found(self, meaning: Meaning, said: str, replacement: Replacement) -> list[Found]:
+        return replacement.search.find(said) if replacement.may_keep(meaning) else []
+
+    def _note(self, text: Text, said: str, new: str, rules: Iterable[str]) -> None:
+        if text.meaning in (Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR) and new == said:
+            self.kept[text.place] = self.kept.get(text.place, 0) + 1
+        if new != said:
+            for rule in (*rules, text.meaning.value):
+                samples = self.samples.setdefault(rule, [])
+                if len(samples) < 3:
+                    samples.append((text.place, new))
+
+
+def _by_piece(pieces: list[Piece], found: list[Found]) -> Iterable[tuple[Piece, list[Found]]]:
+    """Of each piece, what was found in the pieces joined, as far as it stands there."""
+    at = 0
+    for piece in pieces:
+        end = at + len(piece.text)
+        parts = [
+            Found(max(one.start, at) - at, min(one.end, end) - at, one.rule)
+            for one in found
+            if one.start < end and one.end > at
+        ]
+        if parts:
+            yield piece, parts
+        at = end
