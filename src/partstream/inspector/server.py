@@ -35,6 +35,7 @@ __all__ = ["Ending", "ViewServer", "ViewSource", "serve_view"]
 
 IDLE_SECONDS: Final = 30 * 60.0
 _PULSE_SECONDS: Final = 15.0
+_FAREWELL_SECONDS: Final = 1.0
 _MOST_CONNECTIONS: Final = 32
 _LIMITS: Final = Limits(header_bytes=16 * 1024, body_bytes=64 * 1024, request_seconds=30.0)
 _HEADERS: Final = (
@@ -88,7 +89,7 @@ class ViewServer:
         self._stopped = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
-        self._streams = 0
+        self._streams: set[asyncio.Task[None]] = set()
         self._last_asked = 0.0
 
     @property
@@ -108,6 +109,9 @@ class ViewServer:
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
+        if self._streams:
+            # The pages are told that nothing more will come, before their connections are closed.
+            await asyncio.wait(self._streams, timeout=_FAREWELL_SECONDS)
         await self._host.__aexit__(kind, error, traceback)
 
     async def ended(self) -> Ending:
@@ -163,17 +167,19 @@ class ViewServer:
         last = headers_of(scope).get("last-event-id", "")
         number = int(last) if last.isdecimal() and len(last) <= _MOST_DIGITS else -1
         leaving = asyncio.create_task(_left(receive))
-        self._streams += 1
+        stream = asyncio.create_task(self._stream_changes(number, leaving, send))
+        self._streams.add(stream)
         try:
-            await _start(send, 200, b"text/event-stream")
-            await self._stream_changes(number, leaving, send)
+            await stream
         finally:
-            self._streams -= 1
+            self._streams.discard(stream)
             self._last_asked = asyncio.get_running_loop().time()
             leaving.cancel()
-            await asyncio.gather(leaving, return_exceptions=True)
+            stream.cancel()
+            await asyncio.gather(leaving, stream, return_exceptions=True)
 
     async def _stream_changes(self, number: int, leaving: asyncio.Task[None], send: Send) -> None:
+        await _start(send, 200, b"text/event-stream")
         while not leaving.done():
             changes = self._feed.after(number)
             if changes is None:

@@ -3,7 +3,7 @@
   const { element, state } = inspect;
 
   /** The sign of each outcome: its shape says what its colour does. @type {Record<string, string>} */
-  const OUTCOMES = { completed: "✓", incomplete: "◐", failed: "✗", truncated: "✂", cancelled: "■" };
+  const OUTCOMES = { completed: "✓", incomplete: "◐", failed: "✗", truncated: "✂", cancelled: "■", running: "…" };
 
   /** @param {VerdictView} verdict */
   function verdictWords({ broken, warnings }) {

@@ -166,7 +166,8 @@
       const { answer } = band;
       const middle = lane.top + lane.height / 2;
       let [free, last] = [-Infinity, -Infinity];
-      for (const run of answer.runs) {
+      for (const [place, run] of answer.runs.entries()) {
+        const next = answer.runs[place + 1];
         const [from, to] = [band.part(run.from), band.part(run.to)];
         const [left, right] = [Math.max(x(from), GUTTER - 4), Math.min(x(to), edge)];
         if (!isSeen(from, to) || (right < last + 0.5 && right - left < 1)) continue;
@@ -178,7 +179,8 @@
           ticks.bar(left - 1.5, middle - 10, right - left + 3, 20, `${colour} soft run ${run.kind}`, n);
           ticks.bar(left - 1.5, middle - 10, 3, 20, colour, n);
         } else ticks.sign(sign, left, middle, `${colour} run ${run.kind}`, n);
-        free = Math.max(free, label(group, run.label, isBar, left, isBar ? right : edge, middle + 4, free));
+        const room = isBar ? right : Math.min(edge, next ? x(band.part(next.from)) - 9 : edge);
+        free = Math.max(free, label(group, run.label, isBar, left, room, middle + 4, free));
       }
     },
 
@@ -204,7 +206,7 @@
   function label(group, text, isBar, left, right, y, free) {
     const start = isBar ? left + 6 : left + 11;
     const most = Math.floor((right - start) / LETTER);
-    if (!isBar && most < text.length && left - 14 - text.length * LETTER > free) {
+    if (!isBar && most < text.length && left - 14 - text.length * LETTER > Math.max(free, GUTTER)) {
       group.append(words(left - 11, y, text, "small label", "end"));
     } else if (start >= free && most >= Math.min(text.length, 6)) {
       const shown = text.length > most ? `${text.slice(0, most - 1)}…` : text;

@@ -96,7 +96,8 @@ const inspect = (() => {
 
   // ---- keys, which are also buttons ----
 
-  /** @typedef {{ key: string | string[], label: string, run: () => void, group: string, sign?: string }} Key */
+  /** @typedef {{ key: string | string[], label: string, run: () => void, group: string, sign?: string,
+   *   isOn?: () => boolean }} Key */
   /** @type {Key[]} */
   const keys = [];
 
@@ -108,6 +109,19 @@ const inspect = (() => {
     emit("key", key);
   }
 
+  /** Makes a key that switches something on and off; its button says which.
+   * @param {{ key: string, label: string, isOn: boolean, change: (isOn: boolean) => void, group: string }} made */
+  function registerSwitch({ key, label, isOn, change, group }) {
+    const run = () => {
+      isOn = !isOn;
+      change(isOn);
+      const button = document.querySelector(`.toolbar [aria-keyshortcuts="${key === " " ? "Space" : key}"]`);
+      button?.setAttribute("aria-pressed", String(isOn));
+      inspect.announce(`${label} ${isOn ? "on" : "off"}`);
+    };
+    register({ key, label, run, group, isOn: () => isOn });
+  }
+
   /** The toolbar with the buttons of a group, also of those that are registered later. @param {string} group */
   function toolbar(group) {
     const bar = element("div", { class: "toolbar", role: "group", "aria-label": group });
@@ -115,6 +129,7 @@ const inspect = (() => {
       if (key.group !== group) return;
       const name = [key.key].flat()[0] ?? "";
       const button = element("button", { type: "button", "aria-keyshortcuts": name === " " ? "Space" : name, click: key.run });
+      if (key.isOn) button.setAttribute("aria-pressed", String(key.isOn()));
       button.append(element("span", { class: key.sign ? "unseen" : "" }, key.label));
       if (key.sign) button.append(element("span", { "aria-hidden": "true" }, key.sign));
       bar.append(button);
@@ -251,8 +266,8 @@ const inspect = (() => {
   void Promise.resolve().then(start);
 
   return {
-    signOf, state, on, emit, show, choose, select, filter, placeOf, eventAt, register, keys, toolbar, element, visible, number,
-    time, pane, main, bytesOf, NO_FILTERS,
+    signOf, state, on, emit, show, choose, select, filter, placeOf, eventAt, register, registerSwitch, keys, toolbar, element, visible,
+    number, time, pane, main, bytesOf, NO_FILTERS,
     announce: (/** @type {string} */ _sentence) => {},
     sentenceOf: (/** @type {EventView} */ _event) => "",
   };

@@ -5,7 +5,7 @@
  * as text, too. Without a clock the axis is the order of the events, and the page says so.
  */
 {
-  const { element, state, on, register, select, choose, number, pane, lanes } = inspect;
+  const { element, state, on, register, registerSwitch, select, choose, number, pane, lanes } = inspect;
   const { GUTTER, KINDS, LANES, SIGNS, lengthOf, words } = lanes;
 
   const MARGIN = 14;
@@ -359,20 +359,6 @@
 
   // ---- keys, and what others do ----
 
-  /** A key that switches something on and off. @param {string} key @param {string} label
-   * @param {() => boolean} change does it, and says whether it is on now @param {boolean} isOn */
-  function registerSwitch(key, label, change, isOn) {
-    const button = () => frame()["bar"].querySelector(`[aria-keyshortcuts="${key}"]`);
-    const run = () => {
-      const on = change();
-      button()?.setAttribute("aria-pressed", String(on));
-      inspect.announce(`${label} ${on ? "on" : "off"}`);
-      later();
-    };
-    register({ key, label, run, group: "Timeline" });
-    on("answer", () => button()?.hasAttribute("aria-pressed") || button()?.setAttribute("aria-pressed", String(isOn)));
-  }
-
   const group = "Timeline";
   register({ key: ["+", "=", "w"], label: "Zoom in", sign: "+", run: () => zoom(0.5), group });
   register({ key: ["-", "s"], label: "Zoom out", sign: "−", run: () => zoom(2), group });
@@ -380,14 +366,19 @@
   register({ key: "a", label: "Pan left", sign: "←", run: () => pan(-0.25), group });
   register({ key: "d", label: "Pan right", sign: "→", run: () => pan(0.25), group });
   LANES.forEach(({ name, label }, place) => {
-    const change = () => seen.hidden.delete(name) || !seen.hidden.add(name);
-    registerSwitch(String(place + 1), label, change, true);
+    const change = (/** @type {boolean} */ isOn) => {
+      if (isOn) seen.hidden.delete(name);
+      else seen.hidden.add(name);
+      later();
+    };
+    registerSwitch({ key: String(place + 1), label, isOn: true, change, group });
   });
-  registerSwitch("p", "Pacing", () => (seen.paced = !seen.paced), true);
-  registerSwitch("o", "By order", () => {
-    [seen.byOrder, seen.from, seen.to] = [!seen.byOrder, null, null];
-    return seen.byOrder;
-  }, false);
+  registerSwitch({ key: "p", label: "Pacing", isOn: true, change: (isOn) => (seen.paced = isOn, later()), group });
+  const order = (/** @type {boolean} */ isOn) => {
+    [seen.byOrder, seen.from, seen.to] = [isOn, null, null];
+    later();
+  };
+  registerSwitch({ key: "o", label: "By order", isOn: false, change: order, group });
 
   on("answer", ({ isSame }) => {
     if (!isSame) [seen.from, seen.to] = [null, null];

@@ -1,0 +1,94 @@
+"""The inspector's server in a thread of its own, for tests that look at its page in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from partstream.capturing.exchange_capture import KeptRequest
+from partstream.capturing.last_answers import LastAnswers
+from partstream.inspector.live_source import LiveSource, answers_in_memory
+from partstream.inspector.page import page_html
+from partstream.inspector.server import ViewServer
+from partstream.pages.policy import Nonces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from partstream.capturing.capture import AnswerCapture
+    from partstream.inspector.server import ViewSource
+
+SECONDS = 20
+_BODY = b'{"stream":true,"tools":[{"type":"function","name":"read_file","parameters":{"type":"object"}}]}'
+
+
+def served_page(nonce: str) -> str:
+    """The page as the command serves it."""
+    return page_html(None, Nonces(nonce, connect="'self'"))
+
+
+class Served:
+    """A server that runs in a thread; its URL, and a way to do something there."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.loop = asyncio.new_event_loop()
+        self.ended: Future[Any] | None = None
+
+    def do(self, act: Callable[[], Any]) -> Any:
+        """Calls a function in the thread of the server, and waits for it."""
+
+        async def within() -> Any:
+            made = act()
+            return await made if asyncio.iscoroutine(made) else made
+
+        return asyncio.run_coroutine_threadsafe(within(), self.loop).result(SECONDS)
+
+
+@contextmanager
+def served(make: Callable[[], ViewSource]) -> Iterator[Served]:
+    """Serves the source that `make` makes in the thread of the server, until the block ends."""
+    running = Served()
+    thread = threading.Thread(target=running.loop.run_forever, daemon=True)
+    thread.start()
+
+    async def open_server() -> ViewServer:
+        server = await ViewServer(make(), served_page).__aenter__()
+        running.url = server.url
+        return server
+
+    server = running.do(open_server)
+    running.ended = asyncio.run_coroutine_threadsafe(server.ended(), running.loop)
+    try:
+        yield running
+    finally:
+        running.ended.cancel()
+        with suppress(Exception):
+            running.do(lambda: server.__aexit__(None, None, None))
+        running.loop.call_soon_threadsafe(running.loop.stop)
+        thread.join(SECONDS)
+        running.loop.close()
+
+
+class Memory:
+    """The memory of a host whose answers the test makes, read by read."""
+
+    def __init__(self) -> None:
+        self.answers = LastAnswers()
+
+    def source(self) -> LiveSource:
+        """What follows it."""
+        return LiveSource(answers_in_memory(self.answers, "test"), "live")
+
+    def begin(self, model: str = "small") -> AnswerCapture:
+        """Begins an answer whose head has come."""
+        answer = self.answers.begin("test", model)
+        kept = KeptRequest("POST", "/v1/responses", "", (("content-type", "application/json"),), _BODY)
+        exchange = answer.exchange("openresponses", kept)
+        exchange.sending()
+        exchange.was_sent()
+        exchange.responded(200, "OK", [("content-type", "text/event-stream")])
+        return answer
