@@ -104,8 +104,8 @@ class _Frames:
             elif not (number == 1 and self._is_before(line, event)):
                 place = self._end_of(event[1], place, end)
             start = self._first_sign(self._start, place, event[1])
-            self._start = place
-            yield Frame(start, self._without_signs(start, place, event[1]), event)
+            self._start = self._without_signs(start, place, event[1])
+            yield Frame(start, self._start, event)
 
     def _is_before(self, line: int, event: ServerSentEvent) -> bool:
         """Whether an event had all its bytes before the line that made it whole, as one whose blank line is missing."""
@@ -129,7 +129,7 @@ class _Frames:
         return start
 
     def _without_signs(self, start: int, end: int, data: bytes) -> int:
-        """The end of a frame: that of a bare value ends with the value, because a list may go on behind it."""
+        """The end of a frame: that of a bare value ends with the value, because its line may go on behind it."""
         if self._is_event_stream and self._body[start : start + 1] == b"{" and data[:1] == b"{":
             last = data.rpartition(b"\n")[2]
             found = self._body.rfind(last, start, end)
